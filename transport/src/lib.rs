@@ -1,0 +1,310 @@
+//! The seam between ringworld and any wire: the [`Transport`] trait and everything that crosses it.
+//!
+//! This crate knows nothing of tags, collectives, environment variables or configuration. A transport
+//! moves bytes between ranks, reliably and first-in-first-out per ordered pair, and that is all. The
+//! runtime above decides *what* to move; the transport decides *how*.
+//!
+//! # The contract
+//!
+//! **Two ways to move bytes.** A *message* is a small header (at most [`MAX_HEADER`] bytes) with a
+//! payload; the receiver has promised nothing, so the runtime keeps messages small by credits. A *put*
+//! writes into memory that the receiver has exposed: a frame with an id on TCP, an RDMA write on
+//! verbs, a copy into a mapped segment on shared memory.
+//!
+//! **Order.** Messages from one rank to another arrive in the order in which they were posted. Puts
+//! are ordered neither among themselves nor with messages; an exposure is *filled* when every byte of
+//! it has been written.
+//!
+//! **Exactly once.** An operation that [`Transport::post`] accepted completes exactly once: by the
+//! return value [`Posted::Complete`], by [`Event::Sent`], or by the one [`Event::PeerDown`] of its
+//! peer. The same holds for exposures ([`Event::Filled`]) and placements ([`Event::Received`]). After
+//! `PeerDown` of a peer nothing more is reported for it and all memory of its operations is free.
+//!
+//! **Refusal hands back.** A refused operation comes back inside [`Refused`], unchanged. `Busy` means:
+//! poll, then try again.
+//!
+//! **Nobody blocks.** `post`, `poll`, `connect`, `expose` and `close` never wait. `post` should write
+//! at once when the wire is free: a small message is one system call. To sleep, call
+//! [`Transport::arm`] and, if it answers `true`, wait until [`Transport::wait_fd`] is readable.
+//!
+//! **One question upward.** While polling, and only then, a transport asks its [`Placer`] where the
+//! payload of an arriving message should go, once per message, as soon as the header is known and in
+//! the order of arrival. That lets TCP read into the user's buffer and lets matching happen in order.
+//! The placed memory may be shorter than the payload; the rest is read and discarded.
+//!
+//! **Connections are lazy.** `connect` makes a peer's address known; a transport may open its
+//! connection at first use, from either side.
+//!
+//! **Memory.** [`SendMemory`] and [`RecvMemory`] are spans of somebody else's memory, promised by an
+//! `unsafe` constructor to stay valid until the operation completes. Dropping one is always safe and
+//! never frees anything.
+//!
+//! **Closing.** [`Transport::close`] begins an orderly end: everything accepted is still delivered,
+//! then each connected peer is told, and once all have acknowledged, [`Event::Closed`] is reported.
+//! The peer sees [`Event::PeerClosed`] after everything that was sent to it, and acknowledges by
+//! itself while it polls. [`Transport::abort`] drops everything at once and frees all memory.
+
+#![deny(unsafe_code)]
+
+mod address;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod error;
+mod memory;
+
+pub use address::Address;
+pub use error::{Cause, ConnectError};
+pub use memory::{RecvMemory, RemoteKey, SendMemory};
+
+/// A rank in the world, from `0` to the size of the world less one.
+pub type Rank = usize;
+
+/// The longest header of a message, in bytes.
+pub const MAX_HEADER: usize = 96;
+
+/// A name that the caller gives to an operation and gets back when it completes.
+///
+/// A transport never interprets it. Sends, placements and exposures are separate name spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Token(pub u64);
+
+/// The header of a message: up to [`MAX_HEADER`] bytes, held in place so that posting allocates nothing.
+#[derive(Clone, Copy)]
+pub struct Header {
+    length: u8,
+    bytes: [u8; MAX_HEADER],
+}
+
+impl Header {
+    /// Copies `bytes` into a header; `None` when there are more than [`MAX_HEADER`].
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut header = Self { length: u8::try_from(bytes.len()).ok()?, bytes: [0; MAX_HEADER] };
+        header.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(header)
+    }
+
+    /// The bytes given to [`Header::new`].
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl std::fmt::Debug for Header {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Header({:02x?})", self.as_bytes())
+    }
+}
+
+/// What a transport can do and roughly how well; stated once, never discovered by a failing call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// Short name, as in `RINGWORLD_TRANSPORT`: `tcp`, `ibverbs`, `sim`, `self`.
+    pub name: &'static str,
+    /// The longest payload of a message, in bytes.
+    pub max_message: usize,
+    /// Payloads up to this many bytes are copied by `post`, which then always returns [`Posted::Complete`]
+    /// if it accepts; 0 when the transport never promises that.
+    pub inline: usize,
+    /// Exposing memory is costly (pinning); worth keeping regions registered.
+    pub costly_exposure: bool,
+    /// Estimated one-way latency of a small message, in nanoseconds.
+    pub latency_ns: u64,
+    /// Estimated bandwidth, in bytes per microsecond (which is also MB/s).
+    pub bytes_per_us: u64,
+}
+
+impl Capabilities {
+    /// Capabilities of a transport called `name`, with modest defaults; set the fields that differ.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            max_message: usize::MAX,
+            inline: 0,
+            costly_exposure: false,
+            latency_ns: 10_000,
+            bytes_per_us: 1_000,
+        }
+    }
+}
+
+/// Something to move.
+#[derive(Debug)]
+pub enum Operation {
+    /// A header and a payload, delivered in order; the receiver is asked where the payload goes.
+    Message {
+        /// The receiver.
+        peer: Rank,
+        /// Travels in front of the payload.
+        header: Header,
+        /// May be empty.
+        payload: SendMemory,
+        /// Comes back in [`Event::Sent`].
+        token: Token,
+    },
+    /// Bytes into memory that the receiver has exposed.
+    Put {
+        /// The rank that exposed the memory.
+        peer: Rank,
+        /// What [`Transport::expose`] returned there.
+        key: RemoteKey,
+        /// Where in the exposed memory the payload begins, in bytes.
+        offset: usize,
+        /// Not empty; must fit behind `offset`.
+        payload: SendMemory,
+        /// Comes back in [`Event::Sent`].
+        token: Token,
+    },
+}
+
+impl Operation {
+    /// The rank this operation is for.
+    #[must_use]
+    pub fn peer(&self) -> Rank {
+        match self {
+            Self::Message { peer, .. } | Self::Put { peer, .. } => *peer,
+        }
+    }
+}
+
+/// How an accepted operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Posted {
+    /// Done already: the memory is the caller's again and no [`Event::Sent`] will follow.
+    Complete,
+    /// [`Event::Sent`] will follow.
+    Pending,
+}
+
+/// Why an operation was not accepted, with the operation itself.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refused {
+    /// No room just now; poll and try again.
+    Busy(Operation),
+    /// The peer is down or has closed; nothing will ever be accepted for it again.
+    PeerDown(Operation, Cause),
+    /// No address of this peer was given to [`Transport::connect`].
+    Unknown(Operation),
+    /// The operation itself is impossible: a payload above `max_message`, a key of another transport.
+    Invalid(Operation, &'static str),
+}
+
+/// What happened since the last poll.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// The operation has left; its memory is the caller's again.
+    Sent {
+        /// The token of the operation.
+        token: Token,
+    },
+    /// A message has arrived completely in the memory that the [`Placer`] gave.
+    Received {
+        /// The sender.
+        peer: Rank,
+        /// The token of the placement.
+        token: Token,
+    },
+    /// Every byte of an exposure has been written; the memory is the caller's again.
+    Filled {
+        /// The token of the exposure.
+        token: Token,
+    },
+    /// The peer is gone or out of reach. Ends every operation, placement and exposure of that peer.
+    PeerDown {
+        /// Who.
+        peer: Rank,
+        /// Why.
+        cause: Cause,
+    },
+    /// The peer has closed in good order: everything it sent has been reported before this.
+    PeerClosed {
+        /// Who.
+        peer: Rank,
+    },
+    /// [`Transport::close`] has finished: every peer has acknowledged.
+    Closed,
+}
+
+/// Where the payload of an arriving message goes.
+#[derive(Debug)]
+pub struct Placement {
+    /// Comes back in [`Event::Received`].
+    pub token: Token,
+    /// May be empty or shorter than the payload; what does not fit is discarded.
+    pub memory: RecvMemory,
+}
+
+/// The one question that a transport asks the runtime.
+pub trait Placer {
+    /// A message's header has arrived from `peer`, with `length` bytes of payload to follow.
+    ///
+    /// # Errors
+    ///
+    /// A reason when the header makes no sense. The transport then takes the connection down with
+    /// [`Cause::Protocol`].
+    fn place(&mut self, peer: Rank, header: &[u8], length: usize) -> Result<Placement, String>;
+}
+
+/// A wire. See the [crate documentation](crate) for the contract that every implementation keeps, and
+/// `conformance` (feature of the same name) for the tests that hold it to that.
+pub trait Transport: Send {
+    /// What this transport can do. Constant for its whole life.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Where others reach this transport: bytes that only the same transport elsewhere understands.
+    fn address(&self) -> Address;
+
+    /// Makes known where `peer` is reached. A connection may be opened now or at first use.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be understood or this peer cannot be reached by this transport at all;
+    /// a peer that merely does not answer is reported later by [`Event::PeerDown`].
+    fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError>;
+
+    /// Accepts an operation or hands it back.
+    ///
+    /// # Errors
+    ///
+    /// See [`Refused`]; every refusal contains the operation.
+    fn post(&mut self, operation: Operation) -> Result<Posted, Refused>;
+
+    /// Opens `memory` (not empty) to puts of `peer`, until [`Event::Filled`], and names it for that peer.
+    ///
+    /// # Errors
+    ///
+    /// [`Cause`] when the peer is down, unknown, or the memory cannot be registered.
+    fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause>;
+
+    /// Moves whatever can be moved without waiting; appends what happened to `events` and asks `placer`
+    /// where payloads go. Returns whether anything moved, bytes of unfinished payloads included.
+    fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool;
+
+    /// A descriptor that is readable whenever [`Transport::poll`] would find something to do, provided
+    /// that [`Transport::arm`] said `true` since the last poll. `None`: this transport must be polled.
+    fn wait_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        None
+    }
+
+    /// Prepares to sleep on [`Transport::wait_fd`]. `false`: something is there already, poll first.
+    fn arm(&mut self) -> bool {
+        true
+    }
+
+    /// Treats `peer` as dead, because somebody else found out: drops everything of that peer, and
+    /// reports [`Event::PeerDown`] at the next poll unless that has been reported already.
+    fn disconnect(&mut self, peer: Rank, cause: Cause);
+
+    /// Begins the orderly end; nothing can be posted any more. [`Event::Closed`] says when it is over.
+    fn close(&mut self);
+
+    /// Drops every operation, placement, exposure and connection at once. No more events; all memory is
+    /// the caller's again when this returns.
+    fn abort(&mut self);
+}
