@@ -1,0 +1,55 @@
+//! Memory that the kit lends to transports: the only place of the kit with `unsafe` code.
+//!
+//! Invariant: the harness drops every transport before any [`Buffer`], and reads or overwrites a buffer
+//! only while no transport holds it (before it is lent, or after its operation was reported complete).
+
+#![allow(unsafe_code)]
+
+use crate::{RecvMemory, SendMemory};
+
+/// Heap bytes at a fixed place, reached through a raw pointer so that moving the owner disturbs nobody.
+pub(super) struct Buffer {
+    bytes: *mut [u8],
+}
+
+impl Buffer {
+    /// Takes over the bytes.
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes: Box::into_raw(bytes.into_boxed_slice()) }
+    }
+
+    /// The memory as a sender's payload.
+    pub(super) fn lend_to_send(&self) -> SendMemory {
+        // SAFETY: the bytes are initialised, outlive every transport, and are written only after the
+        // operation has completed (the invariant of this module).
+        unsafe { SendMemory::new(self.bytes.cast(), self.bytes.len()) }
+    }
+
+    /// The memory as the place where a payload goes; lent at most once.
+    pub(super) fn lend_to_receive(&self) -> RecvMemory {
+        // SAFETY: the bytes are initialised, outlive every transport, and are touched only after the
+        // operation has completed (the invariant of this module).
+        unsafe { RecvMemory::new(self.bytes.cast(), self.bytes.len()) }
+    }
+
+    /// A copy of what is there, for memory that is ours again.
+    pub(super) fn copy_out(&self) -> Vec<u8> {
+        // SAFETY: valid until drop, and no transport writes here any more (the invariant of this module).
+        let bytes = unsafe { &*self.bytes };
+        bytes.to_vec()
+    }
+
+    /// Overwrites memory that is ours again, so that a late read or write by a transport shows.
+    pub(super) fn scribble(&self, byte: u8) {
+        // SAFETY: valid until drop, and no transport uses it any more (the invariant of this module).
+        let bytes = unsafe { &mut *self.bytes };
+        bytes.fill(byte);
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw` in `new`, freed only here.
+        drop(unsafe { Box::from_raw(self.bytes) });
+    }
+}

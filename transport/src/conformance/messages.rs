@@ -1,0 +1,199 @@
+//! Promises about messages: order, integrity, placement, truncation, many peers.
+
+use super::Fabric;
+use super::harness::{Harness, State, mix, pattern};
+use crate::MAX_HEADER;
+
+/// Lengths around everything that transports treat specially, and some that none does.
+const LENGTHS: [usize; 14] =
+    [0, 1, 7, 64, 96, 255, 4_095, 4_096, 4_097, 65_535, 65_536, 70_001, 262_144, 1 << 20];
+
+fn clamp(h: &mut Harness<'_>, length: usize) -> usize {
+    length.min(h.end(0).transport().capabilities().max_message)
+}
+
+/// `count` messages with headers and lengths that `seed` decides.
+fn mixed(h: &mut Harness<'_>, seed: u64, count: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut state = seed;
+    (0..count)
+        .map(|index| {
+            let draw = mix(&mut state);
+            let fixed = LENGTHS[index % LENGTHS.len()];
+            let length = if index < LENGTHS.len() { fixed } else { (draw >> 20) as usize % (fixed + 1) };
+            let length = clamp(h, length);
+            let header = pattern(draw, draw as usize % (MAX_HEADER + 1));
+            (header, pattern(draw ^ 1, length))
+        })
+        .collect()
+}
+
+/// Messages of one pair arrive in the order in which they were posted, header and payload intact, for
+/// lengths from 0 to 1 MiB mixed at random; in both directions at once.
+pub fn messages_arrive_in_order_and_intact(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "messages_arrive_in_order_and_intact");
+    let there = mixed(&mut h, 11, 80);
+    let back = mixed(&mut h, 12, 80);
+    for ((header, bytes), (other_header, other_bytes)) in there.iter().zip(&back) {
+        h.send(0, 1, header, bytes);
+        h.send(1, 0, other_header, other_bytes);
+    }
+    h.until("all messages received", |h| {
+        h.end(1).received_from(0).count() == there.len() && h.end(0).received_from(1).count() == back.len()
+    });
+    h.until("all messages sent", |h| h.end(0).all_sent() && h.end(1).all_sent());
+    h.check_received(1, 0, &there);
+    h.check_received(0, 1, &back);
+    h.finish();
+}
+
+/// Headers from none to `MAX_HEADER` bytes arrive as posted, with and without a payload behind them.
+pub fn headers_of_every_length_are_intact(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "headers_of_every_length_are_intact");
+    let messages: Vec<_> = (0..=MAX_HEADER)
+        .flat_map(|length| [0, 5].map(|payload| (pattern(length as u64, length), pattern(9, payload))))
+        .collect();
+    for (header, bytes) in &messages {
+        h.send(0, 1, header, bytes);
+    }
+    h.until("all messages received", |h| h.end(1).received_from(0).count() == messages.len());
+    h.check_received(1, 0, &messages);
+    h.finish();
+}
+
+/// The placer is asked once per message, in order, with the right length; `Received` follows once.
+pub fn each_message_is_placed_and_received_once(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "each_message_is_placed_and_received_once");
+    let messages = mixed(&mut h, 21, 60);
+    for (header, bytes) in &messages {
+        h.send(1, 0, header, bytes);
+    }
+    h.until("all messages received", |h| h.end(0).received_from(1).count() == messages.len());
+    h.settle();
+    let asked = h.end(0).arrivals().len();
+    h.check(asked == messages.len(), format!("{asked} placements asked for {} messages", messages.len()));
+    h.check_received(0, 1, &messages);
+    h.finish();
+}
+
+/// A placement shorter than the payload gets the first bytes; the rest is discarded, the sender
+/// succeeds, and the messages behind it are whole.
+pub fn short_placements_truncate_and_the_stream_goes_on(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "short_placements_truncate_and_the_stream_goes_on");
+    let room = |index: usize, length: usize| match index % 4 {
+        0 => length,
+        1 => length / 2,
+        2 => 0,
+        _ => length.saturating_sub(1),
+    };
+    let mut next = 0;
+    h.set_policy(
+        1,
+        Box::new(move |_, _, length| {
+            next += 1;
+            Ok(room(next - 1, length))
+        }),
+    );
+    let messages = mixed(&mut h, 31, 60);
+    for (header, bytes) in &messages {
+        h.send(0, 1, header, bytes);
+    }
+    h.until("all messages received", |h| h.end(1).received_from(0).count() == messages.len());
+    h.until("all messages sent", |h| h.end(0).all_sent());
+    h.check_received(1, 0, &messages);
+    let lengths: Vec<usize> = h.end(1).received_from(0).map(|a| a.bytes.len()).collect();
+    let expected: Vec<usize> = messages.iter().enumerate().map(|(i, (_, b))| room(i, b.len())).collect();
+    h.check(lengths == expected, format!("placed {expected:?} bytes, found {lengths:?}"));
+    h.finish();
+}
+
+/// Every accepted operation completes by `Complete` or by one `Sent`, never by both, never twice.
+pub fn operations_complete_exactly_once(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "operations_complete_exactly_once");
+    let messages = mixed(&mut h, 41, 100);
+    let (_, key) = h.expose(1, 0, 100 * 1_000);
+    for (index, (header, bytes)) in messages.iter().enumerate() {
+        h.send(0, 1, header, bytes);
+        h.put(0, 1, key, index * 1_000, &pattern(index as u64, 1_000));
+    }
+    h.until("everything sent", |h| h.end(0).all_sent());
+    h.until("everything arrived", |h| {
+        h.end(1).received_from(0).count() == messages.len() && h.end(1).all_filled()
+    });
+    h.settle();
+    let counted = h.end(0).sendings.len();
+    h.check(counted == 200, format!("{counted} operations in the books, 200 accepted"));
+    h.finish();
+}
+
+/// Two large messages that cross each other do not block one another.
+pub fn large_messages_both_ways_at_once_finish(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "large_messages_both_ways_at_once_finish");
+    let length = clamp(&mut h, 8 << 20);
+    let there = [(vec![1], pattern(51, length)), (vec![2], pattern(52, 3))];
+    let back = [(vec![3], pattern(53, length)), (vec![4], pattern(54, 5))];
+    for index in 0..2 {
+        h.send(0, 1, &there[index].0, &there[index].1);
+        h.send(1, 0, &back[index].0, &back[index].1);
+    }
+    h.until("both directions received", |h| {
+        h.end(1).received_from(0).count() == 2 && h.end(0).received_from(1).count() == 2
+    });
+    h.until("both directions sent", |h| h.end(0).all_sent() && h.end(1).all_sent());
+    h.check_received(1, 0, &there);
+    h.check_received(0, 1, &back);
+    h.finish();
+}
+
+/// Five ranks send to all others at once, messages and puts, and all arrive where they should.
+pub fn all_to_all_messages_and_puts_arrive(fabric: &mut dyn Fabric) {
+    const SIZE: usize = 5;
+    const PUT: usize = 200_000;
+    let mut h = Harness::new(fabric, SIZE, "all_to_all_messages_and_puts_arrive");
+    let pairs: Vec<(usize, usize)> =
+        (0..SIZE).flat_map(|a| (0..SIZE).map(move |b| (a, b))).filter(|(a, b)| a != b).collect();
+    let seed = |from: usize, to: usize| (from * SIZE + to) as u64 + 60;
+    let keys: Vec<_> = pairs.iter().map(|&(from, to)| h.expose(to, from, PUT)).collect();
+    let messages: Vec<_> = pairs.iter().map(|&(from, to)| mixed(&mut h, seed(from, to), 20)).collect();
+    for round in 0..20 {
+        for (index, &(from, to)) in pairs.iter().enumerate() {
+            let (header, bytes) = &messages[index][round];
+            h.send(from, to, header, bytes);
+            if round == 10 {
+                h.put(from, to, keys[index].1, 0, &pattern(seed(from, to), PUT));
+            }
+        }
+    }
+    h.until("all messages received and all exposures filled", |h| {
+        pairs.iter().all(|&(from, to)| h.end(to).received_from(from).count() == 20)
+            && (0..SIZE).all(|rank| h.end(rank).all_filled())
+    });
+    h.until("everything sent", |h| (0..SIZE).all(|rank| h.end(rank).all_sent()));
+    for (index, &(from, to)) in pairs.iter().enumerate() {
+        h.check_received(to, from, &messages[index]);
+        let right = h.end(to).exposures[keys[index].0].bytes == pattern(seed(from, to), PUT);
+        h.check(right, format!("the put of rank {from} to rank {to} arrived changed"));
+    }
+    h.finish();
+}
+
+/// Two ranks that use one another for the first time at the same moment lose and double nothing.
+pub fn both_sides_may_connect_at_once(fabric: &mut dyn Fabric) {
+    for round in 0..10 {
+        let mut h = Harness::new(fabric, 2, "both_sides_may_connect_at_once");
+        let there = vec![(vec![1], pattern(round, 100_000)), (vec![2], Vec::new())];
+        let back = vec![(vec![3], pattern(round + 90, 10)), (vec![4], pattern(round, 70_000))];
+        for index in 0..2 {
+            h.send(0, 1, &there[index].0, &there[index].1);
+            h.send(1, 0, &back[index].0, &back[index].1);
+        }
+        h.until("both directions received", |h| {
+            h.end(1).received_from(0).count() == 2 && h.end(0).received_from(1).count() == 2
+        });
+        h.until("both directions sent", |h| h.end(0).all_sent() && h.end(1).all_sent());
+        h.check_received(1, 0, &there);
+        h.check_received(0, 1, &back);
+        let pending = h.end(0).arrivals().iter().any(|a| a.state != State::Done);
+        h.check(!pending, "a placement was asked for that never completed");
+        h.finish();
+    }
+}
