@@ -5,19 +5,19 @@
 //! ```ignore
 //! use ringworld_transport::{Transport, conformance::Fabric};
 //!
-//! struct Loopback;
-//! impl Fabric for Loopback {
+//! struct Sockets;
+//! impl Fabric for Sockets {
 //!     fn world(&mut self, size: usize) -> Vec<Box<dyn Transport>> { /* bind, then connect all */ }
 //! }
-//! ringworld_transport::conformance_tests!(Loopback);
+//! ringworld_transport::conformance_tests!(Sockets);
 //! ```
 //!
 //! Invariant: whatever a check is about, its harness verifies on every event that operations complete
 //! exactly once, that nothing is reported for a peer that is down, that messages of a pair arrive in
 //! order, and (by overwriting memory as soon as it is the caller's again) that a transport never touches
 //! memory it has given back. All transports of a world are stepped from one thread, so a failing check
-//! fails the same way again. Neighbours: the contract in the crate documentation, `harness` (stepping
-//! and bookkeeping), `buffer` (the memory lent to transports).
+//! fails the same way again. Neighbours: the contract in the crate documentation, `harness` (stepping),
+//! `books` (the state of every operation), `buffer` (the memory lent to transports).
 
 #![allow(
     clippy::panic,
@@ -33,15 +33,19 @@ use std::time::Duration;
 
 use crate::Transport;
 
+mod books;
 mod buffer;
 mod closing;
 mod failures;
 mod harness;
 mod messages;
+mod pattern;
 mod puts;
 mod refusals;
 mod sleeping;
 
+#[cfg(test)]
+pub(crate) use buffer::Buffer;
 pub use closing::{
     a_closed_transport_and_its_peers_refuse_everything, a_lonely_transport_closes,
     a_vanished_peer_does_not_hold_up_close, all_may_close_at_once, close_delivers_everything_first,

@@ -47,9 +47,10 @@
 #![deny(unsafe_code)]
 
 mod address;
-#[cfg(feature = "conformance")]
+#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod error;
+pub mod loopback;
 mod memory;
 
 pub use address::Address;

@@ -8,39 +8,39 @@
 use crate::{RecvMemory, SendMemory};
 
 /// Heap bytes at a fixed place, reached through a raw pointer so that moving the owner disturbs nobody.
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     bytes: *mut [u8],
 }
 
 impl Buffer {
     /// Takes over the bytes.
-    pub(super) fn new(bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
         Self { bytes: Box::into_raw(bytes.into_boxed_slice()) }
     }
 
     /// The memory as a sender's payload.
-    pub(super) fn lend_to_send(&self) -> SendMemory {
+    pub(crate) fn lend_to_send(&self) -> SendMemory {
         // SAFETY: the bytes are initialised, outlive every transport, and are written only after the
         // operation has completed (the invariant of this module).
         unsafe { SendMemory::new(self.bytes.cast(), self.bytes.len()) }
     }
 
     /// The memory as the place where a payload goes; lent at most once.
-    pub(super) fn lend_to_receive(&self) -> RecvMemory {
+    pub(crate) fn lend_to_receive(&self) -> RecvMemory {
         // SAFETY: the bytes are initialised, outlive every transport, and are touched only after the
         // operation has completed (the invariant of this module).
         unsafe { RecvMemory::new(self.bytes.cast(), self.bytes.len()) }
     }
 
     /// A copy of what is there, for memory that is ours again.
-    pub(super) fn copy_out(&self) -> Vec<u8> {
+    pub(crate) fn copy_out(&self) -> Vec<u8> {
         // SAFETY: valid until drop, and no transport writes here any more (the invariant of this module).
         let bytes = unsafe { &*self.bytes };
         bytes.to_vec()
     }
 
     /// Overwrites memory that is ours again, so that a late read or write by a transport shows.
-    pub(super) fn scribble(&self, byte: u8) {
+    pub(crate) fn scribble(&self, byte: u8) {
         // SAFETY: valid until drop, and no transport uses it any more (the invariant of this module).
         let bytes = unsafe { &mut *self.bytes };
         bytes.fill(byte);

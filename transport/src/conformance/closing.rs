@@ -1,7 +1,8 @@
 //! Promises about the orderly end.
 
 use super::Fabric;
-use super::harness::{Harness, message, pattern, put};
+use super::harness::{Harness, message, put};
+use super::pattern::pattern;
 use crate::Refused;
 
 /// Everything accepted before `close` is delivered; then the peer sees `PeerClosed` and the closer

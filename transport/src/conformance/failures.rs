@@ -1,7 +1,9 @@
 //! Promises about peers that die, are declared dead, or break the protocol.
 
 use super::Fabric;
-use super::harness::{Harness, State, message, pattern};
+use super::books::State;
+use super::harness::{Harness, message};
+use super::pattern::pattern;
 use crate::{Cause, Refused};
 
 /// A message each way, so that every pair is connected.

@@ -1,7 +1,9 @@
 //! Promises about messages: order, integrity, placement, truncation, many peers.
 
 use super::Fabric;
-use super::harness::{Harness, State, mix, pattern};
+use super::books::State;
+use super::harness::Harness;
+use super::pattern::{mix, pattern};
 use crate::MAX_HEADER;
 
 /// Lengths around everything that transports treat specially, and some that none does.

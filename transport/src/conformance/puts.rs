@@ -1,7 +1,9 @@
 //! Promises about puts: any order, any chunks, filled exactly once, large both ways.
 
 use super::Fabric;
-use super::harness::{Harness, State, mix, pattern};
+use super::books::State;
+use super::harness::Harness;
+use super::pattern::{mix, pattern};
 
 /// Cuts `0..length` into pieces of 1 byte to 64 KiB and shuffles them.
 fn chunks(seed: u64, length: usize) -> Vec<std::ops::Range<usize>> {

@@ -1,7 +1,8 @@
 //! Promises about refused operations and about receivers that fall behind.
 
 use super::Fabric;
-use super::harness::{Harness, message, pattern, put};
+use super::harness::{Harness, message, put};
+use super::pattern::pattern;
 use crate::{Cause, Refused, RemoteKey};
 
 /// A rank whose address was never given is `Unknown` to `post`, and an error to `expose`.

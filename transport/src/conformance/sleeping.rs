@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Fabric;
-use super::harness::{Harness, message, pattern};
+use super::harness::{Harness, message};
+use super::pattern::pattern;
 
 /// Runs the world until `reached`, where rank 0 is polled only when `arm` asks for it or when its
 /// descriptor is readable. A wake-up that never comes is a broken promise.
