@@ -1,0 +1,139 @@
+"""The contestants: how each is installed, how its twin is built and how it is started, TCP only.
+
+A peer is ready once `prepare` has returned; it raises `CommandFailed` with a sentence for the reader when
+something is missing, and the comparison then goes on without it. Nothing here measures: see measure.py.
+"""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from processes import CommandFailed, checked, clean_environment
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+VENVS = HERE / ".venv"
+BUILD = HERE / "build"
+TWIN_SOURCE = HERE / "twin.c"
+
+INSTALL_TIMEOUT_S = 900
+BUILD_TIMEOUT_S = 1800
+
+class MpiPeer:
+    """An MPI library from a wheel, in a virtual environment of its own because their files collide."""
+
+    def __init__(self, name, title, package, version, compiler, launcher, options, oversubscribed, settings):
+        self.name, self.title, self.package, self.version = name, title, package, version
+        self.compiler, self.launcher = compiler, launcher
+        self.options, self.oversubscribed, self.settings = options, oversubscribed, settings
+        self.venv = VENVS / name
+
+    def prepare(self):
+        """Installs the library and builds the twin, each only when that has not been done."""
+        install(self.venv, f"{self.package}=={self.version}")
+        if self.compiler.name != self.name:
+            install(self.compiler.venv, f"{self.compiler.package}=={self.compiler.version}")
+        build_twin(self.compiler)
+
+    def command(self, ranks, arguments):
+        """What to start for so many ranks."""
+        options = self.options + (self.oversubscribed if ranks > cores() else [])
+        return [self.venv / "bin" / self.launcher, *options, "-np", ranks, twin_path(self.compiler), *arguments]
+
+    def environment(self):
+        """The variables that keep the library on TCP over loopback."""
+        environment = clean_environment()
+        environment["PATH"] = f"{self.venv / 'bin'}:{environment.get('PATH', '/usr/bin:/bin')}"
+        environment.update({key: value.replace("{venv}", str(self.venv)) for key, value in self.settings.items()})
+        return environment
+
+
+class Ringworld:
+    """Our side: the Rust twin, started by our launcher, both built from this work tree."""
+
+    name, title, version = "ringworld", "ringworld", "work tree"
+
+    def __init__(self):
+        self.binaries = None
+
+    def prepare(self):
+        """Builds launcher and twin in release mode."""
+        if not shutil.which("cargo"):
+            raise CommandFailed("cargo is not on PATH; install Rust (https://rustup.rs)")
+        for package, binary in (("ringworld-launcher", "ringworld"), ("ringworld-benches", "twin")):
+            command = ["cargo", "build", "--release", "-p", package, "--bin", binary]
+            checked(command, f"building {binary} with `{' '.join(command)}`", BUILD_TIMEOUT_S, REPOSITORY)
+        command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
+        metadata = json.loads(checked(command, "asking cargo for its target directory", 120, REPOSITORY))
+        self.binaries = Path(metadata["target_directory"]) / "release"
+
+    def command(self, ranks, arguments):
+        """What to start for so many ranks."""
+        return [self.binaries / "ringworld", "run", "-n", ranks, "--", self.binaries / "twin", *arguments]
+
+    def environment(self):
+        """TCP only, like every other side."""
+        return {**clean_environment(), "RINGWORLD_TRANSPORT": "tcp"}
+
+
+def cores():
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def twin_path(compiler):
+    """The C twin built with that peer's compiler."""
+    return BUILD / f"twin-{compiler.name}"
+
+
+def install(venv, requirement):
+    """Makes the virtual environment and installs one pinned package, unless that has been done here."""
+    # The stamp holds the path, because scripts inside do: a moved environment is made anew.
+    stamp, wanted = venv / "installed", f"{requirement} {venv}\n"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    shutil.rmtree(venv, ignore_errors=True)
+    try:
+        checked([sys.executable, "-m", "venv", venv], "making a virtual environment", INSTALL_TIMEOUT_S, REPOSITORY)
+    except CommandFailed as error:
+        raise CommandFailed(f"{error}; `python3 -m venv` must work (Debian: apt-get install python3-venv)") from error
+    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]
+    checked(pip, f"pip install {requirement}", INSTALL_TIMEOUT_S, REPOSITORY)
+    stamp.write_text(wanted)
+
+
+def build_twin(peer):
+    """Compiles twin.c with the `mpicc` of a peer, when the source or the library is newer."""
+    target = twin_path(peer)
+    newest = max(TWIN_SOURCE.stat().st_mtime, (peer.venv / "installed").stat().st_mtime)
+    if target.is_file() and target.stat().st_mtime > newest:
+        return
+    if not any(shutil.which(compiler) for compiler in ("gcc", "cc")):
+        raise CommandFailed("no C compiler (gcc or cc) is on PATH; install one (Debian: apt-get install gcc libc6-dev)")
+    BUILD.mkdir(exist_ok=True)
+    mpicc = peer.venv / "bin" / "mpicc"
+    command = [mpicc, "-O2", "-std=c11", "-Wall", "-Wextra", "-o", target, TWIN_SOURCE]
+    checked(command, f"compiling twin.c with the mpicc of {peer.title}", BUILD_TIMEOUT_S, REPOSITORY, clean_environment())
+
+
+def all_peers():
+    """Every contestant by its name on the command line, ours first."""
+    openmpi = MpiPeer(
+        "openmpi", "Open MPI", "openmpi", "5.0.11", None, "mpirun",
+        ["--allow-run-as-root", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"],
+        ["--oversubscribe"], {})
+    openmpi.compiler = openmpi
+    # NOLOCAL takes away shared memory; the netmod then does everything.
+    mpich = MpiPeer(
+        "mpich", "MPICH", "mpich", "5.0.2", None, "mpiexec", [], [],
+        {"MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"})
+    mpich.compiler = mpich
+    # Same binary interface as MPICH and no compiler of its own. Without COLL_INTRANODE its small
+    # collectives go through shared memory whatever the fabric is.
+    intel = MpiPeer(
+        "impi-rt", "Intel MPI", "impi-rt", "2021.18.1", mpich, "mpiexec.hydra", [], [],
+        {"I_MPI_FABRICS": "ofi", "I_MPI_COLL_INTRANODE": "pt2pt", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo",
+         "I_MPI_ROOT": "{venv}", "LD_LIBRARY_PATH": "{venv}/lib"})
+    return {peer.name: peer for peer in (Ringworld(), openmpi, mpich, intel)}

@@ -1,0 +1,274 @@
+/* The measuring program of the MPI peers: the twin of benches/src/bin/twin.rs.
+ *
+ * Both programs take the same arguments, time the same calls on the same sizes in the same way and
+ * print the same lines, so that a ratio of two lines compares libraries and nothing else. The
+ * protocol stands in benches/peers/README.md; what is changed here must be changed there and in the
+ * Rust twin. Every size is verified on every rank before it is timed: a wrong answer ends the run.
+ */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BATCHES = 15,     /* odd, so that the median is one of them */
+    MIN_BATCHES = 3,  /* also when one iteration is longer than the budget */
+    WINDOW = 64,      /* messages in flight in `stream` */
+    MIN_WINDOW = 4,
+    TAG = 7,
+    ACK_TAG = 8
+};
+static const size_t WINDOW_BYTES = 256u << 20; /* keeps 64 MiB messages from filling the memory */
+static const long MAX_ITERATIONS = 1L << 22;
+
+static const size_t SIZES[] = {8,         64,      1u << 10, 16u << 10, 64u << 10,
+                               256u << 10, 1u << 20, 4u << 20, 16u << 20, 64u << 20};
+
+typedef struct {
+    int rank, size;
+    size_t bytes;  /* as printed */
+    size_t window; /* messages in flight, `stream` only */
+    int block;     /* floats per rank, `allgather` and `reducescatter` only */
+    float *send, *recv;
+    size_t send_floats, recv_floats;
+    MPI_Request requests[WINDOW];
+} Work;
+
+typedef struct {
+    const char *name;
+    bool pair;                   /* exactly two ranks */
+    bool sized;                  /* repeated for every size */
+    void (*shape)(Work *);       /* sets window, block and the lengths of the buffers */
+    void (*run)(Work *, long);   /* so many iterations */
+    float (*expected)(const Work *, size_t); /* element of `recv` after one iteration; NULL: none */
+    size_t (*messages)(const Work *);        /* times of one message in one iteration */
+} Operation;
+
+static void shape_plain(Work *w) { w->send_floats = w->recv_floats = w->bytes / sizeof(float); }
+
+static void shape_none(Work *w) { w->send_floats = w->recv_floats = 0; }
+
+static void shape_stream(Work *w) {
+    size_t window = WINDOW_BYTES / w->bytes;
+    w->window = window > WINDOW ? WINDOW : window < MIN_WINDOW ? MIN_WINDOW : window;
+    w->send_floats = w->recv_floats = w->window * w->bytes / sizeof(float);
+}
+
+/* `bytes` is the whole vector; every rank's block is rounded up to whole floats. */
+static void shape_block(Work *w) {
+    size_t floats = w->bytes / sizeof(float), size = (size_t)w->size;
+    w->block = (int)((floats + size - 1) / size);
+}
+
+static void shape_gather(Work *w) {
+    shape_block(w);
+    w->send_floats = (size_t)w->block;
+    w->recv_floats = (size_t)w->block * (size_t)w->size;
+}
+
+static void shape_scatter(Work *w) {
+    shape_block(w);
+    w->send_floats = (size_t)w->block * (size_t)w->size;
+    w->recv_floats = (size_t)w->block;
+}
+
+static void run_pingpong(Work *w, long iterations) {
+    int bytes = (int)w->bytes, other = 1 - w->rank;
+    for (long i = 0; i < iterations; i++) {
+        if (w->rank == 0) MPI_Send(w->send, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+        MPI_Recv(w->recv, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (w->rank == 1) MPI_Send(w->send, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+    }
+}
+
+/* Rank 0 starts a window of sends, each from memory of its own, and waits for one acknowledgement. */
+static void run_stream(Work *w, long iterations) {
+    int bytes = (int)w->bytes, window = (int)w->window;
+    size_t step = w->bytes / sizeof(float);
+    char ack = 1;
+    for (long i = 0; i < iterations; i++) {
+        if (w->rank == 0) {
+            for (int k = 0; k < window; k++)
+                MPI_Isend(w->send + (size_t)k * step, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &w->requests[k]);
+            MPI_Waitall(window, w->requests, MPI_STATUSES_IGNORE);
+            MPI_Recv(&ack, 1, MPI_BYTE, 1, ACK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            for (int k = 0; k < window; k++)
+                MPI_Irecv(w->recv + (size_t)k * step, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &w->requests[k]);
+            MPI_Waitall(window, w->requests, MPI_STATUSES_IGNORE);
+            MPI_Send(&ack, 1, MPI_BYTE, 0, ACK_TAG, MPI_COMM_WORLD);
+        }
+    }
+}
+
+static void run_barrier(Work *w, long iterations) {
+    (void)w;
+    for (long i = 0; i < iterations; i++) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The root moves on by one each time: a fixed root could run ahead, and the time would be that of
+ * handing messages to the system rather than of receiving them. */
+static void run_bcast(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Bcast(w->recv, (int)w->bytes, MPI_BYTE, (int)(i % w->size), MPI_COMM_WORLD);
+}
+
+static void run_allreduce(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Allreduce(w->send, w->recv, (int)w->send_floats, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void run_allgather(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Allgather(w->send, w->block, MPI_FLOAT, w->recv, w->block, MPI_FLOAT, MPI_COMM_WORLD);
+}
+
+static void run_reducescatter(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Reduce_scatter_block(w->send, w->recv, w->block, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* Every rank sends its rank plus one in every element. */
+static float from_other(const Work *w, size_t i) { (void)i; return (float)(2 - w->rank); }
+static float from_first(const Work *w, size_t i) { (void)w; (void)i; return 1.0f; }
+static float sum_of_all(const Work *w, size_t i) { (void)i; return (float)(w->size * (w->size + 1) / 2); }
+static float block_owner(const Work *w, size_t i) { return (float)(i / (size_t)w->block + 1); }
+/* In `stream` rank 0 receives only the acknowledgement: its buffer keeps what it was filled with. */
+static float streamed(const Work *w, size_t i) { (void)i; return w->rank == 0 ? -1.0f : 1.0f; }
+
+static size_t one(const Work *w) { (void)w; return 1; }
+static size_t two(const Work *w) { (void)w; return 2; }
+static size_t whole_window(const Work *w) { return w->window; }
+
+static const Operation OPERATIONS[] = {
+    {"pingpong", true, true, shape_plain, run_pingpong, from_other, two},
+    {"stream", true, true, shape_stream, run_stream, streamed, whole_window},
+    {"barrier", false, false, shape_none, run_barrier, NULL, one},
+    {"bcast", false, true, shape_plain, run_bcast, from_first, one},
+    {"allreduce", false, true, shape_plain, run_allreduce, sum_of_all, one},
+    {"allgather", false, true, shape_gather, run_allgather, block_owner, one},
+    {"reducescatter", false, true, shape_scatter, run_reducescatter, sum_of_all, one},
+};
+enum { OPERATION_COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0], SIZE_COUNT = sizeof SIZES / sizeof SIZES[0] };
+
+static void fail(const Work *w, const char *message) {
+    fprintf(stderr, "twin: rank %d: %s\n", w->rank, message);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+static float *filled(const Work *w, size_t floats, float value) {
+    size_t bytes = (floats * sizeof(float) + 4095) / 4096 * 4096;
+    float *memory = aligned_alloc(4096, bytes ? bytes : 4096);
+    if (!memory) fail(w, "out of memory; give a smaller <max>");
+    for (size_t i = 0; i < floats; i++) memory[i] = value;
+    return memory;
+}
+
+/* Runs one iteration and compares every element on every rank. It also opens the connections. */
+static void verify(const Operation *op, Work *w) {
+    op->run(w, 1);
+    if (!op->expected) return;
+    for (size_t i = 0; i < w->recv_floats; i++) {
+        if (w->recv[i] != op->expected(w, i)) {
+            char text[160];
+            snprintf(text, sizeof text, "%s of %zu bytes: element %zu is %g, expected %g", op->name, w->bytes, i,
+                     (double)w->recv[i], (double)op->expected(w, i));
+            fail(w, text);
+        }
+    }
+}
+
+/* Seconds of the slowest rank for so many iterations; known to rank 0 only. */
+static double batch(const Operation *op, Work *w, long iterations) {
+    double slowest = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
+    op->run(w, iterations);
+    double mine = MPI_Wtime() - start;
+    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    return slowest;
+}
+
+/* Rank 0's number, made known to all. */
+static long agree(long number) {
+    MPI_Bcast(&number, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    return number;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void measure(const Operation *op, Work *w, double budget) {
+    op->shape(w);
+    w->send = filled(w, w->send_floats, (float)(w->rank + 1));
+    w->recv = filled(w, w->recv_floats, op->run == run_bcast ? (float)(w->rank + 1) : -1.0f);
+    verify(op, w);
+
+    /* Warm-up: double until a batch takes a twentieth of the budget, then time that many once more,
+     * now warm, to learn the time of one. */
+    long iterations = 1, batches = BATCHES;
+    while (agree(batch(op, w, iterations) < budget / 20 && iterations < MAX_ITERATIONS)) iterations *= 2;
+    double estimate = batch(op, w, iterations) / (double)iterations;
+    if (estimate <= 0) estimate = 1e-9;
+    double fit = budget / estimate;
+    if (fit < BATCHES) {
+        iterations = 1;
+        batches = fit < MIN_BATCHES ? MIN_BATCHES : (long)fit;
+    } else {
+        iterations = (long)(fit / BATCHES);
+        if (iterations > MAX_ITERATIONS) iterations = MAX_ITERATIONS;
+    }
+    iterations = agree(iterations);
+    batches = agree(batches);
+
+    double seconds[BATCHES];
+    double per_batch = (double)iterations * (double)op->messages(w);
+    for (long b = 0; b < batches; b++) seconds[b] = batch(op, w, iterations) / per_batch;
+    if (w->rank == 0) {
+        qsort(seconds, (size_t)batches, sizeof seconds[0], ascending);
+        double median = batches % 2 ? seconds[batches / 2] : (seconds[batches / 2 - 1] + seconds[batches / 2]) / 2;
+        printf("%s,%zu,%ld,%.9g,%.9g\n", op->name, w->bytes, iterations * batches, median, seconds[0]);
+        fflush(stdout);
+    }
+    free(w->send);
+    free(w->recv);
+}
+
+static bool number(const char *text, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && *value >= 0;
+}
+
+int main(int argc, char **argv) {
+    Work w = {0};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &w.size);
+
+    double min, max, budget_ms;
+    if (argc != 5 || !number(argv[2], &min) || !number(argv[3], &max) || !number(argv[4], &budget_ms) || budget_ms <= 0)
+        fail(&w, "expected four arguments: <op> <min bytes> <max bytes> <milliseconds per size, above 0>");
+    const Operation *op = NULL;
+    for (int i = 0; i < OPERATION_COUNT; i++)
+        if (strcmp(argv[1], OPERATIONS[i].name) == 0) op = &OPERATIONS[i];
+    if (!op)
+        fail(&w, "unknown <op>; expected pingpong, stream, barrier, bcast, allreduce, allgather or reducescatter");
+    if (op->pair && w.size != 2) fail(&w, "pingpong and stream need exactly 2 ranks");
+
+    if (!op->sized) {
+        measure(op, &w, budget_ms / 1e3);
+    } else {
+        for (int i = 0; i < SIZE_COUNT; i++) {
+            w.bytes = SIZES[i];
+            if ((double)w.bytes >= min && (double)w.bytes <= max) measure(op, &w, budget_ms / 1e3);
+        }
+    }
+    MPI_Finalize();
+    return 0;
+}
