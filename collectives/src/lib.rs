@@ -1,1 +1,122 @@
-//! Placeholder.
+//! Collectives of ringworld as data.
+//!
+//! A collective is a pure function from a [`Request`] (which collective, my rank, how many ranks, how many
+//! elements) to a [`Schedule`]: a list of sends, receives, reductions and copies over named spans, with
+//! dependencies. This crate decides; it moves nothing. It knows no socket, clock, thread, pointer or
+//! environment, and gives the same answer to the same question every time.
+//!
+//! ```text
+//! Request --select--> Choice --build--> Schedule --(runtime's executor)--> bytes on a wire
+//!            ^                              |
+//!         Tuning                            +--check--> proof without a wire
+//! ```
+//!
+//! - [`select`] picks an algorithm by the numbers in [`Tuning`] and says why.
+//! - [`build`] runs the algorithm, one file each, in the folder of its collective. Algorithms name their steps
+//!   in program order; the [`Builder`] derives the dependencies from the spans.
+//! - [`check`](mod@check) takes the schedules of all ranks and proves that messages match, nothing deadlocks or
+//!   races, and every contribution arrives exactly once in the promised order.
+//!
+//! Schedules count in elements and do not depend on addresses: they can be cached, printed
+//! ([`Schedule::render`]) and run any number of times.
+//!
+//! What this crate promises of every schedule: for operations that are associative but do not commute the
+//! result is `x0 op x1 op … op x(n-1)`; an all-reduce gives every rank the same bits even where rounding makes
+//! the operation not quite associative, and the same again for the same request and tuning.
+//!
+//! # Example
+//!
+//! ```
+//! use ringworld_collectives::{Collective, Request, Tuning, check, schedule};
+//!
+//! let request = |rank| Request {
+//!     collective: Collective::AllReduce, rank, size: 3, count: 5, element: 8,
+//!     commutative: true, in_place: false,
+//! };
+//! let tuning = Tuning::default();
+//! let schedules = (0..3).map(|rank| schedule(&request(rank), &tuning)).collect::<Result<Vec<_>, _>>()?;
+//! check::check(&request(0), &schedules)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod action;
+mod algorithm;
+mod all_gather;
+mod all_reduce;
+mod barrier;
+mod broadcast;
+mod builder;
+pub mod check;
+mod conflicts;
+mod error;
+mod reduce;
+mod reduce_scatter;
+mod request;
+mod schedule;
+mod select;
+mod tuning;
+mod window;
+
+pub use action::{Action, Buffer, Span};
+pub use algorithm::Algorithm;
+pub use builder::{Builder, Step};
+pub use error::Error;
+pub use request::{Collective, Layout, Request};
+pub use schedule::Schedule;
+pub use select::{Choice, select};
+pub use tuning::Tuning;
+
+/// The schedule of one rank, by the algorithm of `choice`.
+///
+/// All ranks must build with the same choice. One rank alone copies its input; a collective of no elements has
+/// no steps, except the barrier.
+///
+/// # Errors
+///
+/// When the request makes no sense, the algorithm cannot serve it, or there would be too many steps.
+pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
+    request.validate()?;
+    let Request { collective, size, count, .. } = *request;
+    let algorithm = choice.algorithm;
+    if !algorithm.supports(request) {
+        return Err(Error::Unsupported { algorithm, collective });
+    }
+    let root = collective.root().unwrap_or(0);
+    let mut builder = Builder::new(algorithm.path(), request);
+    let b = &mut builder;
+    if size == 1 {
+        let len = request.layout().input;
+        b.copy(Span::input(0, len), Span::output(0, len));
+    } else if count > 0 || collective == Collective::Barrier {
+        match algorithm {
+            Algorithm::BarrierDissemination => barrier::dissemination::build(request, b),
+            Algorithm::BroadcastBinomial => broadcast::binomial::build(request, root, choice, b),
+            Algorithm::BroadcastChain => broadcast::chain::build(request, root, choice, b),
+            Algorithm::ReduceBinomial => reduce::binomial::build(request, root, choice, b),
+            Algorithm::ReduceChain => reduce::chain::build(request, root, choice, b),
+            Algorithm::AllReduceDirect => all_reduce::direct::build(request, b),
+            Algorithm::AllReduceRecursiveDoubling => {
+                all_reduce::recursive_doubling::build(request, choice, b)
+            }
+            Algorithm::AllReduceRabenseifner => all_reduce::rabenseifner::build(request, choice, b),
+            Algorithm::AllReduceRing => all_reduce::ring::build(request, choice, b),
+            Algorithm::AllGatherRecursiveDoubling => all_gather::recursive_doubling::build(request, b),
+            Algorithm::AllGatherBruck => all_gather::bruck::build(request, b),
+            Algorithm::AllGatherRing => all_gather::ring::build(request, choice, b),
+            Algorithm::ReduceScatterDirect => reduce_scatter::direct::build(request, choice, b),
+            Algorithm::ReduceScatterRing => reduce_scatter::ring::build(request, choice, b),
+        }
+    }
+    builder.finish()
+}
+
+/// [`select`], then [`build`].
+///
+/// # Errors
+///
+/// See [`build`].
+pub fn schedule(request: &Request, tuning: &Tuning) -> Result<Schedule, Error> {
+    build(request, &select(request, tuning))
+}

@@ -1,0 +1,5 @@
+//! All-gathers, one algorithm per file.
+
+pub(crate) mod bruck;
+pub(crate) mod recursive_doubling;
+pub(crate) mod ring;

@@ -1,0 +1,76 @@
+//! Rabenseifner's algorithm: recursive halving, then recursive doubling (Rabenseifner, 2004).
+//!
+//! ```text
+//! n = 4     0 [ab..]  1 [..cd]   step 1: neighbours swap halves and reduce
+//!           0 [a] 2 [b]          step 2: the pairs swap quarters: each rank owns one
+//!           0 [ab]  2 [ab]       step 3: back again, handing out
+//!           0 [abcd] ..          step 4
+//! ```
+//!
+//! Distances double while the vector halves, so that runs of neighbours are joined first and rank order is
+//! kept; every element is reduced on one place and handed out. Steps: `2 log2 n`, plus 2 when folded to a
+//! power of two ([`super::fold`]). Bytes: `2 m (p - 1) / p` per rank, like the ring, in fewer messages. Chosen:
+//! medium vectors on powers of two, and long vectors when the operation does not commute.
+
+use super::fold::Fold;
+use crate::builder::{Builder, part, parts};
+use crate::{Choice, Request, Span};
+
+pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
+    let Request { rank, size, count, .. } = *request;
+    let fold = Fold::new(size);
+    let pieces = parts(count, choice.segment);
+    let longest = count.div_ceil(pieces);
+    let sets = if fold.place(rank).is_some() { choice.in_flight.clamp(1, pieces) } else { 0 };
+    // What arrives in each halving lies behind what came before, so that all receives can be posted at once;
+    // rounding makes the halves one element longer than the whole per step, at most.
+    let inbox = b.slots(sets, longest + fold.places.trailing_zeros() as usize);
+
+    for piece in 0..pieces {
+        let (offset, len) = part(count, pieces, piece);
+        let slot = if sets == 0 { Span::scratch(0, len) } else { inbox[piece % sets] };
+        let held = fold.before(request, offset, slot.first(len), b);
+        if let Some(place) = fold.place(rank) {
+            exchange(fold, place, held, Span::output(offset, len), slot, b);
+        }
+        fold.after(request, offset, len, b);
+    }
+}
+
+/// Halves and doubles among the places. `held` is the contribution of this place, `output` the elements to
+/// fill; `slot` takes what arrives.
+fn exchange(fold: Fold, place: usize, held: Span, output: Span, slot: Span, b: &mut Builder) {
+    let sub =
+        |span: Span, from: usize, to: usize| Span { offset: span.offset + from, len: to - from, ..span };
+    let mut source = held;
+    let (mut low, mut high) = (0, output.len);
+    let mut halvings = Vec::new();
+    let mut used = 0;
+    let mut distance = 1;
+    while distance < fold.places {
+        let partner = fold.rank(place ^ distance);
+        let middle = low + (high - low).div_ceil(2);
+        let lower = place & distance == 0;
+        let (keep, give) =
+            if lower { ((low, middle), (middle, high)) } else { ((middle, high), (low, middle)) };
+        let mine = sub(source, keep.0, keep.1);
+        let theirs = sub(slot, used, used + keep.1 - keep.0);
+        used += theirs.len;
+        let into = sub(output, keep.0, keep.1);
+        b.send(partner, sub(source, give.0, give.1));
+        b.recv(partner, theirs);
+        if lower {
+            b.reduce(mine, theirs, into);
+        } else {
+            b.reduce(theirs, mine, into);
+        }
+        halvings.push((partner, keep, give));
+        (low, high) = keep;
+        source = output;
+        distance *= 2;
+    }
+    for (partner, keep, give) in halvings.into_iter().rev() {
+        b.send(partner, sub(output, keep.0, keep.1));
+        b.recv(partner, sub(output, give.0, give.1));
+    }
+}

@@ -1,0 +1,3 @@
+//! Barriers, one algorithm per file.
+
+pub(crate) mod dissemination;

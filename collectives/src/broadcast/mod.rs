@@ -1,0 +1,21 @@
+//! Broadcasts, one algorithm per file.
+//!
+//! Invariant of all: the root sends from its input, the others receive into their output and send on from
+//! there. Ranks are renumbered so that the root is 0.
+
+pub(crate) mod binomial;
+pub(crate) mod chain;
+
+use crate::{Builder, Request, Span};
+
+/// Where this rank's elements `offset..offset + len` are sent from.
+fn source(request: &Request, root: usize, offset: usize, len: usize) -> Span {
+    if request.rank == root { Span::input(offset, len) } else { Span::output(offset, len) }
+}
+
+/// Gives the root its own result.
+fn keep(request: &Request, root: usize, b: &mut Builder) {
+    if request.rank == root {
+        b.copy(Span::input(0, request.count), Span::output(0, request.count));
+    }
+}

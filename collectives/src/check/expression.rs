@@ -1,0 +1,145 @@
+//! What an element holds, as an expression over the inputs; equal expressions have equal numbers.
+//!
+//! Invariant: every expression made covers each rank at most once, for one element; without commutativity it
+//! covers neighbouring ranks in order. What would break this is refused when it is made, where it can be named.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::BuildHasherDefault;
+
+/// The number of what nobody has written.
+pub(crate) const UNDEFINED: u32 = 0;
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Undefined,
+    Input { rank: usize },
+    Combined { left: u32, right: u32 },
+}
+
+struct Node {
+    shape: Shape,
+    element: usize,
+    /// The ranks covered, one bit each.
+    ranks: Box<[u64]>,
+    first: usize,
+    last: usize,
+}
+
+/// All expressions of one check.
+pub(crate) struct Expressions {
+    size: usize,
+    commutative: bool,
+    nodes: Vec<Node>,
+    // A hasher without a random seed: the checker, too, does the same thing every time.
+    inputs: HashMap<(usize, usize), u32, BuildHasherDefault<DefaultHasher>>,
+    combined: HashMap<(u32, u32), u32, BuildHasherDefault<DefaultHasher>>,
+}
+
+impl Expressions {
+    pub(crate) fn new(size: usize, commutative: bool) -> Self {
+        let undefined =
+            Node { shape: Shape::Undefined, element: 0, ranks: Box::default(), first: 0, last: 0 };
+        let (inputs, combined) = (HashMap::default(), HashMap::default());
+        Self { size, commutative, nodes: vec![undefined], inputs, combined }
+    }
+
+    /// Element `element` of the input of rank `rank`.
+    pub(crate) fn input(&mut self, rank: usize, element: usize) -> u32 {
+        let next = self.nodes.len() as u32;
+        let number = *self.inputs.entry((rank, element)).or_insert(next);
+        if number == next {
+            let mut ranks = vec![0; self.size.div_ceil(64)].into_boxed_slice();
+            ranks[rank / 64] |= 1 << (rank % 64);
+            self.nodes.push(Node { shape: Shape::Input { rank }, element, ranks, first: rank, last: rank });
+        }
+        number
+    }
+
+    /// `left op right`, or why that must not be.
+    pub(crate) fn combine(&mut self, left: u32, right: u32) -> Result<u32, String> {
+        if let Some(&number) = self.combined.get(&(left, right)) {
+            return Ok(number);
+        }
+        let (l, r) = (&self.nodes[left as usize], &self.nodes[right as usize]);
+        let refuse = |why: &str| Err(format!("{} and {}: {why}", self.text(left), self.text(right)));
+        if left == UNDEFINED || right == UNDEFINED {
+            return refuse("an operand was never written");
+        }
+        if l.element != r.element {
+            return refuse("they belong to different elements");
+        }
+        if l.ranks.iter().zip(&r.ranks).any(|(l, r)| l & r != 0) {
+            return refuse("a contribution would count twice");
+        }
+        if !self.commutative && l.last + 1 != r.first {
+            return refuse("the operation does not commute and these are not neighbours in rank order");
+        }
+        let node = Node {
+            shape: Shape::Combined { left, right },
+            element: l.element,
+            ranks: l.ranks.iter().zip(&r.ranks).map(|(l, r)| l | r).collect(),
+            first: l.first,
+            last: r.last,
+        };
+        let number = self.nodes.len() as u32;
+        self.nodes.push(node);
+        self.combined.insert((left, right), number);
+        Ok(number)
+    }
+
+    /// Whether the expression covers every rank, for this element.
+    pub(crate) fn is_complete(&self, number: u32, element: usize) -> bool {
+        let node = &self.nodes[number as usize];
+        let covered: u32 = node.ranks.iter().map(|word| word.count_ones()).sum();
+        node.element == element && covered as usize == self.size
+    }
+
+    /// The expression in words, cut short below a few levels.
+    pub(crate) fn text(&self, number: u32) -> String {
+        let node = &self.nodes[number as usize];
+        let mut text = String::new();
+        self.write(number, 6, &mut text);
+        if number != UNDEFINED {
+            text.push_str(&format!("[{}]", node.element));
+        }
+        text
+    }
+
+    fn write(&self, number: u32, levels: usize, text: &mut String) {
+        match self.nodes[number as usize].shape {
+            Shape::Undefined => text.push_str("nothing"),
+            Shape::Input { rank } => text.push_str(&format!("x{rank}")),
+            Shape::Combined { .. } if levels == 0 => text.push('…'),
+            Shape::Combined { left, right } => {
+                text.push('(');
+                self.write(left, levels - 1, text);
+                text.push_str(" op ");
+                self.write(right, levels - 1, text);
+                text.push(')');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contribution_counts_once_for_one_element_and_in_order() {
+        let mut e = Expressions::new(3, false);
+        let [x0, x1, x2, y1] = [(0, 5), (1, 5), (2, 5), (1, 6)].map(|(rank, at)| e.input(rank, at));
+        let low = e.combine(x0, x1).unwrap();
+        assert_eq!(e.combine(x0, x1), Ok(low));
+        assert!(e.combine(low, x1).unwrap_err().contains("twice"));
+        assert!(e.combine(x0, y1).unwrap_err().contains("different elements"));
+        assert!(e.combine(x2, low).unwrap_err().contains("rank order"));
+        assert!(e.combine(UNDEFINED, x2).unwrap_err().contains("never written"));
+        let all = e.combine(low, x2).unwrap();
+        assert!(e.is_complete(all, 5) && !e.is_complete(all, 6) && !e.is_complete(low, 5));
+        let high = e.combine(x1, x2).unwrap();
+        assert_ne!(e.combine(x0, high), Ok(all), "another tree is another expression");
+        assert_eq!(e.text(all), "((x0 op x1) op x2)[5]");
+    }
+}

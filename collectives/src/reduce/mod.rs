@@ -1,0 +1,6 @@
+//! Reductions to one rank, one algorithm per file.
+//!
+//! Invariant of all: only the root writes its output; the others work in scratch memory.
+
+pub(crate) mod binomial;
+pub(crate) mod chain;

@@ -1,0 +1,46 @@
+//! Segmented, pipelined ring reduce-scatter.
+//!
+//! ```text
+//! n = 4, block that rank r sends to r + 1:     0   1   2   3
+//!   step 0 (own)                               3   0   1   2     the receiver adds its own
+//!   step 1                                     2   3   0   1
+//!   step 2                                     1   2   3   0     now rank r has all of block r
+//! ```
+//!
+//! The first half of the ring all-reduce. Segment s of all blocks goes round by itself; `in_flight` of them are
+//! under way. Steps: `n - 1` segment times per segment. Bytes: `(n - 1) m` per rank, the least that can be.
+//! Scratch: two slots for each segment under way, one receiving while the other is sent on. Chosen: operations
+//! that commute.
+
+use crate::builder::{Builder, part, parts};
+use crate::{Choice, Request, Span};
+
+pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
+    let Request { rank, size, count, .. } = *request;
+    let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
+    let behind = |back: usize| (rank + 2 * size - back) % size;
+    let pieces = parts(count, choice.segment);
+    let sets = choice.in_flight.clamp(1, pieces);
+    let slots = b.slots(2 * sets, count.div_ceil(pieces));
+    let mut ends = Vec::with_capacity(pieces);
+
+    for piece in 0..pieces {
+        let (offset, len) = part(count, pieces, piece);
+        let own = |block: usize| Span::input(block * count + offset, len);
+        let mut partial = own(behind(1));
+        let mut end = None;
+        for step in 0..size - 1 {
+            let send = b.send(next, partial);
+            if step == 0 && piece >= sets {
+                b.order(ends[piece - sets], send);
+            }
+            let slot = slots[2 * (piece % sets) + step % 2].first(len);
+            b.recv(previous, slot);
+            let into = if step + 2 == size { Span::output(offset, len) } else { slot };
+            let own = own(behind(step + 2));
+            end = if rank == 0 && size == 2 { b.reduce(own, slot, into) } else { b.reduce(slot, own, into) };
+            partial = slot;
+        }
+        ends.push(end);
+    }
+}

@@ -1,0 +1,61 @@
+//! The numbers that the selection turns on.
+//!
+//! All sizes are bytes. The defaults are for sockets between processes; a runtime may calibrate them. All ranks
+//! of a communicator must use the same numbers, or they would run different algorithms against each other.
+
+/// Where one algorithm stops being the fastest and the next begins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// All-reduce: the longest vector for direct exchange. 4 KiB: up to here a message costs its latency, not
+    /// its bytes, and one step beats `log2 n` of them.
+    pub direct_bytes: usize,
+    /// The most ranks for direct exchange of short vectors. 8: beyond, the `n - 1` messages of each rank
+    /// cost more than the steps they save.
+    pub direct_ranks: usize,
+    /// All-reduce: the longest vector for recursive doubling. 32 KiB: beyond, sending the whole vector
+    /// `log2 n` times costs more than the extra steps of the ring.
+    pub doubling_bytes: usize,
+    /// All-reduce: the longest chunk (vector over ranks) for Rabenseifner's algorithm on four or more ranks, a
+    /// power of two. 16 KiB: below, the ring's `2 (n - 1)` steps are mostly latency.
+    pub halving_chunk: usize,
+    /// Broadcast and reduce: the longest vector for a binomial tree. 64 KiB: beyond, a chain carries each byte
+    /// over each link once, where the tree's root handles it `log2 n` times. With two ranks
+    /// both are the same but for the segments.
+    pub tree_bytes: usize,
+    /// All-gather: the longest result (all blocks) for the algorithms of `log2 n` steps. 64 KiB: beyond, steps
+    /// count less than keeping to neighbours.
+    pub gather_bytes: usize,
+    /// Reduce-scatter: the longest block for direct exchange although the operation commutes. 4 KiB, for
+    /// the same reason as `direct_bytes`.
+    pub scatter_bytes: usize,
+    /// The longest segment of a pipeline. 512 KiB: long enough that its overhead (a header, a step,
+    /// an announcement) is lost in its transfer, short enough that what has arrived is still in the
+    /// second-level cache when it is reduced and sent on.
+    pub segment: usize,
+    /// The shortest segment worth cutting a vector for. 64 KiB: below, latency eats what overlap gains.
+    pub shortest_segment: usize,
+    /// How many segments are under way at once. 4: one arriving, one being reduced, one leaving, one spare.
+    pub in_flight: usize,
+    /// The most segments of one schedule. 8,192: segments grow beyond `segment` rather than schedules
+    /// beyond a few megabytes.
+    pub most_segments: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        const KIB: usize = 1024;
+        Self {
+            direct_bytes: 4 * KIB,
+            direct_ranks: 8,
+            doubling_bytes: 32 * KIB,
+            halving_chunk: 16 * KIB,
+            tree_bytes: 64 * KIB,
+            gather_bytes: 64 * KIB,
+            scatter_bytes: 4 * KIB,
+            segment: 512 * KIB,
+            shortest_segment: 64 * KIB,
+            in_flight: 4,
+            most_segments: 8192,
+        }
+    }
+}

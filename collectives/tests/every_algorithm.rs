@@ -1,0 +1,220 @@
+//! Every algorithm, for many sizes and counts, with and without commutativity and in place: proved by the checker,
+//! and run on real values in random orders.
+
+mod common;
+
+use common::{all, choice, collectives, request};
+use ringworld_collectives::{Algorithm, Choice, Collective, Request, check};
+
+const SIZES: [usize; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 32, 33, 64];
+
+/// Segments and segments under way: all cut to single elements, a few, and not at all.
+const CUTS: [(usize, usize); 4] = [(1, 1), (2, 2), (3, 4), (1 << 30, 64)];
+
+fn counts(size: usize) -> Vec<usize> {
+    let mut counts = vec![0, 1, size - 1, size, size + 1, 13, 50];
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// Calls `test` with every request and choice that `filter` lets through, for all sizes.
+fn each(filter: impl Fn(Collective) -> bool, test: impl Fn(&Request, &Choice)) {
+    for size in SIZES {
+        for collective in collectives(size).into_iter().filter(|collective| filter(*collective)) {
+            for count in counts(size) {
+                for (commutative, in_place) in [(true, true), (true, false), (false, true), (false, false)] {
+                    let request = request(collective, size, count, commutative, in_place);
+                    for algorithm in request.algorithms() {
+                        // At large sizes one way of cutting has to do; the sizes take turns.
+                        let cuts =
+                            if size < 14 { &CUTS[..] } else { &CUTS[(size + count) % CUTS.len()..][..1] };
+                        for &(segment, in_flight) in cuts {
+                            test(&request, &choice(algorithm, segment, in_flight));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn prove(request: &Request, choice: &Choice) {
+    let schedules = all(request, choice);
+    if let Err(fault) = check::check(request, &schedules) {
+        panic!("{choice}, {request:?}: {fault}\n{}", schedules[0].render());
+    }
+}
+
+#[test]
+fn every_barrier_holds_everybody_back() {
+    each(|c| c == Collective::Barrier, prove);
+}
+
+#[test]
+fn every_broadcast_delivers_the_elements_of_its_root() {
+    each(|c| matches!(c, Collective::Broadcast { .. }), prove);
+}
+
+#[test]
+fn every_reduce_combines_each_contribution_once_in_order() {
+    each(|c| matches!(c, Collective::Reduce { .. }), prove);
+}
+
+#[test]
+fn every_all_reduce_gives_the_same_expression_everywhere() {
+    each(|c| c == Collective::AllReduce, prove);
+}
+
+#[test]
+fn every_all_gather_delivers_every_block_in_place() {
+    each(|c| c == Collective::AllGather, prove);
+}
+
+#[test]
+fn every_reduce_scatter_combines_each_contribution_once_in_order() {
+    each(|c| c == Collective::ReduceScatter, prove);
+}
+
+/// A 2x2 integer matrix product: associative, and as far from commutative as can be.
+fn matrix_product(a: &[i64; 4], b: &[i64; 4]) -> [i64; 4] {
+    let dot = |x: i64, y: i64, z: i64, w: i64| x.wrapping_mul(y).wrapping_add(z.wrapping_mul(w));
+    [
+        dot(a[0], b[0], a[1], b[2]),
+        dot(a[0], b[1], a[1], b[3]),
+        dot(a[2], b[0], a[3], b[2]),
+        dot(a[2], b[1], a[3], b[3]),
+    ]
+}
+
+#[test]
+fn any_order_of_execution_gives_the_products_in_rank_order() {
+    let value = |rank: usize, at: usize| {
+        let (r, a) = (rank as i64, at as i64);
+        [r + 1, a + 2, 3 * r + a, 1 - r]
+    };
+    let garbage = [i64::MIN; 4];
+    for (seed, size) in (1..).zip([2, 3, 5, 8, 13]) {
+        for collective in collectives(size) {
+            for in_place in [false, true] {
+                let request = request(collective, size, 11, false, in_place);
+                let product = |at: usize| {
+                    (1..size).fold(value(0, at), |sum, rank| matrix_product(&sum, &value(rank, at)))
+                };
+                for algorithm in request.algorithms() {
+                    let schedules = all(&request, &choice(algorithm, 2, 3));
+                    let inputs: Vec<Vec<_>> = schedules
+                        .iter()
+                        .map(|s| (0..s.layout().input).map(|at| value(s.rank(), at)).collect())
+                        .collect();
+                    let results =
+                        check::execute(&request, &schedules, &inputs, garbage, matrix_product, seed)
+                            .unwrap_or_else(|fault| panic!("{}, seed {seed}: {fault}", algorithm.path()));
+                    for (rank, result) in results.iter().enumerate() {
+                        let expected: Vec<_> = (0..result.len())
+                            .map(|at| match collective {
+                                Collective::Broadcast { root } => value(root, at),
+                                Collective::AllGather => value(at / 11, at % 11),
+                                Collective::ReduceScatter => product(rank * 11 + at),
+                                _ => product(at),
+                            })
+                            .collect();
+                        assert_eq!(*result, expected, "{}, rank {rank}, seed {seed}", algorithm.path());
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn floating_point_sums_have_the_same_bits_on_every_rank_and_every_run() {
+    // Values whose sum depends on the order of additions.
+    let value =
+        |rank: usize, at: usize| ((rank * 7919 + at * 104_729) % 1009) as f32 * 1e3_f32.powi(rank as i32 % 5);
+    for size in [2, 3, 4, 6, 7, 16] {
+        let request = request(Collective::AllReduce, size, 37, true, true);
+        for algorithm in request.algorithms() {
+            let schedules = all(&request, &choice(algorithm, 4, 2));
+            let inputs: Vec<Vec<f32>> =
+                (0..size).map(|rank| (0..37).map(|at| value(rank, at)).collect()).collect();
+            let bits = |seed| -> Vec<Vec<u32>> {
+                check::execute(&request, &schedules, &inputs, f32::NAN, |a, b| a + b, seed)
+                    .unwrap_or_else(|fault| panic!("{}, seed {seed}: {fault}", algorithm.path()))
+                    .iter()
+                    .map(|row| row.iter().map(|x| x.to_bits()).collect())
+                    .collect()
+            };
+            let first = bits(1);
+            for seed in 1..6 {
+                let again = bits(seed);
+                assert!(again.iter().all(|row| *row == first[0]), "{}, seed {seed}", algorithm.path());
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_may_differ_in_whether_they_work_in_place() {
+    for collective in collectives(5) {
+        let request = request(collective, 5, 12, true, false);
+        for algorithm in request.algorithms() {
+            let choice = choice(algorithm, 2, 2);
+            let build = |rank: usize| {
+                let request = Request { rank, in_place: rank % 2 == 0, ..request };
+                ringworld_collectives::build(&request, &choice).expect("a supported request")
+            };
+            let schedules: Vec<_> = (0..5).map(build).collect();
+            check::check(&request, &schedules)
+                .unwrap_or_else(|fault| panic!("{}: {fault}", algorithm.path()));
+        }
+    }
+}
+
+#[test]
+fn algorithms_cost_what_their_head_comment_says() {
+    let report = |collective, size, count, algorithm, segment| {
+        let request = request(collective, size, count, true, true);
+        check::check(&request, &all(&request, &choice(algorithm, segment, 4))).expect("a correct schedule")
+    };
+    let whole = 1 << 30;
+    let barrier = report(Collective::Barrier, 9, 0, Algorithm::BarrierDissemination, whole);
+    assert_eq!((barrier.messages, barrier.elements, barrier.latencies), (9 * 4, 0, 4));
+
+    let root = Collective::Broadcast { root: 3 };
+    let tree = report(root, 8, 10, Algorithm::BroadcastBinomial, whole);
+    assert_eq!((tree.messages, tree.elements, tree.busiest, tree.latencies), (7, 70, 30, 3));
+    let chain = report(root, 8, 10, Algorithm::BroadcastChain, 2);
+    assert_eq!((chain.messages, chain.elements, chain.busiest), (35, 70, 10));
+
+    let root = Collective::Reduce { root: 3 };
+    let tree = report(root, 8, 10, Algorithm::ReduceBinomial, whole);
+    assert_eq!((tree.messages, tree.elements, tree.latencies), (7, 70, 3));
+    let chain = report(root, 8, 10, Algorithm::ReduceChain, whole);
+    assert_eq!((chain.messages, chain.busiest, chain.latencies), (7, 10, 7));
+
+    let direct = report(Collective::AllReduce, 6, 10, Algorithm::AllReduceDirect, whole);
+    assert_eq!((direct.messages, direct.busiest, direct.latencies), (30, 50, 1));
+    let doubling = report(Collective::AllReduce, 8, 10, Algorithm::AllReduceRecursiveDoubling, whole);
+    assert_eq!((doubling.busiest, doubling.latencies), (30, 3));
+    let folded = report(Collective::AllReduce, 6, 10, Algorithm::AllReduceRecursiveDoubling, whole);
+    assert_eq!(folded.latencies, 2 + 2);
+    let halving = report(Collective::AllReduce, 8, 64, Algorithm::AllReduceRabenseifner, whole);
+    assert_eq!((halving.busiest, halving.latencies), (2 * 56, 6));
+    let ring = report(Collective::AllReduce, 5, 100, Algorithm::AllReduceRing, whole);
+    assert_eq!((ring.messages, ring.busiest, ring.latencies), (5 * 8, 2 * 80, 8));
+    let segments = report(Collective::AllReduce, 2, 96, Algorithm::AllReduceRing, 8);
+    assert_eq!((segments.messages, segments.busiest), (2 * 2 * 6, 96), "two ranks send the vector once each");
+
+    let ring = report(Collective::AllGather, 5, 10, Algorithm::AllGatherRing, whole);
+    assert_eq!((ring.busiest, ring.latencies), (40, 4));
+    let doubling = report(Collective::AllGather, 8, 10, Algorithm::AllGatherRecursiveDoubling, whole);
+    assert_eq!((doubling.messages, doubling.busiest, doubling.latencies), (24, 70, 3));
+    let bruck = report(Collective::AllGather, 6, 10, Algorithm::AllGatherBruck, whole);
+    assert_eq!((bruck.messages, bruck.busiest, bruck.latencies), (18, 50, 3));
+
+    let ring = report(Collective::ReduceScatter, 5, 10, Algorithm::ReduceScatterRing, whole);
+    assert_eq!((ring.busiest, ring.latencies), (40, 4));
+    let direct = report(Collective::ReduceScatter, 5, 10, Algorithm::ReduceScatterDirect, whole);
+    assert_eq!((direct.busiest, direct.latencies), (40, 1));
+}
