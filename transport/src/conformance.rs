@@ -106,7 +106,7 @@ pub fn run_all(fabric: &mut dyn Fabric) {
 macro_rules! conformance_tests {
     (@table) => { $crate::conformance_tests!(@promises table ()) };
     (@promises $kind:ident $arguments:tt) => {
-        $crate::conformance_tests!(@$kind $arguments
+        $crate::conformance_tests! { @$kind $arguments
             messages_arrive_in_order_and_intact
             headers_of_every_length_are_intact
             each_message_is_placed_and_received_once
@@ -134,7 +134,7 @@ macro_rules! conformance_tests {
             waiting_wakes_for_a_message
             waiting_wakes_for_a_finished_send
             waiting_wakes_for_a_lost_peer
-        )
+        }
     };
     (@table () $($name:ident)*) => { &[$((stringify!($name), $name as Check)),*] };
     (@tests ($fabric:expr) $($name:ident)*) => {
