@@ -1,1 +1,62 @@
-//! Placeholder.
+//! The point-to-point protocol of ringworld, without any input or output.
+//!
+//! A [`Machine`] is one rank's side of all its conversations. Calls from above (`send`, `receive`,
+//! `probe`, `cancel`) and events from the transport (`header`, `delivered`, `sent`, `filled`, …) go in;
+//! [`Action`]s for the transport and [`Completion`]s for the caller come out. There is no socket, clock,
+//! thread, pointer or environment here: memory is named by [`Span`], and equal inputs give equal outputs.
+//!
+//! # How bytes travel
+//!
+//! ```text
+//! eager        sender ── header + payload ──────────────▶ receiver    up to `eager_limit` bytes
+//!
+//! rendezvous   sender ── rts (envelope, id, length) ────▶ receiver    longer, or synchronous
+//!              sender ◀─ cts (id, accepted, key) ──────── receiver    once matched and exposed
+//!              sender ══ put of the accepted bytes ═════▶ receiver    straight to the user's buffer
+//!
+//! no bytes     sender ── rts ───────────────────────────▶ receiver    empty synchronous message, or
+//!              sender ◀─ ack ──────────────────────────── receiver    no room at the receiver
+//! ```
+//!
+//! # What is promised
+//!
+//! * Matching is by context, source and tag; messages of one context and source never overtake one
+//!   another, whatever their sizes; wildcard and specific receives are ordered together.
+//! * A receiver that does not receive holds at most `window` bytes per sender, [`OVERHEAD`] per message
+//!   included. Further sends wait at the sender, in order.
+//! * A receive that is too short fails with [`Failure::Truncated`]; its message is consumed, the sender
+//!   succeeds, and everything else goes on.
+//! * Whatever a peer sends, [`Machine::header`] does not panic and refuses what cannot be.
+//! * In the steady state an eager message allocates nothing on either side.
+//!
+//! # What the caller owes
+//!
+//! * All ranks use the same [`Config`] but for `rank`.
+//! * Headers of one peer come in the order in which that peer's [`Action::Message`]s were handed out;
+//!   puts may come in any order.
+//! * After each call, take actions until there are none and perform them in order *before* acting on
+//!   completions: a receive may complete while its [`Action::Copy`] is still to be done.
+//! * A rank may send to itself: the caller loops its messages and puts back.
+
+#![forbid(unsafe_code)]
+
+mod action;
+mod config;
+mod credit;
+mod envelope;
+mod machine;
+mod matching;
+mod request;
+mod slab;
+mod wire;
+
+pub use action::{Action, Malformed, Place, Target};
+pub use config::{Config, ConfigError};
+pub use credit::OVERHEAD;
+pub use envelope::{BufferId, Envelope, Incoming, Selector, Span, TagSelector};
+pub use machine::{Description, Kind, Machine, Stage};
+pub use request::{Completion, Done, Failure, Matched, MatchedId, Mode, RequestId};
+pub use wire::{Header, Key};
+
+/// A rank in the world, from `0` to the size of the world less one.
+pub type Rank = usize;

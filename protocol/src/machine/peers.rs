@@ -1,0 +1,172 @@
+//! The ends: of a peer, in good order or not, and of everything.
+//!
+//! Invariant: once a peer is gone nothing pending needs it, nothing is queued for it, and whatever is
+//! started with it fails at once; messages of it that have arrived completely stay receivable.
+//! Neighbours: `states.rs`, `mod.rs`.
+
+use super::states::{Body, Claim, Receive, ReceiveStage, Request, Send, SendStage};
+use super::{Id, Machine};
+use crate::matching::{List, Posted, Unexpected};
+use crate::slab::Slab;
+use crate::{Action, Failure, Rank};
+
+impl Machine {
+    /// The peer died or is out of reach, and the transport has let go of all memory of its operations.
+    ///
+    /// Everything pending that needs the peer fails with [`Failure::PeerDown`]. Receives from any
+    /// source stay, unless no other rank is left.
+    pub fn peer_down(&mut self, peer: Rank) {
+        self.part(peer, Failure::PeerDown { peer }, true);
+    }
+
+    /// The peer has finished in good order: everything it sent was reported before this.
+    ///
+    /// Everything pending that needs the peer fails with [`Failure::PeerFinished`], except sends whose
+    /// memory the transport still holds: they end with [`Machine::sent`], or [`Machine::peer_down`].
+    pub fn peer_closed(&mut self, peer: Rank) {
+        self.part(peer, Failure::PeerFinished { peer }, false);
+    }
+
+    /// Ends everything: all that is pending fails with [`Failure::Aborted`] and no action remains.
+    ///
+    /// Call it once the transport has let go of all memory. Bounce memory is the caller's to free:
+    /// nothing refers to it any more. Whatever is started later fails with [`Failure::Aborted`] too.
+    pub fn fail_all(&mut self) {
+        self.aborted = true;
+        self.actions.clear();
+        self.posted = Posted::new();
+        self.unexpected = Unexpected::new();
+        self.inbound = Slab::new();
+        for account in &mut self.peers {
+            account.queue = List::default();
+        }
+        let all: Vec<Id> = self.requests.iter().map(|(id, _)| id).collect();
+        for id in all {
+            self.finish(id, Err(Failure::Aborted));
+        }
+    }
+
+    /// Why no new message can come from `source` (`None`: from any other rank), or `None` while it can.
+    /// Messages that have arrived already can still be probed and received.
+    #[must_use]
+    pub fn ended(&self, source: Option<Rank>) -> Option<Failure> {
+        match source {
+            Some(peer) => self.refusal(peer),
+            None if self.aborted => Some(Failure::Aborted),
+            None => self.alone,
+        }
+    }
+
+    /// Why nothing can be done with `peer`.
+    pub(super) fn refusal(&self, peer: Rank) -> Option<Failure> {
+        if self.aborted {
+            return Some(Failure::Aborted);
+        }
+        match self.peers.get(peer) {
+            Some(account) => account.fate,
+            None => Some(Failure::NoSuchPeer { peer, size: self.config.size }),
+        }
+    }
+
+    /// `released`: the transport holds no memory of the peer's operations any more.
+    fn part(&mut self, peer: Rank, failure: Failure, released: bool) {
+        let Some(account) = self.peers.get_mut(peer).filter(|_| !self.aborted) else { return };
+        let failure = *account.fate.get_or_insert(failure);
+        account.queue = List::default();
+        let dropped = self.drop_actions(peer);
+        self.fail_requests(peer, failure, released, &dropped);
+        self.drop_inbound(peer, failure);
+        self.notice_loneliness(failure);
+    }
+
+    /// Takes back what was queued for `peer`; returns the tokens of the sends among it.
+    fn drop_actions(&mut self, peer: Rank) -> Vec<u64> {
+        let mut dropped = Vec::new();
+        self.actions.retain(|action| match *action {
+            Action::Message { peer: to, token, .. } if to == peer => {
+                dropped.extend(token);
+                false
+            }
+            Action::Put { peer: to, token, .. } if to == peer => {
+                dropped.push(token);
+                false
+            }
+            Action::Expose { peer: to, .. } => to != peer,
+            _ => true,
+        });
+        dropped
+    }
+
+    fn fail_requests(&mut self, peer: Rank, failure: Failure, released: bool, dropped: &[u64]) {
+        let needs_peer = |(id, request): (Id, &Request)| {
+            let needs = match request {
+                Request::Send(Send { peer: to, stage, .. }) if *to == peer => {
+                    let held = matches!(stage, SendStage::Leaving | SendStage::Putting);
+                    released || !held || dropped.contains(&id.to_bits())
+                }
+                Request::Receive(receive) => match receive.matched() {
+                    Some(incoming) => incoming.source == peer,
+                    None => receive.selector.source == Some(peer),
+                },
+                _ => false,
+            };
+            needs.then_some(id)
+        };
+        let failing: Vec<Id> = self.requests.iter().filter_map(needs_peer).collect();
+        for id in failing {
+            if let Some(Request::Receive(Receive { stage: ReceiveStage::Posted, .. })) = self.requests.get(id)
+            {
+                self.posted.remove(id.index);
+            }
+            self.finish(id, Err(failure));
+        }
+    }
+
+    /// Forgets messages of `peer` that can never be received, and frees their bounce memory.
+    fn drop_inbound(&mut self, peer: Rank, failure: Failure) {
+        let lost = |body: Body| matches!(body, Body::Arriving { .. } | Body::Offered(_));
+        let lost: Vec<Id> = self
+            .inbound
+            .iter()
+            .filter(|(_, message)| message.incoming.source == peer && lost(message.body))
+            .map(|(id, _)| id)
+            .collect();
+        for id in lost {
+            let Some(message) = self.inbound.get_mut(id) else { continue };
+            let bounced = message.body == Body::Arriving { bounced: true } && message.incoming.len > 0;
+            let claim = message.claim;
+            // The holder of a taken message still has to learn what became of it.
+            message.body = if claim == Claim::Taken { Body::Lost(failure) } else { Body::Spent };
+            if claim == Claim::Unexpected {
+                self.unexpected.remove(id.index);
+            }
+            if bounced {
+                self.actions.push_back(Action::Release { bounce: id.to_bits() });
+            } else if claim != Claim::Taken {
+                self.inbound.remove(id);
+            }
+        }
+    }
+
+    /// Fails receives from any source once no other rank is left.
+    fn notice_loneliness(&mut self, failure: Failure) {
+        let rank = self.config.rank;
+        let mut others = self.peers.iter().enumerate().filter(|(peer, _)| *peer != rank);
+        if self.alone.is_some() || self.config.size < 2 || !others.all(|(_, other)| other.fate.is_some()) {
+            return;
+        }
+        self.alone = Some(failure);
+        let is_open = |request: &Request| {
+            let Request::Receive(Receive { selector, stage: ReceiveStage::Posted, .. }) = request else {
+                return false;
+            };
+            selector.source.is_none()
+        };
+        let open: Vec<Id> =
+            self.requests.iter().filter(|(_, request)| is_open(request)).map(|(id, _)| id).collect();
+        for id in open {
+            self.posted.remove(id.index);
+            self.finish(id, Err(failure));
+        }
+    }
+}

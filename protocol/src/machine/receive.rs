@@ -1,0 +1,218 @@
+//! Receiving: posting, probing, matched probes and cancelling.
+//!
+//! Invariant: a receive is posted only if no unexpected message matches it, so the lists of `matching/`
+//! never hold both halves of a match. Neighbours: `arrive.rs` (the other order of events).
+
+use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, received};
+use super::{Id, Machine};
+use crate::wire::Packet;
+use crate::{
+    Action, Failure, Incoming, Key, Matched, MatchedId, OVERHEAD, RequestId, Selector, Span, TagSelector,
+};
+
+impl Machine {
+    /// Starts to receive the first message that `selector` accepts; `into` is the machine's until the
+    /// completion.
+    ///
+    /// Messages that have arrived already are received even from peers that are gone; when there are
+    /// none and no more can come, the completion is at once a failure.
+    pub fn receive(&mut self, selector: Selector, into: Span) -> RequestId {
+        if let Some(index) = self.unexpected.find(&selector)
+            && let Some(message) = self.inbound.id_at(index)
+        {
+            self.unexpected.remove(index);
+            let id = self.start(Request::Receive(Receive { selector, into, stage: ReceiveStage::Posted }));
+            self.join(id, into, message);
+            return RequestId(id);
+        }
+        if let Some(failure) = self.ended(selector.source) {
+            return self.fail_at_once(failure);
+        }
+        let id = self.start(Request::Receive(Receive { selector, into, stage: ReceiveStage::Posted }));
+        self.posted.post(id.index, selector);
+        RequestId(id)
+    }
+
+    /// The message that a receive with this selector would get if it were posted now.
+    #[must_use]
+    pub fn probe(&self, selector: &Selector) -> Option<Incoming> {
+        let index = self.unexpected.find(selector)?;
+        self.inbound.get(self.inbound.id_at(index)?).map(|message| message.incoming)
+    }
+
+    /// Like [`Machine::probe`], and takes the message out of matching: only the holder of the handle
+    /// can receive it, whatever other threads do.
+    pub fn take(&mut self, selector: &Selector) -> Option<Matched> {
+        let index = self.unexpected.find(selector)?;
+        let id = self.inbound.id_at(index)?;
+        let message = self.inbound.get_mut(id)?;
+        message.claim = Claim::Taken;
+        let incoming = message.incoming;
+        self.unexpected.remove(index);
+        Some(Matched { incoming, handle: MatchedId(id) })
+    }
+
+    /// Starts to receive a message that was taken out of matching.
+    pub fn receive_matched(&mut self, matched: MatchedId, into: Span) -> RequestId {
+        let MatchedId(message) = matched;
+        let Some(&Inbound { incoming, body, claim: Claim::Taken }) = self.inbound.get(message) else {
+            // `fail_all` has dropped the message since.
+            return self.fail_at_once(Failure::Aborted);
+        };
+        if let Body::Lost(failure) = body {
+            self.inbound.remove(message);
+            return self.fail_at_once(failure);
+        }
+        let selector = Selector {
+            context: incoming.envelope.context,
+            source: Some(incoming.source),
+            tag: TagSelector::Exact(incoming.envelope.tag),
+        };
+        let id = self.start(Request::Receive(Receive { selector, into, stage: ReceiveStage::Posted }));
+        self.join(id, into, message);
+        RequestId(id)
+    }
+
+    /// Drops a message that was taken out of matching. It counts as received: its sender succeeds.
+    pub fn release(&mut self, matched: MatchedId) {
+        let MatchedId(id) = matched;
+        let Some(message) = self.inbound.get_mut(id).filter(|message| message.claim == Claim::Taken) else {
+            return;
+        };
+        message.claim = Claim::Discarded;
+        let Inbound { incoming, body, .. } = *message;
+        match body {
+            Body::Arriving { .. } => {}
+            Body::Arrived => self.spend(id),
+            Body::Offered(number) => {
+                self.inbound.remove(id);
+                self.free_credit_quietly(incoming.source, OVERHEAD);
+                self.push_message(incoming.source, Packet::Ack { id: number }, None, None);
+            }
+            Body::Lost(_) | Body::Spent => {
+                self.inbound.remove(id);
+            }
+        }
+    }
+
+    /// Withdraws a receive that has matched nothing; it completes with [`Failure::Cancelled`].
+    ///
+    /// `false`: it has matched or ended already, or is a send, and goes on as if nothing had happened.
+    pub fn cancel(&mut self, receive: RequestId) -> bool {
+        let RequestId(id) = receive;
+        if let Some(Request::Receive(Receive { stage: ReceiveStage::Posted, .. })) = self.requests.get(id)
+            && self.posted.remove(id.index)
+        {
+            self.finish(id, Err(Failure::Cancelled));
+            return true;
+        }
+        false
+    }
+
+    /// Joins a receive with a message that came before it and is in no list any more.
+    fn join(&mut self, id: Id, into: Span, message: Id) {
+        let Some(slot) = self.inbound.get_mut(message) else { return };
+        slot.claim = Claim::Matched(id);
+        let Inbound { incoming, body, .. } = *slot;
+        match body {
+            Body::Arriving { .. } => self.set_stage(id, ReceiveStage::Arriving(incoming)),
+            Body::Arrived => self.unpack(id, into, message),
+            Body::Offered(number) => {
+                self.inbound.remove(message);
+                self.meet(id, into, incoming, number);
+            }
+            Body::Lost(failure) => {
+                self.inbound.remove(message);
+                self.finish(id, Err(failure));
+            }
+            Body::Spent => {}
+        }
+    }
+
+    /// Completes a receive from bounce memory.
+    pub(super) fn unpack(&mut self, id: Id, into: Span, message: Id) {
+        let Some(incoming) = self.inbound.get(message).map(|slot| slot.incoming) else { return };
+        let into_cut = into.cut(incoming.len);
+        if into_cut.len > 0 {
+            self.actions.push_back(Action::Copy { bounce: message.to_bits(), into: into_cut });
+        }
+        self.spend(message);
+        self.finish(id, received(&incoming, into.len));
+    }
+
+    /// Gives back what an eager message that has arrived in bounce memory occupies.
+    pub(super) fn spend(&mut self, message: Id) {
+        let Some(slot) = self.inbound.get_mut(message) else { return };
+        let Incoming { source, len, .. } = slot.incoming;
+        if len > 0 {
+            slot.body = Body::Spent;
+            self.actions.push_back(Action::Release { bounce: message.to_bits() });
+        } else {
+            self.inbound.remove(message);
+        }
+        self.free_credit(source, len + OVERHEAD);
+    }
+
+    /// Joins a receive with a request to send: asks for its memory to be exposed, if any is needed.
+    pub(super) fn meet(&mut self, id: Id, into: Span, incoming: Incoming, number: u64) {
+        self.free_credit_quietly(incoming.source, OVERHEAD);
+        let into_cut = into.cut(incoming.len);
+        if into_cut.len > 0 {
+            self.set_stage(id, ReceiveStage::Exposing(incoming, number));
+            let expose = Action::Expose { peer: incoming.source, into: into_cut, token: id.to_bits() };
+            self.actions.push_back(expose);
+        } else {
+            self.push_message(incoming.source, Packet::Ack { id: number }, None, None);
+            self.finish(id, received(&incoming, into.len));
+        }
+    }
+
+    /// The memory of a receive is open to its sender under `key`. Tokens of requests that have ended
+    /// are ignored.
+    pub fn exposed(&mut self, token: u64, key: Key) {
+        let id = Id::from_bits(token);
+        if let Some(Request::Receive(receive)) = self.requests.get_mut(id)
+            && let ReceiveStage::Exposing(incoming, number) = receive.stage
+        {
+            receive.stage = ReceiveStage::Granted(incoming);
+            let accepted = receive.into.cut(incoming.len).len as u64;
+            self.push_message(incoming.source, Packet::Cts { id: number, accepted, key }, None, None);
+        }
+    }
+
+    /// The memory of a receive could not be opened: the receive fails with [`Failure::Expose`] and its
+    /// sender with [`Failure::Refused`].
+    pub fn expose_failed(&mut self, token: u64) {
+        let id = Id::from_bits(token);
+        if let Some(Request::Receive(receive)) = self.requests.get(id)
+            && let ReceiveStage::Exposing(incoming, number) = receive.stage
+        {
+            self.push_message(incoming.source, Packet::Nack { id: number }, None, None);
+            self.finish(id, Err(Failure::Expose { peer: incoming.source }));
+        }
+    }
+
+    /// All of an exposed span has been written. Tokens of requests that have ended are ignored.
+    pub fn filled(&mut self, token: u64) {
+        let id = Id::from_bits(token);
+        if let Some(Request::Receive(receive)) = self.requests.get(id)
+            && let ReceiveStage::Granted(incoming) = receive.stage
+        {
+            let outcome = received(&incoming, receive.into.len);
+            self.finish(id, outcome);
+        }
+    }
+
+    /// Frees credit just before a message goes to the same peer anyway, which then carries it.
+    fn free_credit_quietly(&mut self, peer: crate::Rank, cost: usize) {
+        if let Some(account) = self.peers.get_mut(peer) {
+            account.credit.free(cost);
+        }
+    }
+
+    pub(super) fn set_stage(&mut self, id: Id, stage: ReceiveStage) {
+        if let Some(Request::Receive(receive)) = self.requests.get_mut(id) {
+            receive.stage = stage;
+        }
+    }
+}

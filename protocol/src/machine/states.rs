@@ -1,0 +1,144 @@
+//! What a request, an inbound message and a peer go through. Data only; the transitions are in the
+//! neighbouring files.
+//!
+//! ```text
+//! send      Queued ─▶ Leaving ─▶ done            eager: credit, then `sent`
+//!              └────▶ Offered ─▶ Putting ─▶ done rendezvous: credit, then cts, then `sent`
+//!                        └─────▶ done            ack or nack
+//! receive   Posted ─▶ Arriving ─▶ done           eager: `delivered`
+//!              └────▶ Exposing ─▶ Granted ─▶ done  rendezvous: `exposed`, then `filled`
+//! inbound   (payload arriving | arrived | rts) x (unexpected | taken | matched | discarded)
+//! ```
+
+use crate::credit::{Credit, Limits};
+use crate::matching::List;
+use crate::slab::Id;
+use crate::{Done, Envelope, Failure, Incoming, Mode, Rank, Selector, Span};
+
+/// A slot of a request.
+#[derive(Clone, Copy)]
+pub(super) enum Request {
+    Send(Send),
+    Receive(Receive),
+    /// Ended; its completion has not been taken yet.
+    Finished,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Send {
+    pub(super) peer: Rank,
+    pub(super) envelope: Envelope,
+    pub(super) data: Span,
+    pub(super) mode: Mode,
+    pub(super) stage: SendStage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SendStage {
+    /// Waits at this side for credit.
+    Queued,
+    /// Eager; the transport has, or will be given, the payload.
+    Leaving,
+    /// The peer has, or will be given, the request to send.
+    Offered,
+    /// The transport has, or will be given, the put.
+    Putting,
+}
+
+impl Send {
+    pub(super) fn done(&self) -> Done {
+        Done { source: self.peer, envelope: self.envelope, len: self.data.len }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Receive {
+    pub(super) selector: Selector,
+    pub(super) into: Span,
+    pub(super) stage: ReceiveStage,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum ReceiveStage {
+    /// Waits for a message.
+    Posted,
+    /// Matched an eager message whose payload has not arrived completely.
+    Arriving(Incoming),
+    /// Matched a request to send; the caller has been asked for a key. The number is the sender's.
+    Exposing(Incoming, u64),
+    /// The sender has the key.
+    Granted(Incoming),
+}
+
+impl Receive {
+    pub(super) fn matched(&self) -> Option<&Incoming> {
+        match &self.stage {
+            ReceiveStage::Posted => None,
+            ReceiveStage::Arriving(incoming)
+            | ReceiveStage::Exposing(incoming, _)
+            | ReceiveStage::Granted(incoming) => Some(incoming),
+        }
+    }
+}
+
+/// How a receive with `room` bytes ends once the bytes of `incoming` that fit are there.
+pub(super) fn received(incoming: &Incoming, room: usize) -> Result<Done, Failure> {
+    let Incoming { source, envelope, len } = *incoming;
+    if len > room {
+        Err(Failure::Truncated { needed: len, room, source, tag: envelope.tag })
+    } else {
+        Ok(Done { source, envelope, len })
+    }
+}
+
+/// A slot of a message from a peer.
+#[derive(Clone, Copy)]
+pub(super) struct Inbound {
+    pub(super) incoming: Incoming,
+    pub(super) body: Body,
+    pub(super) claim: Claim,
+}
+
+/// Where the bytes of an inbound message are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// On their way to where `header` said.
+    Arriving { bounced: bool },
+    /// In bounce memory, or nowhere when there are none.
+    Arrived,
+    /// At the sender, who calls the message by this number.
+    Offered(u64),
+    /// Lost with the sender, after the message was taken out of matching.
+    Lost(Failure),
+    /// Nothing is left; the slot waits for its [`crate::Action::Release`] to be taken.
+    Spent,
+}
+
+/// Who will get an inbound message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Nobody yet: it is in the lists of unexpected messages.
+    Unexpected,
+    /// The holder of a [`crate::MatchedId`].
+    Taken,
+    /// This receive.
+    Matched(Id),
+    /// Nobody, ever.
+    Discarded,
+}
+
+/// What is known of a peer.
+#[derive(Clone, Copy)]
+pub(super) struct Peer {
+    pub(super) credit: Credit,
+    /// Sends that wait for credit, in order.
+    pub(super) queue: List,
+    /// Set once the peer is gone: what fails because of it fails with this.
+    pub(super) fate: Option<Failure>,
+}
+
+impl Peer {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { credit: Credit::new(limits), queue: List::default(), fate: None }
+    }
+}

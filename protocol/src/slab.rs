@@ -1,0 +1,124 @@
+//! Slots that are recycled, named by index and generation.
+//!
+//! Invariant: a name that was given out never means a later tenant of the same slot, so an event that
+//! arrives late for something that has ended finds nothing. Neighbours: requests and inbound messages
+//! live in slabs; [`crate::RequestId`] and every token are such names.
+
+/// The name of a slot and of its tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Id {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+impl Id {
+    /// The name as one number: the index in the low half.
+    pub(crate) fn to_bits(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// Inverse of [`Id::to_bits`].
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self { index: bits as u32, generation: (bits >> 32) as u32 }
+    }
+}
+
+struct Slot<T> {
+    generation: u32,
+    tenant: Option<T>,
+}
+
+/// Slots with a free list; allocates only when more tenants live at once than ever before.
+pub(crate) struct Slab<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub(crate) const fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+
+    pub(crate) fn insert(&mut self, tenant: T) -> Id {
+        if let Some(index) = self.free.pop()
+            && let Some(slot) = self.slots.get_mut(index as usize)
+        {
+            slot.tenant = Some(tenant);
+            return Id { index, generation: slot.generation };
+        }
+        // Memory is exhausted long before four billion tenants of a hundred bytes live at once.
+        let index = self.slots.len() as u32;
+        self.slots.push(Slot { generation: 0, tenant: Some(tenant) });
+        // The free list never holds more than there are slots: growing both here keeps `remove` free
+        // of allocation.
+        let room = self.slots.capacity();
+        self.free.reserve(room.saturating_sub(self.free.len()));
+        Id { index, generation: 0 }
+    }
+
+    pub(crate) fn get(&self, id: Id) -> Option<&T> {
+        let slot = self.slots.get(id.index as usize)?;
+        if slot.generation == id.generation { slot.tenant.as_ref() } else { None }
+    }
+
+    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
+        let slot = self.slots.get_mut(id.index as usize)?;
+        if slot.generation == id.generation { slot.tenant.as_mut() } else { None }
+    }
+
+    /// The current name of the tenant at `index`.
+    pub(crate) fn id_at(&self, index: u32) -> Option<Id> {
+        let slot = self.slots.get(index as usize)?;
+        slot.tenant.as_ref().map(|_| Id { index, generation: slot.generation })
+    }
+
+    pub(crate) fn remove(&mut self, id: Id) -> Option<T> {
+        let slot = self.slots.get_mut(id.index as usize)?;
+        if slot.generation != id.generation {
+            return None;
+        }
+        let tenant = slot.tenant.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(id.index);
+        Some(tenant)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| {
+            let id = Id { index: index as u32, generation: slot.generation };
+            slot.tenant.as_ref().map(|tenant| (id, tenant))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recycled_slot_does_not_answer_to_its_old_name() {
+        let mut slab = Slab::new();
+        let old = slab.insert('a');
+        assert_eq!(slab.remove(old), Some('a'));
+        let new = slab.insert('b');
+        assert_eq!(new.index, old.index);
+        assert_eq!((slab.get(old), slab.get_mut(old), slab.remove(old)), (None, None, None));
+        assert_eq!(slab.get(new), Some(&'b'));
+        assert_eq!(slab.id_at(new.index), Some(new));
+    }
+
+    #[test]
+    fn a_name_survives_the_trip_through_a_number() {
+        let id = Id { index: 7, generation: 0xdead_beef };
+        assert_eq!(Id::from_bits(id.to_bits()), id);
+        assert_eq!(id.to_bits() as u32, 7, "the low half is the index");
+    }
+
+    #[test]
+    fn iteration_sees_living_tenants_only() {
+        let mut slab = Slab::new();
+        let ids: Vec<_> = (0..4).map(|n| slab.insert(n)).collect();
+        slab.remove(ids[1]);
+        assert_eq!(slab.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [0, 2, 3]);
+    }
+}

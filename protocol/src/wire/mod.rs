@@ -1,0 +1,165 @@
+//! The bytes of message headers: one fixed little-endian layout per kind, at most [`Header::MAX`] long.
+//!
+//! ```text
+//! offset  0     1        2..4  4..8     8..16   16..24    24..40    40..48  48..56
+//! eager   1     0        0     context  credit  tag       stamp
+//! rts     2     0        0     context  credit  tag       stamp     id      length
+//! cts     3     key len  0     0        credit  id        accepted (24..32), key (32..)
+//! ack     4     0        0     0        credit  id
+//! nack    5     0        0     0        credit  id
+//! credit  6     0        0     0        credit
+//! ```
+//!
+//! Invariant: a frame has exactly one encoding, and decoding refuses everything else; what a decoded
+//! frame *claims* is checked by the machine. There is no version here: the handshake that opens a
+//! connection compares versions. Neighbours: `header.rs`, `machine/arrive.rs`.
+
+mod header;
+
+pub use header::{Header, Key};
+
+use crate::{Envelope, Malformed};
+
+const EAGER: u8 = 1;
+const RTS: u8 = 2;
+const CTS: u8 = 3;
+const ACK: u8 = 4;
+const NACK: u8 = 5;
+const CREDIT: u8 = 6;
+
+/// What a header says besides credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packet {
+    /// The payload follows.
+    Eager { envelope: Envelope },
+    /// Ready to send: asks the receiver to match and to expose memory.
+    Rts { envelope: Envelope, id: u64, len: u64 },
+    /// Clear to send: put the first `accepted` bytes into the memory named by `key`.
+    Cts { id: u64, accepted: u64, key: Key },
+    /// The message has been matched and no bytes are wanted.
+    Ack { id: u64 },
+    /// The message has been matched but the receiver could not expose its memory.
+    Nack { id: u64 },
+    /// Nothing but credit.
+    Credit,
+}
+
+/// A whole header: a packet and the credit that rides on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Bytes of the window that the sender of this frame gives back.
+    pub(crate) credit: u64,
+    pub(crate) packet: Packet,
+}
+
+impl Frame {
+    pub(crate) fn encode(&self) -> Header {
+        let (kind, key_length, context) = match &self.packet {
+            Packet::Eager { envelope } => (EAGER, 0, envelope.context),
+            Packet::Rts { envelope, .. } => (RTS, 0, envelope.context),
+            Packet::Cts { key, .. } => (CTS, key.as_bytes().len() as u8, 0),
+            Packet::Ack { .. } => (ACK, 0, 0),
+            Packet::Nack { .. } => (NACK, 0, 0),
+            Packet::Credit => (CREDIT, 0, 0),
+        };
+        let mut header = Header::empty();
+        header.push(&[kind, key_length, 0, 0]);
+        header.push(&context.to_le_bytes());
+        header.push(&self.credit.to_le_bytes());
+        match &self.packet {
+            Packet::Eager { envelope } => push_envelope(&mut header, envelope),
+            Packet::Rts { envelope, id, len } => {
+                push_envelope(&mut header, envelope);
+                header.push(&id.to_le_bytes());
+                header.push(&len.to_le_bytes());
+            }
+            Packet::Cts { id, accepted, key } => {
+                header.push(&id.to_le_bytes());
+                header.push(&accepted.to_le_bytes());
+                header.push(key.as_bytes());
+            }
+            Packet::Ack { id } | Packet::Nack { id } => header.push(&id.to_le_bytes()),
+            Packet::Credit => {}
+        }
+        header
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader { all: bytes, rest: bytes };
+        let [kind, key_length, zero_a, zero_b] = reader.array()?;
+        let context = u32::from_le_bytes(reader.array()?);
+        let credit = reader.u64()?;
+        if zero_a != 0 || zero_b != 0 {
+            return Err(Malformed(format!("reserved bytes are {zero_a} and {zero_b}, must be 0")));
+        }
+        if key_length != 0 && kind != CTS || context != 0 && !matches!(kind, EAGER | RTS) {
+            return Err(Malformed(format!("a header of kind {kind} has a field that this kind has not")));
+        }
+        let packet = match kind {
+            EAGER => Packet::Eager { envelope: reader.envelope(context)? },
+            RTS => {
+                let envelope = reader.envelope(context)?;
+                Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()? }
+            }
+            CTS => {
+                let (id, accepted) = (reader.u64()?, reader.u64()?);
+                let key = Key::new(reader.take(usize::from(key_length))?).ok_or_else(|| {
+                    Malformed(format!("a key of {key_length} bytes, at most 32 are allowed"))
+                })?;
+                Packet::Cts { id, accepted, key }
+            }
+            ACK => Packet::Ack { id: reader.u64()? },
+            NACK => Packet::Nack { id: reader.u64()? },
+            CREDIT => Packet::Credit,
+            other => return Err(Malformed(format!("header kind {other}, must be 1 to 6"))),
+        };
+        if !reader.rest.is_empty() {
+            return Err(Malformed(format!(
+                "{} bytes too many in a header of kind {kind}",
+                reader.rest.len()
+            )));
+        }
+        Ok(Self { credit, packet })
+    }
+}
+
+fn push_envelope(header: &mut Header, envelope: &Envelope) {
+    header.push(&envelope.tag.to_le_bytes());
+    header.push(&envelope.stamp);
+}
+
+struct Reader<'a> {
+    all: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (head, rest) = self
+            .rest
+            .split_at_checked(count)
+            .ok_or_else(|| Malformed(format!("a header of {} bytes is cut short", self.all.len())))?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (head, rest) = self
+            .rest
+            .split_first_chunk()
+            .ok_or_else(|| Malformed(format!("a header of {} bytes is cut short", self.all.len())))?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn envelope(&mut self, context: u32) -> Result<Envelope, Malformed> {
+        Ok(Envelope { context, tag: self.u64()?, stamp: self.array()? })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! The layout, byte by byte, and that nothing else is accepted.
+
+use super::*;
+use proptest::prelude::*;
+
+const ENVELOPE: Envelope =
+    Envelope { context: 0x0403_0201, tag: 0x1817_1615_1413_1211, stamp: *b"0123456789abcdef" };
+
+fn frame(packet: Packet) -> Frame {
+    Frame { credit: 0x0807_0605_0403_0201, packet }
+}
+
+/// Hexadecimal digits, spaces ignored.
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> =
+        text.chars().filter_map(|c| c.to_digit(16)).map(|d| u8::try_from(d).unwrap()).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+#[test]
+fn the_layout_of_every_kind_is_fixed() {
+    let credit = "01020304 05060708";
+    let envelope = "11121314 15161718 30313233 34353637 38396162 63646566";
+    let golden = [
+        (Packet::Eager { envelope: ENVELOPE }, format!("01000000 01020304 {credit} {envelope}")),
+        (
+            Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000 },
+            format!("02000000 01020304 {credit} {envelope} 05000000 00000000 00000000 01000000"),
+        ),
+        (
+            Packet::Cts { id: 5, accepted: 9, key: Key::new(&[0xaa, 0xbb, 0xcc]).unwrap() },
+            format!("03030000 00000000 {credit} 05000000 00000000 09000000 00000000 aabbcc"),
+        ),
+        (Packet::Ack { id: 6 }, format!("04000000 00000000 {credit} 06000000 00000000")),
+        (Packet::Nack { id: 7 }, format!("05000000 00000000 {credit} 07000000 00000000")),
+        (Packet::Credit, format!("06000000 00000000 {credit}")),
+    ];
+    for (packet, bytes) in golden {
+        let bytes = hex(&bytes);
+        assert_eq!(frame(packet).encode().as_bytes(), bytes, "{packet:?}");
+        assert_eq!(Frame::decode(&bytes), Ok(frame(packet)));
+        for cut in 0..bytes.len() {
+            assert!(Frame::decode(&bytes[..cut]).is_err(), "{packet:?} cut to {cut} bytes");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(Frame::decode(&longer).is_err(), "{packet:?} with a byte too many");
+    }
+}
+
+#[test]
+fn the_longest_header_fits() {
+    let key = Key::new(&[1; Key::MAX]).unwrap();
+    let header = frame(Packet::Cts { id: u64::MAX, accepted: u64::MAX, key }).encode();
+    assert_eq!(header.as_bytes().len(), Header::MAX);
+}
+
+#[test]
+fn fields_that_a_kind_has_not_are_refused() {
+    let ack = hex("04000000 00000000 0000000000000000 0600000000000000");
+    assert!(Frame::decode(&ack).is_ok());
+    for offset in [1, 2, 3, 4, 7] {
+        let mut bad = ack.clone();
+        bad[offset] = 1;
+        assert!(Frame::decode(&bad).is_err(), "byte {offset} set");
+    }
+    let mut key_too_long = hex("03210000 00000000 0000000000000000 0600000000000000 0100000000000000");
+    key_too_long.extend([0; 33]);
+    assert!(Frame::decode(&key_too_long).is_err());
+}
+
+proptest! {
+    #[test]
+    fn what_decodes_encodes_to_the_same_bytes(
+        kind in 0u8..8,
+        key_length in prop_oneof![Just(0u8), 0u8..40],
+        rest in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..70),
+    ) {
+        let mut bytes = vec![kind, key_length, 0, 0];
+        bytes.extend(rest);
+        for length in [0, 4, 16, 24, 32 + usize::from(key_length), 40, 56, bytes.len()] {
+            let cut = &bytes[..length.min(bytes.len())];
+            if let Ok(frame) = Frame::decode(cut) {
+                prop_assert_eq!(frame.encode().as_bytes(), cut);
+            }
+        }
+    }
+}
