@@ -1,1 +1,45 @@
-//! Placeholder.
+//! TCP as a transport of ringworld: non-blocking sockets, one epoll set, no threads.
+//!
+//! [`Tcp`] keeps the contract of [`ringworld_transport::Transport`]. A connection is opened at the first
+//! post, from either side; both sides prove that they belong to the job before anything else is
+//! believed. Between two ranks run several sockets, called lanes: lane 0 carries all messages, which is
+//! what keeps their order, and large puts use the others so that each direction has a socket of its own.
+//! Payloads are read from the kernel straight into the memory that they are for.
+//!
+//! ```text
+//! config.rs      settings, errors of `bind`        handshake.rs  who is who (pure)
+//! listener.rs    sockets, options, addresses       lobby.rs      sockets in the handshake
+//! transport.rs   post, poll, sleep                 meet.rs       dialling, accepting, the tie-break
+//! peer.rs        state of one peer                 part.rs       losing a peer, the orderly end
+//! connection.rs  one lane: write queue, reading    framing.rs    bytes of a frame (pure)
+//! puts.rs        chunks and exposed memory (pure)
+//! ```
+//!
+//! ```
+//! use ringworld_transport::Transport;
+//! use ringworld_transport_tcp::{Config, Tcp};
+//!
+//! let local = "127.0.0.1".parse()?;
+//! let mut a = Tcp::bind(Config::new(0, 2, 7, vec![local]))?;
+//! let b = Tcp::bind(Config::new(1, 2, 7, vec![local]))?;
+//! a.connect(1, &b.address())?;
+//! assert_eq!(a.capabilities().name, "tcp");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod connection;
+mod framing;
+mod handshake;
+mod listener;
+mod lobby;
+mod meet;
+mod part;
+mod peer;
+mod puts;
+mod transport;
+
+pub use config::{BindError, Config, MAX_LANES};
+pub use transport::Tcp;

@@ -1,0 +1,139 @@
+//! What the transport is told at its start, and what can be wrong with that.
+//!
+//! Every default stands here with its reason. Neighbours: the runtime fills [`Config`] from its settings;
+//! `listener.rs` and `lobby.rs` apply it to sockets.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use ringworld_auth::Secret;
+use ringworld_transport::Rank;
+
+/// The most lanes between two ranks: the farewell counts them in 64 bits.
+pub const MAX_LANES: usize = 64;
+
+/// Settings of one [`Tcp`](crate::Tcp).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The rank of this process.
+    pub rank: Rank,
+    /// The number of ranks.
+    pub size: usize,
+    /// Distinguishes this job from all others; the same on every rank.
+    pub job: u64,
+    /// What only processes of this job know.
+    pub secret: Secret,
+    /// Local addresses to listen at, best first; each gets a port of the system's choice.
+    pub listen: Vec<IpAddr>,
+    /// Connections per pair of ranks, from 1 to [`MAX_LANES`]; the same on every rank.
+    ///
+    /// With two, each direction of a large exchange has its own: on loopback, acknowledgements and data
+    /// of one connection share a lock, which costs a third of the bandwidth of 64 MiB both ways.
+    pub lanes: usize,
+    /// Bytes of each socket's send and of its receive buffer; `None` leaves the system's own tuning.
+    pub socket_buffer: Option<usize>,
+    /// TCP congestion control; `None` takes the first of [`CONGESTION`](Self::CONGESTION) that the system
+    /// permits. A named one that the system refuses is an error.
+    pub congestion: Option<String>,
+    /// How long sent data may remain unacknowledged before the connection is lost (`TCP_USER_TIMEOUT`);
+    /// zero leaves the system's retransmission limit (about 15 minutes).
+    ///
+    /// Zero is the default because Linux also applies this timeout to a peer that is alive, acknowledges
+    /// every probe, and merely does not read because it computes.
+    pub user_timeout: Duration,
+    /// How long a connection may be silent before the system probes whether the other host is there.
+    pub keepalive: Duration,
+}
+
+impl Config {
+    /// Preferred congestion controls when [`congestion`](Self::congestion) is `None`. Pacing, as in BBR,
+    /// spaces packets for a bottleneck that a cluster's network does not have.
+    pub const CONGESTION: [&'static str; 2] = ["cubic", "reno"];
+
+    /// Default of [`socket_buffer`](Self::socket_buffer).
+    pub const SOCKET_BUFFER: usize = 512 << 10;
+
+    /// Settings with defaults for everything that has one.
+    #[must_use]
+    pub fn new(rank: Rank, size: usize, job: u64, listen: Vec<IpAddr>) -> Self {
+        Self {
+            rank,
+            size,
+            job,
+            secret: Secret::default(),
+            listen,
+            lanes: 2,
+            socket_buffer: Some(Self::SOCKET_BUFFER),
+            congestion: None,
+            user_timeout: Duration::ZERO,
+            keepalive: Duration::from_secs(15),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), BindError> {
+        if self.rank >= self.size {
+            return Err(BindError::Rank { rank: self.rank, size: self.size });
+        }
+        if !(1..=MAX_LANES).contains(&self.lanes) {
+            return Err(BindError::Lanes(self.lanes));
+        }
+        if self.listen.is_empty() {
+            return Err(BindError::NoAddress);
+        }
+        match self.listen.iter().find(|ip| ip.is_unspecified() || ip.is_multicast()) {
+            Some(ip) => Err(BindError::Address(*ip)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why [`Tcp::bind`](crate::Tcp::bind) failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// The rank does not exist.
+    #[error("rank {rank} is not in a world of {size}; ranks are 0 to {last}", last = .size.saturating_sub(1))]
+    Rank {
+        /// Given.
+        rank: Rank,
+        /// Given.
+        size: usize,
+    },
+    /// Too few or too many lanes.
+    #[error("{0} TCP lanes were asked for; give 1 to {MAX_LANES}")]
+    Lanes(usize),
+    /// Nothing to listen at.
+    #[error("no address to listen at was given; give one of this host's addresses")]
+    NoAddress,
+    /// An address that peers could not connect to.
+    #[error("{0} is not an address that peers can connect to; give one of this host's own")]
+    Address(IpAddr),
+    /// The system refuses to listen there.
+    #[error("cannot listen at {address}: {source}; give an address of this host's interfaces")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The named congestion control is not to be had.
+    #[error(
+        "TCP congestion control {name:?} cannot be set: {source}; \
+         /proc/sys/net/ipv4/tcp_allowed_congestion_control lists those that can"
+    )]
+    Congestion {
+        /// The one asked for.
+        name: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Another system call failed.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,401 @@
+//! One established lane: a non-blocking socket, what waits to be written to it, and what has been read.
+//!
+//! Invariants: after [`Link::flush`] or [`Link::receive`] has returned, whatever is left needs the
+//! socket to become ready again, so level-triggered polling misses nothing; staging never holds a
+//! complete frame between calls; memory handed in is touched by these two calls only. Neighbours:
+//! `framing.rs` (bytes of a frame), `puts.rs` (chunks and exposures), `peer.rs` (the lanes of a peer).
+
+use std::collections::VecDeque;
+use std::io::{IoSlice, IoSliceMut};
+
+use ringworld_transport::{Cause, Event, Placement, Placer, Rank, RecvMemory, SendMemory, Token};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+use socket2::Socket;
+
+use crate::framing::{Frame, MAX_PRELUDE, Prelude, decode};
+use crate::peer::Farewell;
+use crate::puts::{Chunk, Exposures, PutQueue};
+
+/// Bytes that are read ahead of knowing where they belong. Large enough for several small messages per
+/// call, small enough that copying out of it is cheap beside a large payload.
+const STAGING: usize = 64 << 10;
+/// The most bytes of one write and of one read: large calls thrash the cache that both ends share.
+const CALL: usize = 512 << 10;
+/// The most bytes one lane may move per poll, so that no peer starves the others.
+const BUDGET: usize = 4 << 20;
+/// The most bytes [`Link::write_now`] moves, so that posting stays short.
+const POST_BUDGET: usize = 1 << 20;
+/// Frames gathered into one write.
+const GATHER: usize = 16;
+
+/// A frame that the kernel has not taken entirely.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) prelude: Prelude,
+    pub(crate) payload: Payload,
+    /// Bytes of prelude and payload that the kernel has taken.
+    pub(crate) sent: usize,
+}
+
+/// What follows a prelude.
+#[derive(Debug)]
+pub(crate) enum Payload {
+    Nothing,
+    Owned { memory: SendMemory, token: Token },
+    Chunk(Chunk),
+}
+
+impl Outgoing {
+    pub(crate) fn control(prelude: Prelude) -> Self {
+        Self { prelude, payload: Payload::Nothing, sent: 0 }
+    }
+
+    fn payload<'a>(&'a self, puts: &'a PutQueue) -> &'a [u8] {
+        match &self.payload {
+            Payload::Nothing => &[],
+            Payload::Owned { memory, .. } => memory.as_slice(),
+            Payload::Chunk(chunk) => puts.bytes(chunk),
+        }
+    }
+
+    fn length(&self) -> usize {
+        let payload = match &self.payload {
+            Payload::Nothing => 0,
+            Payload::Owned { memory, .. } => memory.len(),
+            Payload::Chunk(chunk) => chunk.length,
+        };
+        self.prelude.as_bytes().len() + payload
+    }
+}
+
+/// How a link ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The peer closed the connection.
+    Eof,
+    /// The system reports an error.
+    Broken(Errno),
+    /// The peer sent something that cannot be.
+    Protocol(String),
+}
+
+impl Ended {
+    /// What the runtime is told.
+    pub(crate) fn cause(self, lane: usize) -> Cause {
+        match self {
+            Self::Eof => Cause::Lost("the peer's process closed it without saying goodbye".to_owned()),
+            Self::Broken(errno) => Cause::Lost(format!("lane {lane}: {errno}")),
+            Self::Protocol(what) => Cause::Protocol(what),
+        }
+    }
+}
+
+/// Everything that bytes coming in on a link may touch.
+pub(crate) struct Inward<'a> {
+    pub(crate) rank: Rank,
+    pub(crate) lane: usize,
+    pub(crate) exposures: &'a mut Exposures,
+    pub(crate) farewell: &'a mut Farewell,
+    pub(crate) placer: &'a mut dyn Placer,
+    pub(crate) events: &'a mut Vec<Event>,
+}
+
+/// What the next byte in staging, or else in the socket, belongs to.
+enum Reading {
+    Prelude,
+    Message { token: Token, memory: RecvMemory, filled: usize, left: usize },
+    Put { key: u64, at: usize, left: usize },
+}
+
+/// One lane.
+pub(crate) struct Link {
+    pub(crate) socket: Socket,
+    pub(crate) queue: VecDeque<Outgoing>,
+    /// Whether epoll has been asked to report that the socket is writable.
+    pub(crate) wants_write: bool,
+    /// A write failed; whatever can still be read is read before the link is given up.
+    pub(crate) broken: Option<Errno>,
+    reading: Reading,
+    staging: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Link {
+    pub(crate) fn new(socket: Socket, queue: VecDeque<Outgoing>) -> Self {
+        Self {
+            socket,
+            queue,
+            wants_write: false,
+            broken: None,
+            reading: Reading::Prelude,
+            staging: vec![0; STAGING].into_boxed_slice(),
+            start: 0,
+            end: 0,
+        }
+    }
+
+    /// Whether a frame can be written without passing others.
+    pub(crate) fn is_free(&self) -> bool {
+        self.queue.is_empty() && self.broken.is_none()
+    }
+
+    /// Writes a frame straight to the kernel, as far as it goes; only for a free link. Returns how many
+    /// bytes of prelude and payload are gone; an error is remembered in [`Link::broken`].
+    pub(crate) fn write_now(&mut self, prelude: &Prelude, payload: &[u8]) -> usize {
+        let head = prelude.as_bytes();
+        let first = payload.len().min(CALL);
+        let asked = head.len() + first;
+        let mut sent = self.send(&[IoSlice::new(head), IoSlice::new(&payload[..first])]);
+        if sent < asked {
+            return sent;
+        }
+        while sent < head.len() + payload.len() && sent < POST_BUDGET {
+            let rest = &payload[sent - head.len()..];
+            let asked = rest.len().min(CALL);
+            let taken = self.send(&[IoSlice::new(&rest[..asked])]);
+            sent += taken;
+            if taken < asked {
+                break;
+            }
+        }
+        sent
+    }
+
+    /// Writes the end of the handshake; a socket that does not take it at once is given up.
+    pub(crate) fn write_raw(&mut self, bytes: &[u8]) {
+        if self.send(&[IoSlice::new(bytes)]) < bytes.len() {
+            self.broken = self.broken.or(Some(Errno::CONNRESET));
+        }
+    }
+
+    /// One system call; 0 when nothing could be written, with a failure noted in [`Link::broken`].
+    fn send(&mut self, slices: &[IoSlice<'_>]) -> usize {
+        loop {
+            let mut control = SendAncillaryBuffer::default();
+            match rustix::net::sendmsg(&self.socket, slices, &mut control, SendFlags::NOSIGNAL) {
+                Ok(sent) => return sent,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return 0,
+                // The kernel is out of memory for buffers: it says so, and will do better soon.
+                Err(Errno::NOBUFS | Errno::NOMEM) => return 0,
+                Err(errno) => {
+                    self.broken = Some(errno);
+                    return 0;
+                }
+            }
+        }
+    }
+
+    /// Writes what is queued, then, if `may_pull`, chunks of `puts`, until the kernel takes no more.
+    /// Returns whether anything moved.
+    pub(crate) fn flush(&mut self, puts: &mut PutQueue, may_pull: bool, events: &mut Vec<Event>) -> bool {
+        let mut moved = 0;
+        while self.broken.is_none() && moved < BUDGET {
+            if self.queue.is_empty()
+                && may_pull
+                && let Some((chunk, key, offset)) = puts.pull()
+            {
+                let prelude = Prelude::put(key, offset, chunk.length);
+                self.queue.push_back(Outgoing { prelude, payload: Payload::Chunk(chunk), sent: 0 });
+            }
+            if self.queue.is_empty() {
+                break;
+            }
+            let (asked, sent) = self.gather(puts);
+            moved += sent;
+            self.advance(sent, puts, events);
+            if sent < asked {
+                break;
+            }
+        }
+        moved > 0
+    }
+
+    /// One write of as many queued frames as fit a call; returns bytes asked for and taken.
+    fn gather(&mut self, puts: &PutQueue) -> (usize, usize) {
+        let queue = std::mem::take(&mut self.queue);
+        let mut slices = [IoSlice::new(&[]); 2 * GATHER];
+        let (mut asked, mut count) = (0, 0);
+        for outgoing in queue.iter().take(GATHER) {
+            let (head, body) = (outgoing.prelude.as_bytes(), outgoing.payload(puts));
+            let head_left = head.get(outgoing.sent..).unwrap_or(&[]);
+            let body_left = &body[outgoing.sent.saturating_sub(head.len())..];
+            let body_left = &body_left[..body_left.len().min(CALL.saturating_sub(asked))];
+            for part in [head_left, body_left] {
+                if !part.is_empty() {
+                    slices[count] = IoSlice::new(part);
+                    count += 1;
+                    asked += part.len();
+                }
+            }
+            if asked >= CALL {
+                break;
+            }
+        }
+        let sent = self.send(&slices[..count]);
+        self.queue = queue;
+        (asked, sent)
+    }
+
+    fn advance(&mut self, mut sent: usize, puts: &mut PutQueue, events: &mut Vec<Event>) {
+        while let Some(front) = self.queue.front_mut() {
+            let step = sent.min(front.length() - front.sent);
+            front.sent += step;
+            sent -= step;
+            if front.sent < front.length() {
+                return;
+            }
+            match self.queue.pop_front().map(|outgoing| outgoing.payload) {
+                Some(Payload::Owned { token, .. }) => events.push(Event::Sent { token }),
+                Some(Payload::Chunk(chunk)) => puts.written(&chunk, events),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads and digests what the socket has, up to a budget. Returns whether anything moved.
+    ///
+    /// # Errors
+    ///
+    /// When the link has ended, after everything before the end has been digested.
+    pub(crate) fn receive(&mut self, inward: &mut Inward<'_>) -> Result<bool, Ended> {
+        let mut moved = 0;
+        loop {
+            let (asked, read) = match self.fill(inward) {
+                Ok((_, 0)) => return Err(Ended::Eof),
+                Ok(filled) => filled,
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => match self.broken {
+                    Some(errno) => return Err(Ended::Broken(errno)),
+                    None => return Ok(moved > 0),
+                },
+                Err(errno) => return Err(Ended::Broken(errno)),
+            };
+            moved += read;
+            self.digest(inward).map_err(Ended::Protocol)?;
+            // A short read means that the socket is empty: no need to ask again.
+            if (read < asked && self.broken.is_none()) || moved >= BUDGET {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// One read: into the memory that the current payload goes to and, behind it, into staging.
+    /// Returns bytes asked for and read.
+    fn fill(&mut self, inward: &mut Inward<'_>) -> Result<(usize, usize), Errno> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        let direct: &mut [u8] = match &mut self.reading {
+            Reading::Prelude => &mut [],
+            Reading::Message { memory, filled, left, .. } => {
+                let room = memory.len().saturating_sub(*filled).min(*left);
+                &mut memory.as_mut_slice()[*filled..*filled + room]
+            }
+            Reading::Put { key, at, left } => inward.exposures.memory(*key, *at, *left),
+        };
+        let whole = direct.len();
+        if whole == 0 {
+            if self.staging.len() - self.end < MAX_PRELUDE {
+                self.staging.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
+            }
+            let room = &mut self.staging[self.end..];
+            let asked = room.len();
+            let (read, _) = rustix::net::recv(&self.socket, room, RecvFlags::empty())?;
+            self.end += read;
+            return Ok((asked, read));
+        }
+        // While memory takes bytes directly, staging is empty: `digest` has moved all it could.
+        let (asked, read) = if whole > CALL {
+            let (read, _) = rustix::net::recv(&self.socket, &mut direct[..CALL], RecvFlags::empty())?;
+            (CALL, read)
+        } else {
+            let staging = self.staging.len();
+            let mut slices = [IoSliceMut::new(direct), IoSliceMut::new(&mut self.staging)];
+            (whole + staging, rustix::io::readv(&self.socket, &mut slices)?)
+        };
+        let taken = read.min(whole);
+        self.end += read - taken;
+        match &mut self.reading {
+            Reading::Message { filled, left, .. } => {
+                *filled += taken;
+                *left -= taken;
+            }
+            Reading::Put { key, at, left } => {
+                *at += taken;
+                *left -= taken;
+                inward.exposures.arrived(*key, taken, inward.events);
+            }
+            Reading::Prelude => {}
+        }
+        Ok((asked, read))
+    }
+
+    /// Moves everything in staging to where it belongs, and finishes what is complete.
+    fn digest(&mut self, inward: &mut Inward<'_>) -> Result<(), String> {
+        loop {
+            let staged = &self.staging[self.start..self.end];
+            match &mut self.reading {
+                Reading::Prelude => {
+                    let decoded = decode(staged).map_err(|error| {
+                        format!("rank {} sent {error} on lane {}", inward.rank, inward.lane)
+                    })?;
+                    let Some((frame, used)) = decoded else { return Ok(()) };
+                    self.reading = begin(frame, inward)?;
+                    self.start += used;
+                }
+                Reading::Message { token, memory, filled, left } => {
+                    let here = staged.len().min(*left);
+                    let room = memory.len().saturating_sub(*filled).min(here);
+                    memory.as_mut_slice()[*filled..*filled + room].copy_from_slice(&staged[..room]);
+                    // Bytes beyond the placed memory are discarded.
+                    *filled += room;
+                    *left -= here;
+                    self.start += here;
+                    if *left > 0 {
+                        return Ok(());
+                    }
+                    inward.events.push(Event::Received { peer: inward.rank, token: *token });
+                    self.reading = Reading::Prelude;
+                }
+                Reading::Put { key, at, left } => {
+                    let here = staged.len().min(*left);
+                    inward.exposures.memory(*key, *at, here).copy_from_slice(&staged[..here]);
+                    if here > 0 {
+                        inward.exposures.arrived(*key, here, inward.events);
+                    }
+                    *at += here;
+                    *left -= here;
+                    self.start += here;
+                    if *left > 0 {
+                        return Ok(());
+                    }
+                    self.reading = Reading::Prelude;
+                }
+            }
+        }
+    }
+}
+
+/// A frame has arrived: what to do with the bytes that follow it.
+fn begin(frame: Frame<'_>, inward: &mut Inward<'_>) -> Result<Reading, String> {
+    match frame {
+        Frame::Message { header, length } => {
+            if inward.lane != 0 {
+                return Err(format!("rank {} sent a message on lane {}", inward.rank, inward.lane));
+            }
+            let Placement { token, memory } = inward.placer.place(inward.rank, header, length)?;
+            Ok(Reading::Message { token, memory, filled: 0, left: length })
+        }
+        Frame::Put { length: 0, .. } => Err(format!("rank {} sent an empty put", inward.rank)),
+        Frame::Put { key, offset, length } => {
+            let at = inward.exposures.claim(key, offset, length)?;
+            Ok(Reading::Put { key, at, left: length })
+        }
+        Frame::Bye { lanes } => inward.farewell.bye.note(inward.lane, lanes).map(|()| Reading::Prelude),
+        Frame::ByeAck { lanes } => inward.farewell.ack.note(inward.lane, lanes).map(|()| Reading::Prelude),
+    }
+}

@@ -1,0 +1,196 @@
+//! Listening sockets, connecting sockets and their options, and addresses as bytes.
+//!
+//! Invariant: every socket made here is non-blocking, closed on exec, and has its buffers set before it
+//! connects or listens, which is when TCP fixes the window's scale. Neighbours: `config.rs` says what to
+//! set; `lobby.rs` takes the sockets from here.
+//!
+//! An address is a version byte (1), then for each listener, best first: family (4 or 6), the IP
+//! address, the port (both in network order).
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use ringworld_transport::Address;
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+
+use crate::config::{BindError, Config};
+
+const ADDRESS_VERSION: u8 = 1;
+/// Connections that the kernel completes while this process computes; the system caps it (usually 4096).
+const BACKLOG: i32 = 4096;
+
+/// Socket options, checked once.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    buffer: Option<usize>,
+    congestion: Option<String>,
+    user_timeout: Duration,
+    keepalive: Duration,
+}
+
+impl Options {
+    /// Finds out what the system permits.
+    pub(crate) fn probe(config: &Config) -> Result<Self, BindError> {
+        let domain = config.listen.first().map_or(Domain::IPV4, domain);
+        let socket = tcp(domain).map_err(|source| BindError::System { what: "make a socket", source })?;
+        let congestion = match &config.congestion {
+            Some(name) => {
+                socket
+                    .set_tcp_congestion(name.as_bytes())
+                    .map_err(|source| BindError::Congestion { name: name.clone(), source })?;
+                Some(name.clone())
+            }
+            None => Config::CONGESTION
+                .into_iter()
+                .find(|name| socket.set_tcp_congestion(name.as_bytes()).is_ok())
+                .map(str::to_owned),
+        };
+        Ok(Self {
+            buffer: config.socket_buffer,
+            congestion,
+            user_timeout: config.user_timeout,
+            keepalive: config.keepalive,
+        })
+    }
+
+    fn before_connecting(&self, socket: &Socket) -> io::Result<()> {
+        socket.set_nonblocking(true)?;
+        if let Some(bytes) = self.buffer {
+            socket.set_send_buffer_size(bytes)?;
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        if let Some(name) = &self.congestion {
+            socket.set_tcp_congestion(name.as_bytes())?;
+        }
+        socket.set_tcp_nodelay(true)
+    }
+
+    /// For sockets that carry data.
+    pub(crate) fn once_established(&self, socket: &Socket) -> io::Result<()> {
+        if !self.user_timeout.is_zero() {
+            socket.set_tcp_user_timeout(Some(self.user_timeout))?;
+        }
+        if self.keepalive.is_zero() {
+            return Ok(());
+        }
+        let interval = self.keepalive.max(Duration::from_secs(3)) / 3;
+        let keepalive = TcpKeepalive::new()
+            .with_time(self.keepalive.max(Duration::from_secs(1)))
+            .with_interval(interval)
+            .with_retries(6);
+        socket.set_tcp_keepalive(&keepalive)
+    }
+
+    /// Listens at `ip`, on a port of the system's choice.
+    pub(crate) fn listen(&self, ip: IpAddr) -> Result<(Socket, SocketAddr), BindError> {
+        let address = SocketAddr::new(ip, 0);
+        let listen = || {
+            let socket = tcp(domain(&ip))?;
+            self.before_connecting(&socket)?;
+            if ip.is_ipv6() {
+                socket.set_only_v6(true)?;
+            }
+            socket.bind(&SockAddr::from(address))?;
+            socket.listen(BACKLOG)?;
+            let bound = socket.local_addr()?.as_socket();
+            Ok((socket, bound.ok_or(io::ErrorKind::AddrNotAvailable)?))
+        };
+        listen().map_err(|source| BindError::Listen { address, source })
+    }
+
+    /// Begins a connection; the socket becomes writable when that has succeeded or failed.
+    pub(crate) fn connect(&self, address: SocketAddr) -> io::Result<Socket> {
+        let socket = tcp(domain(&address.ip()))?;
+        self.before_connecting(&socket)?;
+        match socket.connect(&SockAddr::from(address)) {
+            Ok(()) => Ok(socket),
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {
+                Ok(socket)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a connection from a listener; it has inherited the buffers.
+    pub(crate) fn accept(&self, listener: &Socket) -> io::Result<(Socket, SocketAddr)> {
+        let (socket, from) = listener.accept()?;
+        socket.set_nonblocking(true)?;
+        socket.set_tcp_nodelay(true)?;
+        Ok((socket, from.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?))
+    }
+}
+
+fn tcp(domain: Domain) -> io::Result<Socket> {
+    Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
+}
+
+fn domain(ip: &IpAddr) -> Domain {
+    if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 }
+}
+
+/// Addresses as bytes.
+pub(crate) fn encode(addresses: &[SocketAddr]) -> Address {
+    let mut bytes = vec![ADDRESS_VERSION];
+    for address in addresses {
+        match address.ip() {
+            IpAddr::V4(ip) => {
+                bytes.push(4);
+                bytes.extend(ip.octets());
+            }
+            IpAddr::V6(ip) => {
+                bytes.push(6);
+                bytes.extend(ip.octets());
+            }
+        }
+        bytes.extend(address.port().to_be_bytes());
+    }
+    Address::new(bytes)
+}
+
+/// The reverse of [`encode`]; says what is wrong otherwise.
+pub(crate) fn decode(address: &Address) -> Result<Vec<SocketAddr>, String> {
+    fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+        let (taken, rest) = bytes.split_first_chunk()?;
+        *bytes = rest;
+        Some(taken)
+    }
+    fn one(bytes: &mut &[u8]) -> Option<SocketAddr> {
+        let ip = match take(bytes)? {
+            [4] => IpAddr::from(*take::<4>(bytes)?),
+            [6] => IpAddr::from(*take::<16>(bytes)?),
+            _ => return None,
+        };
+        Some(SocketAddr::new(ip, u16::from_be_bytes(*take(bytes)?)))
+    }
+    let Some((&ADDRESS_VERSION, mut bytes)) = address.as_bytes().split_first() else {
+        return Err("it is not an address of this version of the TCP transport".to_owned());
+    };
+    let mut addresses = Vec::new();
+    while !bytes.is_empty() {
+        addresses.push(one(&mut bytes).ok_or("it is cut short or damaged")?);
+    }
+    if addresses.is_empty() { Err("it names no listener".to_owned()) } else { Ok(addresses) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_survive_encoding_in_order() {
+        let addresses: Vec<SocketAddr> =
+            vec!["10.1.2.3:65535".parse().unwrap(), "[fd00::1:2]:80".parse().unwrap()];
+        assert_eq!(decode(&encode(&addresses)), Ok(addresses));
+    }
+
+    #[test]
+    fn damaged_addresses_are_refused() {
+        let whole = encode(&["10.1.2.3:5".parse().unwrap()]);
+        for end in 0..whole.as_bytes().len() {
+            assert!(decode(&Address::new(whole.as_bytes()[..end].to_vec())).is_err(), "{end}");
+        }
+        assert!(decode(&Address::new(vec![1, 5, 0, 0])).is_err());
+        assert!(decode(&Address::new(vec![2, 4, 1, 2, 3, 4, 0, 1])).is_err());
+    }
+}

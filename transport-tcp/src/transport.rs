@@ -1,0 +1,542 @@
+//! [`Tcp`]: what the runtime calls. Posting, exposing, polling and sleeping; the hot path is here.
+//!
+//! Invariants: a lane with anything left to write has its socket watched for room, so the descriptor of
+//! [`Transport::wait_fd`] is readable whenever a poll would move something; what happens outside of a
+//! poll is kept in `deferred` for the next. Neighbours: `meet.rs` (connections come to be), `part.rs`
+//! (connections end), `connection.rs` (bytes).
+
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use ringworld_transport::{
+    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
+    RemoteKey, SendMemory, Token, Transport,
+};
+use rustix::event::epoll;
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+use socket2::Socket;
+
+use crate::config::{BindError, Config};
+use crate::connection::{Inward, Outgoing, Payload};
+use crate::framing::Prelude;
+use crate::handshake::Identity;
+use crate::listener::{self, Options};
+use crate::lobby::Lobby;
+use crate::peer::{Peer, State};
+use crate::puts::CHUNK;
+
+/// First bytes of every key, so that the key of another transport is noticed.
+const KEY: [u8; 4] = *b"TCP\x01";
+/// More lanes than this with recent traffic are found by one epoll call rather than read one by one.
+const MAX_HOT: usize = 4;
+/// While a few lanes are read directly, how often epoll looks after everything else, in polls.
+const EPOLL_EVERY: u64 = 16;
+/// A lane without traffic for this many polls is left to epoll.
+const HOT_POLLS: u64 = 1024;
+/// Events taken from epoll at a time.
+const EVENTS: usize = 64;
+
+/// What an epoll event is about, packed into its 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    Link(Rank, usize),
+    Pending(usize),
+    Listener(usize),
+    Timer,
+}
+
+impl Watch {
+    pub(crate) fn data(self) -> epoll::EventData {
+        epoll::EventData::new_u64(match self {
+            Self::Link(rank, lane) => (rank as u64) << 8 | lane as u64,
+            Self::Pending(slot) => 1 << 62 | slot as u64,
+            Self::Listener(index) => 2 << 62 | index as u64,
+            Self::Timer => 3 << 62,
+        })
+    }
+
+    fn from_data(data: u64) -> Self {
+        let low = data & (u64::MAX >> 2);
+        match data >> 62 {
+            0 => Self::Link((low >> 8) as usize, (low & 0xff) as usize),
+            1 => Self::Pending(low as usize),
+            2 => Self::Listener(low as usize),
+            _ => Self::Timer,
+        }
+    }
+}
+
+/// How far the transport's own life has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Live,
+    /// `close` has been called.
+    Closing,
+    /// Closed has been reported, or `abort` has been called.
+    Over,
+}
+
+/// A lane with recent traffic.
+struct Hot {
+    rank: Rank,
+    lane: usize,
+    /// The poll that last found something.
+    seen: u64,
+}
+
+pub(crate) struct Listener {
+    pub(crate) socket: Socket,
+    pub(crate) address: SocketAddr,
+    /// Not watched for a moment, because the process has no descriptors left.
+    pub(crate) paused: bool,
+}
+
+/// The TCP transport of one rank.
+///
+/// Dropping it is the same as [`Transport::abort`]: peers see the connection lost.
+pub struct Tcp {
+    pub(crate) identity: Identity,
+    pub(crate) options: Options,
+    pub(crate) epoll: OwnedFd,
+    pub(crate) timer: OwnedFd,
+    pub(crate) timer_runs: bool,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) lobby: Lobby,
+    /// Peers with an [`Attempt`](crate::peer::Attempt).
+    pub(crate) dialing: Vec<Rank>,
+    /// Further lanes to be tried again, and when.
+    pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
+    pub(crate) phase: Phase,
+    /// Events that happened outside of a poll, or that must come after those of the poll.
+    pub(crate) deferred: Vec<Event>,
+    /// Lanes with a failed write, to be read out and given up at the next poll.
+    pub(crate) troubled: Vec<(Rank, usize)>,
+    /// Something has to be done at the next poll that no descriptor will announce.
+    pub(crate) due: bool,
+    /// Lanes watched for room to write.
+    pub(crate) blocked: usize,
+    capabilities: Capabilities,
+    address: Address,
+    hot: Vec<Hot>,
+    polls: u64,
+    force_epoll: bool,
+}
+
+impl std::fmt::Debug for Tcp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let addresses: Vec<SocketAddr> = self.listeners.iter().map(|l| l.address).collect();
+        f.debug_struct("Tcp")
+            .field("rank", &self.identity.rank)
+            .field("size", &self.identity.size)
+            .field("listens", &addresses)
+            .field("phase", &self.phase)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tcp {
+    /// Listens; from here on peers can connect.
+    ///
+    /// # Errors
+    ///
+    /// [`BindError`] says what is wrong with the settings or what the system refused.
+    pub fn bind(config: Config) -> Result<Self, BindError> {
+        config.check()?;
+        let system = |what| move |errno: rustix::io::Errno| BindError::System { what, source: errno.into() };
+        let options = Options::probe(&config)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll set"))?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+            .map_err(system("make a timer"))?;
+        let watch = |fd: BorrowedFd<'_>, what: Watch| {
+            epoll::add(&epoll, fd, what.data(), epoll::EventFlags::IN).map_err(system("watch a descriptor"))
+        };
+        watch(timer.as_fd(), Watch::Timer)?;
+        let mut listeners = Vec::new();
+        for (index, ip) in config.listen.iter().enumerate() {
+            let (socket, address) = options.listen(*ip)?;
+            watch(socket.as_fd(), Watch::Listener(index))?;
+            listeners.push(Listener { socket, address, paused: false });
+        }
+        let addresses: Vec<SocketAddr> = listeners.iter().map(|l| l.address).collect();
+        let mut capabilities = Capabilities::new("tcp");
+        capabilities.latency_ns = 12_000;
+        capabilities.bytes_per_us = 3_000;
+        Ok(Self {
+            identity: Identity {
+                rank: config.rank,
+                size: config.size,
+                job: config.job,
+                lanes: config.lanes,
+                secret: config.secret,
+            },
+            options,
+            epoll,
+            timer,
+            timer_runs: false,
+            listeners,
+            peers: std::iter::repeat_with(Peer::new).take(config.size).collect(),
+            lobby: Lobby::default(),
+            dialing: Vec::new(),
+            lane_retries: Vec::new(),
+            phase: Phase::Live,
+            deferred: Vec::new(),
+            troubled: Vec::new(),
+            due: false,
+            blocked: 0,
+            capabilities,
+            address: listener::encode(&addresses),
+            hot: Vec::with_capacity(2 * MAX_HOT),
+            polls: 0,
+            force_epoll: false,
+        })
+    }
+
+    /// The lanes meant for puts to `peer`, as bits.
+    fn put_lanes(&self, peer: Rank) -> u64 {
+        match self.identity.lanes {
+            1 => 0b1,
+            // One lane per direction; both sides agree by comparing ranks.
+            2 if self.identity.rank < peer => 0b01,
+            2 => 0b10,
+            lanes => u64::MAX >> (64 - lanes),
+        }
+    }
+
+    /// Writes what a lane has to write, reporting into `deferred`.
+    pub(crate) fn flush(&mut self, rank: Rank, lane: usize) -> bool {
+        let preferred = self.put_lanes(rank);
+        let Some(peer) = self.peers.get_mut(rank) else { return false };
+        let may_pull = peer.may_pull(lane, preferred);
+        let Peer { lanes, puts, .. } = peer;
+        let Some(Some(link)) = lanes.get_mut(lane) else { return false };
+        let moved = link.flush(puts, may_pull, &mut self.deferred);
+        self.watch_writes(rank, lane);
+        moved
+    }
+
+    /// Has epoll report room to write exactly while something is left to write.
+    pub(crate) fn watch_writes(&mut self, rank: Rank, lane: usize) {
+        let preferred = self.put_lanes(rank);
+        let Some(peer) = self.peers.get_mut(rank) else { return };
+        let more = peer.puts.has_more() && peer.may_pull(lane, preferred);
+        let Some(Some(link)) = peer.lanes.get_mut(lane) else { return };
+        let wants = link.broken.is_none() && (more || !link.queue.is_empty());
+        if wants != link.wants_write {
+            link.wants_write = wants;
+            let (flags, blocked) = if wants {
+                (epoll::EventFlags::IN | epoll::EventFlags::OUT, self.blocked + 1)
+            } else {
+                (epoll::EventFlags::IN, self.blocked - 1)
+            };
+            self.blocked = blocked;
+            if let Err(errno) =
+                epoll::modify(&self.epoll, &link.socket, Watch::Link(rank, lane).data(), flags)
+            {
+                link.broken = link.broken.or(Some(errno));
+            }
+        }
+        if link.broken.is_some() && !self.troubled.contains(&(rank, lane)) {
+            self.troubled.push((rank, lane));
+        }
+    }
+
+    fn post_message(&mut self, rank: Rank, prelude: Prelude, memory: SendMemory, token: Token) -> Posted {
+        let peer = &mut self.peers[rank];
+        let payload = Payload::Owned { memory, token };
+        let Some(Some(_)) = peer.lanes.first() else {
+            peer.waiting.push_back(Outgoing { prelude, payload, sent: 0 });
+            self.dial(rank);
+            return Posted::Pending;
+        };
+        self.post_on(rank, 0, Outgoing { prelude, payload, sent: 0 })
+    }
+
+    fn post_put(&mut self, rank: Rank, key: u64, offset: u64, memory: SendMemory, token: Token) -> Posted {
+        let preferred = self.put_lanes(rank);
+        let peer = &mut self.peers[rank];
+        if matches!(peer.state, State::Open) && !peer.puts.has_more() && memory.len() <= CHUNK {
+            let free = peer.lanes.iter().enumerate().position(|(lane, link)| {
+                peer.may_pull(lane, preferred) && link.as_ref().is_some_and(|link| link.is_free())
+            });
+            if let Some(lane) = free {
+                let prelude = Prelude::put(key, offset, memory.len());
+                let payload = Payload::Owned { memory, token };
+                return self.post_on(rank, lane, Outgoing { prelude, payload, sent: 0 });
+            }
+        }
+        peer.puts.push(key, offset, memory, token);
+        if !matches!(peer.state, State::Open) {
+            self.dial(rank);
+            return Posted::Pending;
+        }
+        for lane in 0..self.identity.lanes {
+            let link = self.peers[rank].lanes.get(lane);
+            if link.is_some_and(|link| link.as_ref().is_some_and(|link| link.is_free())) {
+                self.flush(rank, lane);
+            }
+        }
+        Posted::Pending
+    }
+
+    /// Writes a frame at once if the lane is free, and queues what is left of it.
+    fn post_on(&mut self, rank: Rank, lane: usize, mut outgoing: Outgoing) -> Posted {
+        let Some(Some(link)) = self.peers[rank].lanes.get_mut(lane) else { return Posted::Pending };
+        if !link.is_free() {
+            link.queue.push_back(outgoing);
+            return Posted::Pending;
+        }
+        let Payload::Owned { memory, .. } = &outgoing.payload else { return Posted::Pending };
+        outgoing.sent = link.write_now(&outgoing.prelude, memory.as_slice());
+        if outgoing.sent == outgoing.prelude.as_bytes().len() + memory.len() {
+            return Posted::Complete;
+        }
+        link.queue.push_back(outgoing);
+        self.watch_writes(rank, lane);
+        Posted::Pending
+    }
+
+    /// Reads what a lane has.
+    fn receive(&mut self, rank: Rank, lane: usize, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let Some(peer) = self.peers.get_mut(rank) else { return false };
+        let Peer { lanes, exposures, farewell, .. } = peer;
+        let Some(Some(link)) = lanes.get_mut(lane) else { return false };
+        let before = events.len();
+        let mut inward = Inward { rank, lane, exposures, farewell, placer, events };
+        let result = link.receive(&mut inward);
+        let parting = farewell.bye.begun() || farewell.ack.begun();
+        let moved = match result {
+            Ok(moved) => moved,
+            Err(ended) => {
+                self.link_ended(rank, lane, ended);
+                true
+            }
+        };
+        if parting {
+            self.part(rank);
+        }
+        moved || events.len() > before
+    }
+
+    /// Notes that a lane has traffic.
+    pub(crate) fn heat(&mut self, rank: Rank, lane: usize) {
+        match self.hot.iter_mut().find(|hot| (hot.rank, hot.lane) == (rank, lane)) {
+            Some(hot) => hot.seen = self.polls,
+            None => self.hot.push(Hot { rank, lane, seen: self.polls }),
+        }
+    }
+
+    /// Whether the lanes with recent traffic are few enough to be read one by one, and nothing else is
+    /// due that only epoll would tell.
+    fn reads_directly(&mut self) -> bool {
+        if self.force_epoll || self.blocked > 0 || self.hot.is_empty() || self.hot.len() > MAX_HOT {
+            return false;
+        }
+        !self.polls.is_multiple_of(EPOLL_EVERY)
+    }
+
+    fn poll_hot(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while let Some(hot) = self.hot.get(index) {
+            let (rank, lane) = (hot.rank, hot.lane);
+            if self.receive(rank, lane, placer, events) {
+                moved = true;
+                // Receiving may have ended the lane, and with it other entries.
+                self.heat_if_open(rank, lane);
+            }
+            index += 1;
+        }
+        moved
+    }
+
+    fn heat_if_open(&mut self, rank: Rank, lane: usize) {
+        let open = self.peers.get(rank).and_then(|peer| peer.lanes.get(lane)).is_some_and(Option::is_some);
+        if open {
+            self.heat(rank, lane);
+        }
+    }
+
+    fn poll_epoll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        self.force_epoll = false;
+        let (peers, polls) = (&self.peers, self.polls);
+        self.hot.retain(|hot| {
+            let open = peers.get(hot.rank).and_then(|p| p.lanes.get(hot.lane)).is_some_and(Option::is_some);
+            open && polls - hot.seen < HOT_POLLS
+        });
+        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+        // The only error is an interruption: nothing is lost, the next poll looks again.
+        let Ok((ready, _)) = epoll::wait(&self.epoll, &mut room[..], Some(&now)) else { return false };
+        let mut moved = false;
+        for event in ready.iter() {
+            let flags = event.flags;
+            match Watch::from_data(event.data.u64()) {
+                Watch::Link(rank, lane) => {
+                    if flags.contains(epoll::EventFlags::OUT) && self.flush(rank, lane) {
+                        moved = true;
+                        if self.peers.get(rank).is_some_and(|peer| peer.farewell.reported) {
+                            self.part(rank);
+                        }
+                    }
+                    if flags != epoll::EventFlags::OUT && self.receive(rank, lane, placer, events) {
+                        moved = true;
+                        self.heat_if_open(rank, lane);
+                    }
+                }
+                Watch::Pending(slot) => moved |= self.drive(slot),
+                Watch::Listener(index) => moved |= self.accept(index),
+                Watch::Timer => self.tick(),
+            }
+        }
+        moved
+    }
+}
+
+impl Transport for Tcp {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn address(&self) -> Address {
+        self.address.clone()
+    }
+
+    fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError> {
+        let error = |reason| ConnectError { peer, transport: "tcp", reason };
+        if peer == self.identity.rank {
+            return Err(error("it is this process's own rank".to_owned()));
+        }
+        let size = self.identity.size;
+        let Some(entry) = self.peers.get_mut(peer) else {
+            return Err(error(format!("there is no such rank in a world of {size}")));
+        };
+        entry.addresses = listener::decode(address).map_err(error)?;
+        Ok(())
+    }
+
+    fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        let rank = operation.peer();
+        if self.phase != Phase::Live {
+            return Err(Refused::PeerDown(operation, Cause::Finished));
+        }
+        let Some(peer) = self.peers.get(rank) else { return Err(Refused::Unknown(operation)) };
+        match &peer.state {
+            State::Open if peer.farewell.reported => {
+                return Err(Refused::PeerDown(operation, Cause::Finished));
+            }
+            State::Open => {}
+            State::Gone(cause) => return Err(Refused::PeerDown(operation, cause.clone())),
+            _ if peer.addresses.is_empty() => return Err(Refused::Unknown(operation)),
+            _ => {}
+        }
+        match operation {
+            Operation::Message { header, payload, token, .. } => {
+                let prelude = Prelude::message(&header, payload.len());
+                Ok(self.post_message(rank, prelude, payload, token))
+            }
+            Operation::Put { key, offset, payload, token, .. } if !payload.is_empty() => {
+                let key_word = key.as_bytes().strip_prefix(&KEY).and_then(|rest| rest.try_into().ok());
+                match key_word.map(u64::from_le_bytes) {
+                    Some(key) => Ok(self.post_put(rank, key, offset as u64, payload, token)),
+                    None => {
+                        let operation = Operation::Put { peer: rank, key, offset, payload, token };
+                        Err(Refused::Invalid(operation, "the key was not made by the TCP transport"))
+                    }
+                }
+            }
+            empty => Err(Refused::Invalid(empty, "a put must not be empty")),
+        }
+    }
+
+    fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
+        if self.phase != Phase::Live {
+            return Err(Cause::Finished);
+        }
+        let unknown = || Cause::Unreachable(format!("no address of rank {peer} is known"));
+        let entry = self.peers.get_mut(peer).ok_or_else(unknown)?;
+        match &entry.state {
+            State::Open if entry.farewell.reported => return Err(Cause::Finished),
+            State::Gone(cause) => return Err(cause.clone()),
+            State::Idle if entry.addresses.is_empty() => return Err(unknown()),
+            _ => {}
+        }
+        if memory.is_empty() {
+            return Err(Cause::Memory("there is none; expose at least one byte".to_owned()));
+        }
+        let mut key = [0; 12];
+        key[..4].copy_from_slice(&KEY);
+        key[4..].copy_from_slice(&entry.exposures.open(memory, token).to_le_bytes());
+        RemoteKey::new(&key).ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
+    }
+
+    fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let before = events.len();
+        events.append(&mut self.deferred);
+        if self.phase == Phase::Over {
+            return events.len() > before;
+        }
+        self.polls += 1;
+        let mut moved = if self.reads_directly() {
+            self.poll_hot(placer, events)
+        } else {
+            self.poll_epoll(placer, events)
+        };
+        while let Some((rank, lane)) = self.troubled.pop() {
+            moved |= self.receive(rank, lane, placer, events);
+        }
+        self.due = false;
+        if self.phase == Phase::Closing {
+            self.part_all();
+        }
+        events.append(&mut self.deferred);
+        moved || events.len() > before
+    }
+
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.epoll.as_fd())
+    }
+
+    fn arm(&mut self) -> bool {
+        if self.due || !self.deferred.is_empty() || !self.troubled.is_empty() {
+            return false;
+        }
+        // Whatever wakes the sleeper is not necessarily a lane with recent traffic.
+        self.force_epoll = true;
+        true
+    }
+
+    fn disconnect(&mut self, peer: Rank, cause: Cause) {
+        if self.phase != Phase::Over && peer != self.identity.rank {
+            self.fail(peer, cause);
+        }
+    }
+
+    fn close(&mut self) {
+        if self.phase == Phase::Live {
+            self.phase = Phase::Closing;
+            self.due = true;
+        }
+    }
+
+    fn abort(&mut self) {
+        self.phase = Phase::Over;
+        self.deferred.clear();
+        self.troubled.clear();
+        self.end_everything();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_epoll_reports_is_what_was_watched() {
+        for watch in [Watch::Link(70_000, 63), Watch::Pending(9), Watch::Listener(1), Watch::Timer] {
+            assert_eq!(Watch::from_data(watch.data().u64()), watch);
+        }
+    }
+}
