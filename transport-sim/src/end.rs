@@ -161,8 +161,8 @@ pub(crate) struct End {
     pub(crate) egress_free: u64,
     /// When the receiving port is free.
     pub(crate) ingress_free: u64,
-    /// The next use of the sending port is on the agenda.
-    pub(crate) egress_planned: bool,
+    /// When the sending port is to be used next, as planned on the agenda; plans for other times are stale.
+    pub(crate) egress_planned: Option<u64>,
 }
 
 impl End {
@@ -179,7 +179,7 @@ impl End {
             due: Vec::new(),
             egress_free: 0,
             ingress_free: 0,
-            egress_planned: false,
+            egress_planned: None,
         }
     }
 

@@ -101,14 +101,14 @@ impl Engine {
 
     /// Plans the next use of a rank's sending port, if anything waits for it.
     pub(crate) fn plan_egress(&mut self, rank: Rank) {
+        let now = self.now;
         let end = &mut self.ends[rank];
-        if end.egress_planned {
-            return;
-        }
         let ready = end.links.values().filter(|link| link.wants_port()).map(|link| link.ready_at).min();
-        if let Some(ready) = ready {
-            end.egress_planned = true;
-            let at = ready.max(end.egress_free).max(self.now);
+        let Some(ready) = ready else { return };
+        let at = ready.max(end.egress_free).max(now);
+        // An earlier plan stands; a later one (for a connection that is still being opened) is replaced.
+        if end.egress_planned.is_none_or(|planned| at < planned) {
+            end.egress_planned = Some(at);
             self.plan(at, Happening::Egress(rank));
         }
     }
@@ -117,7 +117,10 @@ impl Engine {
     fn send_piece(&mut self, rank: Rank) {
         let (now, chunk) = (self.now, self.config.chunk);
         let end = &mut self.ends[rank];
-        end.egress_planned = false;
+        if end.egress_planned != Some(now) {
+            return;
+        }
+        end.egress_planned = None;
         let can = |link: &&mut Link| link.wants_port() && link.ready_at <= now;
         let choices = end.links.values_mut().filter(can).count();
         if choices == 0 {

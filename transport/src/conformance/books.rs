@@ -249,6 +249,9 @@ impl End {
             Event::PeerDown { peer, cause } => self.peer_down(peer, cause),
             Event::PeerClosed { peer } => self.peer_closed(peer),
             Event::Closed if self.closed => Err("a second Closed".to_owned()),
+            Event::Closed if !self.nothing_pending() => {
+                Err("Closed was reported while an accepted operation was pending".to_owned())
+            }
             Event::Closed => {
                 self.closed = true;
                 Ok(())

@@ -37,6 +37,10 @@ impl<'f> Harness<'f> {
         self.ends.len()
     }
 
+    pub(super) fn patience(&self) -> Duration {
+        self.fabric.patience()
+    }
+
     /// Fails the check.
     pub(super) fn broken(&self, what: impl std::fmt::Display) -> ! {
         let books: Vec<String> = self

@@ -1,6 +1,6 @@
 //! Promises about sleeping: `arm` and `wait_fd`. A transport without a descriptor is skipped, visibly.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -11,8 +11,7 @@ use super::pattern::pattern;
 /// Runs the world until `reached`, where rank 0 is polled only when `arm` asks for it or when its
 /// descriptor is readable. A wake-up that never comes is a broken promise.
 fn asleep_until(h: &mut Harness<'_>, what: &str, mut reached: impl FnMut(&mut Harness<'_>) -> bool) {
-    let patience = Duration::from_secs(20);
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + h.patience();
     h.end(0).polled = false;
     while !reached(h) {
         if Instant::now() > deadline {
