@@ -1,0 +1,274 @@
+//! The runtime's one fence around `unsafe`: the table that turns buffer names into memory.
+//!
+//! The protocol and the schedules name memory by [`BufferId`] and [`Span`]; only this module knows
+//! pointers. Whoever lends memory promises, by an `unsafe` call, that it stays valid and is nobody
+//! else's until [`Buffers::reclaim`]. Everything else here is then safe, because
+//!
+//! * spans are checked against the buffer on every use,
+//! * two spans that are in use at the same time and of which one is written never overlap: the protocol
+//!   gives a receive's memory to one message, and schedules order conflicting steps (which the symbolic
+//!   checker of the collectives crate proves),
+//! * the engine reclaims a buffer only after every operation on it has completed, or after the
+//!   transports have been told to drop everything.
+//!
+//! `lending` ties loans to calls: a blocking call does not return, and an owned buffer is not handed
+//! back, before the operation has ended. Neighbours: the engine is the only user.
+
+#![allow(unsafe_code)]
+
+mod lending;
+
+pub(crate) use lending::{Lend, Loan, blocking};
+
+use std::collections::HashMap;
+
+use ringworld_protocol::{BufferId, Span};
+use ringworld_transport::{RecvMemory, SendMemory};
+
+use crate::reduce::Kernel;
+
+/// Memory for messages that nobody has asked for yet is reused in powers of two up to this many bytes.
+const POOLED: usize = 1 << 20;
+/// How many free blocks of one size are kept.
+const KEPT: usize = 64;
+
+/// Lent memory by name, and the engine's own memory for unexpected messages.
+pub(crate) struct Buffers {
+    lent: Vec<Lent>,
+    free: Vec<u32>,
+    bounces: HashMap<u64, Block>,
+    pool: HashMap<usize, Vec<Block>>,
+}
+
+#[derive(Clone, Copy)]
+struct Lent {
+    pointer: *mut u8,
+    length: usize,
+    writable: bool,
+}
+
+// SAFETY: the pointers are lent under the promise that any thread may use them.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    pub(crate) fn new() -> Self {
+        Self { lent: Vec::new(), free: Vec::new(), bounces: HashMap::new(), pool: HashMap::new() }
+    }
+
+    /// Names memory that will only be read.
+    ///
+    /// # Safety
+    ///
+    /// Until it is reclaimed, the slice's memory stays valid and is written by nobody, although the
+    /// borrow may end earlier in the eyes of the compiler.
+    pub(crate) unsafe fn lend(&mut self, bytes: &[u8]) -> BufferId {
+        self.insert(Lent { pointer: bytes.as_ptr().cast_mut(), length: bytes.len(), writable: false })
+    }
+
+    /// Names memory that will be read and written.
+    ///
+    /// # Safety
+    ///
+    /// Until it is reclaimed, the slice's memory stays valid and is touched by nobody else, although the
+    /// borrow may end earlier in the eyes of the compiler.
+    pub(crate) unsafe fn lend_mut(&mut self, bytes: &mut [u8]) -> BufferId {
+        self.insert(Lent { pointer: bytes.as_mut_ptr(), length: bytes.len(), writable: true })
+    }
+
+    fn insert(&mut self, lent: Lent) -> BufferId {
+        if let Some(id) = self.free.pop() {
+            self.lent[id as usize] = lent;
+            return BufferId(id);
+        }
+        self.lent.push(lent);
+        // More than 2^32 buffers would need more memory than there are addresses for their records.
+        BufferId((self.lent.len() - 1) as u32)
+    }
+
+    /// Ends a loan. The name may be given out again.
+    pub(crate) fn reclaim(&mut self, id: BufferId) {
+        let nothing = Lent { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0, writable: false };
+        self.lent[id.0 as usize] = nothing;
+        self.free.push(id.0);
+    }
+
+    /// Start and length of a span, checked.
+    fn resolve(&self, span: Span, write: bool) -> (*mut u8, usize) {
+        if span.len == 0 {
+            // Barriers have steps without any buffer.
+            return (std::ptr::NonNull::dangling().as_ptr(), 0);
+        }
+        let lent = self.lent[span.buffer.0 as usize];
+        let fits = span.offset.checked_add(span.len).is_some_and(|end| end <= lent.length);
+        assert!(fits && (lent.writable || !write), "a span outside its buffer: this is a bug in ringworld");
+        // SAFETY: the offset is inside the lent memory, as just checked.
+        (unsafe { lent.pointer.add(span.offset) }, span.len)
+    }
+
+    /// Memory to send from.
+    pub(crate) fn to_send(&self, span: Span) -> SendMemory {
+        let (pointer, length) = self.resolve(span, false);
+        // SAFETY: the lender's promise; the engine reclaims only after the operation has completed.
+        unsafe { SendMemory::new(pointer, length) }
+    }
+
+    /// Memory to receive into.
+    pub(crate) fn to_receive(&self, span: Span) -> RecvMemory {
+        let (pointer, length) = self.resolve(span, true);
+        // SAFETY: the lender's promise, and one message at a time has this memory.
+        unsafe { RecvMemory::new(pointer, length) }
+    }
+
+    fn bytes(&self, span: Span) -> &[u8] {
+        let (pointer, length) = self.resolve(span, false);
+        // SAFETY: the lender's promise; nobody writes here meanwhile (schedules order conflicts).
+        unsafe { std::slice::from_raw_parts(pointer, length) }
+    }
+
+    #[expect(clippy::mut_from_ref, reason = "the memory is not part of the table; see the module's text")]
+    fn bytes_mut(&self, span: Span) -> &mut [u8] {
+        let (pointer, length) = self.resolve(span, true);
+        // SAFETY: the lender's promise; nobody else uses this span meanwhile (schedules order conflicts).
+        unsafe { std::slice::from_raw_parts_mut(pointer, length) }
+    }
+
+    /// Copies one span to another; they may not overlap unless they are the same.
+    pub(crate) fn copy(&self, from: Span, into: Span) {
+        if self.resolve(from, false) != self.resolve(into, true) {
+            self.bytes_mut(into).copy_from_slice(self.bytes(from));
+        }
+    }
+
+    /// `into[i] = left[i] op right[i]`; `into` is the same memory as one of them or apart from both.
+    pub(crate) fn reduce(&self, kernel: &Kernel, left: Span, right: Span, into: Span) {
+        let at = self.resolve(into, true);
+        if at == self.resolve(left, false) {
+            (kernel.into_left)(self.bytes_mut(into), self.bytes(right));
+        } else if at == self.resolve(right, false) {
+            (kernel.into_right)(self.bytes(left), self.bytes_mut(into));
+        } else {
+            (kernel.apart)(self.bytes(left), self.bytes(right), self.bytes_mut(into));
+        }
+    }
+
+    /// Memory of the engine for a message that nobody has asked for yet.
+    pub(crate) fn bounce(&mut self, token: u64, length: usize) -> RecvMemory {
+        let mut block = self.block(length);
+        let pointer = block.bytes_mut().as_mut_ptr();
+        self.bounces.insert(token, block);
+        // SAFETY: the block lives on the heap until `release`, which the protocol calls only after the
+        // message has been delivered, or until the transports have dropped everything.
+        unsafe { RecvMemory::new(pointer, length) }
+    }
+
+    /// Hands a bounced message over to the receive that has matched it.
+    pub(crate) fn unbounce(&self, token: u64, into: Span) {
+        if let Some(block) = self.bounces.get(&token) {
+            self.bytes_mut(into).copy_from_slice(&block.bytes()[..into.len]);
+        }
+    }
+
+    /// Takes the memory of a bounced message back.
+    pub(crate) fn release(&mut self, token: u64) {
+        if let Some(block) = self.bounces.remove(&token) {
+            self.recycle(block);
+        }
+    }
+
+    /// Forgets all bounced messages; only after the transports have dropped everything.
+    pub(crate) fn release_all(&mut self) {
+        self.bounces.clear();
+    }
+
+    /// A block of at least `length` bytes, aligned for every element type, contents unspecified.
+    pub(crate) fn block(&mut self, length: usize) -> Block {
+        let size = length.next_power_of_two().max(64);
+        let pooled = if size <= POOLED { self.pool.get_mut(&size).and_then(Vec::pop) } else { None };
+        pooled.unwrap_or_else(|| Block::new(if size <= POOLED { size } else { length }))
+    }
+
+    /// Keeps a block for later, if it is of a kind that is kept.
+    pub(crate) fn recycle(&mut self, block: Block) {
+        let size = block.bytes().len();
+        if size <= POOLED && size.is_power_of_two() {
+            let kept = self.pool.entry(size).or_default();
+            if kept.len() < KEPT {
+                kept.push(block);
+            }
+        }
+    }
+
+    /// Names a block of the engine's own as writable memory. The caller keeps the block until it has
+    /// reclaimed the name.
+    pub(crate) fn lend_block(&mut self, block: &mut Block) -> BufferId {
+        // SAFETY: the executor owns the block next to its name and reclaims the name first.
+        unsafe { self.lend_mut(block.bytes_mut()) }
+    }
+}
+
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Memory of the engine's own, aligned to a cache line.
+pub(crate) struct Block(Vec<Line>);
+
+impl Block {
+    fn new(length: usize) -> Self {
+        Self(vec![Line([0; 64]); length.div_ceil(64)])
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Op, Reducible};
+
+    fn whole(buffer: BufferId, len: usize) -> Span {
+        Span { buffer, offset: 0, len }
+    }
+
+    #[test]
+    fn reductions_write_where_they_are_told() {
+        let mut buffers = Buffers::new();
+        let (mut a, mut b, mut c) = ([1f32, 2.0], [10f32, 20.0], [0f32; 2]);
+        // SAFETY: the arrays outlive `buffers`, and are looked at only after the last use of it.
+        let a_id = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut a)) };
+        // SAFETY: as above.
+        let b_id = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut b)) };
+        // SAFETY: as above.
+        let c_id = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut c)) };
+        let (x, y, z) = (whole(a_id, 8), whole(b_id, 8), whole(c_id, 8));
+        let sum = f32::kernel(Op::Sum);
+        buffers.reduce(&sum, x, y, z);
+        buffers.reduce(&sum, x, y, x);
+        buffers.reduce(&sum, x, y, y);
+        assert_eq!((a, b, c), ([11.0, 22.0], [21.0, 42.0], [11.0, 22.0]));
+    }
+
+    #[test]
+    #[should_panic(expected = "outside its buffer")]
+    fn a_span_outside_its_buffer_is_never_used() {
+        let mut buffers = Buffers::new();
+        let data = [0u8; 4];
+        // SAFETY: the array outlives `buffers`.
+        let id = unsafe { buffers.lend(&data) };
+        let _memory = buffers.to_send(Span { buffer: id, offset: 2, len: 3 });
+    }
+
+    #[test]
+    fn released_blocks_are_used_again() {
+        let mut buffers = Buffers::new();
+        let first = buffers.bounce(1, 1000).as_mut_ptr();
+        buffers.release(1);
+        assert_eq!(buffers.bounce(2, 600).as_mut_ptr(), first);
+    }
+}

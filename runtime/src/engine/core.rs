@@ -1,0 +1,507 @@
+//! The core: joins protocol, runs, buffers and transports. One thread at a time, under the engine's lock.
+//!
+//! Invariant: when a public method returns, every action of the protocol has been carried out and every
+//! completion handed on, so the protocol's queues are empty.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ringworld_protocol::{
+    Action, BufferId, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched, MatchedId, Mode,
+    Place, RequestId, Selector, Span,
+};
+use ringworld_transport::{
+    Cause, Event, Header, Operation, Placement, Placer, RecvMemory, RemoteKey, SendMemory, Token,
+};
+
+use super::inbox::{Inbox, Notice};
+use super::router::{Fate, Router};
+use super::runs::{Disagreement, RunId, Runs, Start};
+use super::slots::{SlotId, Slots};
+use super::{Control, Parts};
+use crate::buffer::Buffers;
+use crate::error::Fault;
+use crate::stamp::Stamp;
+
+/// The data plane often hears of a death before the control plane has told who died first: a survivor
+/// that gives up closes its connections too. So a lost connection is only a suspicion for this long, in
+/// which the control plane's verdict wins. Well inside the promised second.
+const VERDICT: Duration = Duration::from_millis(300);
+
+/// The token of messages that nobody waits for.
+const NOBODY: Token = Token(u64::MAX);
+
+/// Who waits for a request of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Slot(SlotId),
+    Step { run: RunId, step: u32 },
+}
+
+struct Suspect {
+    rank: usize,
+    cause: String,
+    until: Instant,
+}
+
+pub(crate) struct Core {
+    pub(crate) machine: Machine,
+    pub(crate) buffers: Buffers,
+    pub(crate) slots: Slots,
+    runs: Runs,
+    router: Router,
+    owners: Vec<Option<(RequestId, Owner)>>,
+    events: Vec<Event>,
+    fates: Vec<(usize, Fate)>,
+    fault: Option<Fault>,
+    suspect: Option<Suspect>,
+    finished: Vec<bool>,
+    /// Transports that have not finished closing; `None` before the end begins.
+    closing: Option<usize>,
+    control: Arc<dyn Control>,
+    inbox: Arc<Inbox>,
+    hosts: Arc<[String]>,
+}
+
+impl Core {
+    pub(crate) fn new(parts: Parts) -> Result<Self, String> {
+        let size = parts.routes.len();
+        let config = Config::new(parts.rank, size, parts.limits.eager, parts.limits.window)
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            machine: Machine::new(config),
+            buffers: Buffers::new(),
+            slots: Slots::default(),
+            runs: Runs::default(),
+            router: Router::new(parts.rank, parts.transports, parts.routes),
+            owners: Vec::new(),
+            events: Vec::new(),
+            fates: Vec::new(),
+            fault: None,
+            suspect: None,
+            finished: vec![false; size],
+            closing: None,
+            control: parts.control,
+            inbox: parts.inbox,
+            hosts: parts.hosts,
+        })
+    }
+
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    // ---- calls from above ------------------------------------------------------------------------
+
+    /// Begins a send from lent memory.
+    pub(crate) fn send(
+        &mut self,
+        to: usize,
+        envelope: Envelope,
+        buffer: BufferId,
+        len: usize,
+        mode: Mode,
+    ) -> SlotId {
+        let slot = self.slots.insert([Some(buffer), None]);
+        if self.refuses(slot) {
+            return slot;
+        }
+        let request = self.machine.send(to, envelope, Span { buffer, offset: 0, len }, mode);
+        self.own(request, Owner::Slot(slot));
+        self.slots.name(slot, request);
+        self.settle();
+        slot
+    }
+
+    /// Begins a receive into lent memory.
+    pub(crate) fn receive(&mut self, selector: Selector, buffer: BufferId, len: usize) -> SlotId {
+        let slot = self.slots.insert([Some(buffer), None]);
+        if self.refuses(slot) {
+            return slot;
+        }
+        let request = self.machine.receive(selector, Span { buffer, offset: 0, len });
+        self.own(request, Owner::Slot(slot));
+        self.slots.name(slot, request);
+        self.settle();
+        slot
+    }
+
+    /// Begins the receive of a message that a matched probe has set aside.
+    pub(crate) fn receive_matched(&mut self, matched: MatchedId, buffer: BufferId, len: usize) -> SlotId {
+        let slot = self.slots.insert([Some(buffer), None]);
+        if self.refuses(slot) {
+            return slot;
+        }
+        let request = self.machine.receive_matched(matched, Span { buffer, offset: 0, len });
+        self.own(request, Owner::Slot(slot));
+        self.slots.name(slot, request);
+        self.settle();
+        slot
+    }
+
+    /// Begins a collective. The lent buffers are in `start`.
+    pub(crate) fn run(&mut self, start: Start) -> SlotId {
+        let slot = self.slots.insert([start.input, start.output]);
+        if self.refuses(slot) {
+            return slot;
+        }
+        let (context, stamp) = (start.context, start.stamp);
+        let run = self.runs.insert(start, slot, &mut self.buffers);
+        if let Some((source, disagreement)) = self.runs.check_early(self.machine.unexpected(context)) {
+            self.disagree(source, context, &disagreement, Some(stamp));
+            return slot;
+        }
+        self.advance(run);
+        self.settle();
+        slot
+    }
+
+    pub(crate) fn probe(&self, selector: &Selector) -> Option<Incoming> {
+        self.machine.probe(selector)
+    }
+
+    pub(crate) fn take(&mut self, selector: &Selector) -> Option<Matched> {
+        self.machine.take(selector)
+    }
+
+    pub(crate) fn release(&mut self, matched: MatchedId) {
+        self.machine.release(matched);
+        self.settle();
+    }
+
+    /// Withdraws a receive; `false` when it has matched already.
+    pub(crate) fn cancel(&mut self, slot: SlotId) -> bool {
+        let cancelled = self.slots.request(slot).is_some_and(|request| self.machine.cancel(request));
+        self.settle();
+        cancelled
+    }
+
+    /// After a fault every new call ends at once.
+    fn refuses(&mut self, slot: SlotId) -> bool {
+        let refused = self.fault.is_some();
+        if refused {
+            self.slots.end(slot, Err(Failure::Aborted), &mut self.buffers);
+        }
+        refused
+    }
+
+    // ---- progress ----------------------------------------------------------------------------------
+
+    /// Moves whatever can be moved without waiting; whether anything did.
+    pub(crate) fn progress(&mut self) -> bool {
+        if self.inbox.is_full() {
+            self.read_inbox();
+        }
+        if self.fault.is_some() {
+            return false;
+        }
+        let mut events = std::mem::take(&mut self.events);
+        let mut fates = std::mem::take(&mut self.fates);
+        let mut placing =
+            Placing { machine: &mut self.machine, buffers: &mut self.buffers, runs: &self.runs, clash: None };
+        let moved = self.router.poll(&mut placing, &mut events, &mut fates);
+        if let Some((source, context, disagreement)) = placing.clash {
+            self.disagree(source, context, &disagreement, None);
+        }
+        for (peer, fate) in fates.drain(..) {
+            self.meet(peer, fate);
+        }
+        for event in events.drain(..) {
+            self.hear(event);
+        }
+        (self.events, self.fates) = (events, fates);
+        if let Some(suspect) = self.suspect.take_if(|suspect| Instant::now() >= suspect.until) {
+            self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
+        }
+        self.settle();
+        moved
+    }
+
+    /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
+    pub(crate) fn arm(&mut self) -> Option<Option<Duration>> {
+        if self.inbox.is_full() || !self.router.arm() {
+            return None;
+        }
+        let suspicion = self.suspect.as_ref().map(|s| s.until.saturating_duration_since(Instant::now()));
+        Some(suspicion)
+    }
+
+    fn hear(&mut self, event: Event) {
+        if self.fault.is_some() {
+            return;
+        }
+        match event {
+            Event::Sent { token } if token == NOBODY => {}
+            Event::Sent { token } => self.machine.sent(token.0),
+            Event::Received { token, .. } => self.machine.delivered(token.0),
+            Event::Filled { token } => self.machine.filled(token.0),
+            Event::PeerDown { peer, cause } => self.lost(peer, cause),
+            Event::PeerClosed { peer } => self.peer_finished(peer),
+            Event::Closed => self.closing = self.closing.map(|left| left.saturating_sub(1)),
+            _ => {}
+        }
+        self.settle();
+    }
+
+    /// Carries out the protocol's actions and hands its completions on, until there are none.
+    fn settle(&mut self) {
+        loop {
+            while let Some(action) = self.machine.next_action() {
+                self.act(action);
+            }
+            let Some(completion) = self.machine.next_completion() else { break };
+            match self.owners[completion.request.index()].take() {
+                None => {}
+                Some((_, Owner::Slot(slot))) => {
+                    self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
+                }
+                Some((_, Owner::Step { run, step })) => match completion.outcome {
+                    Ok(_) => {
+                        self.runs.step_done(run, step);
+                        self.advance(run);
+                    }
+                    Err(failure) => self.step_failed(failure),
+                },
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Message { peer, header, payload, token } => {
+                let Some(header) = Header::new(header.as_bytes()) else { return };
+                let payload = payload.map_or_else(SendMemory::empty, |span| self.buffers.to_send(span));
+                let token = token.map_or(NOBODY, Token);
+                let fate = self.router.post(Operation::Message { peer, header, payload, token });
+                self.meet(peer, fate);
+            }
+            Action::Put { peer, key, offset, payload, token } => {
+                let Some(key) = RemoteKey::new(key.as_bytes()) else { return };
+                let payload = self.buffers.to_send(payload);
+                let fate =
+                    self.router.post(Operation::Put { peer, key, offset, payload, token: Token(token) });
+                self.meet(peer, fate);
+            }
+            Action::Expose { peer, into, token } => {
+                let memory = self.buffers.to_receive(into);
+                match self.router.expose(peer, memory, Token(token)) {
+                    Ok(key) => match Key::new(key.as_bytes()) {
+                        Some(key) => self.machine.exposed(token, key),
+                        None => self.machine.expose_failed(token),
+                    },
+                    Err(cause) => {
+                        self.machine.expose_failed(token);
+                        self.lost(peer, cause);
+                    }
+                }
+            }
+            Action::Copy { bounce, into } => self.buffers.unbounce(bounce, into),
+            Action::Release { bounce } => self.buffers.release(bounce),
+        }
+    }
+
+    fn meet(&mut self, peer: usize, fate: Fate) {
+        match fate {
+            Fate::Done(token) if token == NOBODY => {}
+            Fate::Done(token) => self.machine.sent(token.0),
+            Fate::Pending => {}
+            Fate::Lost(cause) => self.lost(peer, cause),
+        }
+    }
+
+    fn advance(&mut self, run: RunId) {
+        let owners = &mut self.owners;
+        let done = self.runs.advance(run, &mut self.machine, &mut self.buffers, |issued| {
+            own(owners, issued.request, Owner::Step { run, step: issued.step });
+        });
+        if let Some(slot) = done {
+            self.slots.end(slot, Ok(None), &mut self.buffers);
+        }
+    }
+
+    fn own(&mut self, request: RequestId, owner: Owner) {
+        own(&mut self.owners, request, owner);
+    }
+
+    // ---- failure -------------------------------------------------------------------------------------
+
+    fn read_inbox(&mut self) {
+        for notice in self.inbox.take() {
+            match notice {
+                Notice::Fault(fault) => self.fail(fault),
+                Notice::Finished { rank } => self.peer_finished(rank),
+            }
+        }
+    }
+
+    fn peer_finished(&mut self, rank: usize) {
+        if let Some(finished) = self.finished.get_mut(rank)
+            && !std::mem::replace(finished, true)
+            && self.fault.is_none()
+        {
+            self.machine.peer_closed(rank);
+            self.settle();
+        }
+    }
+
+    /// A connection has been lost, which may be the death of that peer or the echo of another's.
+    fn lost(&mut self, rank: usize, cause: Cause) {
+        if self.fault.is_some() || self.finished.get(rank).copied().unwrap_or(true) {
+            return;
+        }
+        if cause == Cause::Finished {
+            self.peer_finished(rank);
+            return;
+        }
+        self.control.peer_lost(rank, &cause.to_string());
+        if self.suspect.is_none() {
+            let until = Instant::now() + VERDICT;
+            self.suspect = Some(Suspect { rank, cause: cause.to_string(), until });
+        }
+    }
+
+    fn step_failed(&mut self, failure: Failure) {
+        match failure {
+            Failure::Aborted => {}
+            Failure::PeerFinished { peer } => self.fail(Fault::Peer {
+                rank: peer,
+                cause: "it has left the world without taking part in this collective".into(),
+            }),
+            failure => {
+                let detail = failure.to_string();
+                self.control.fault(0, &detail);
+                self.fail(Fault::Mismatch { detail });
+            }
+        }
+    }
+
+    fn disagree(&mut self, source: usize, context: u32, what: &Disagreement, mine: Option<Stamp>) {
+        let mine = mine.map(|stamp| stamp.to_bytes()).or(what.mine);
+        let here = mine.map_or_else(
+            || "this rank has finished an earlier collective there that needed no such message".into(),
+            |bytes| format!("this rank called {}", Stamp::describe(bytes)),
+        );
+        let detail = format!(
+            "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {}, but {here}",
+            what.sequence,
+            context / 2,
+            self.hosts.get(source).map_or("an unknown host", String::as_str),
+            Stamp::describe(what.theirs),
+        );
+        self.control.fault(context, &detail);
+        self.fail(Fault::Mismatch { detail });
+    }
+
+    /// Ends the world here: first the transports let go of all memory, then every call ends.
+    pub(crate) fn fail(&mut self, fault: Fault) {
+        if self.fault.is_some() {
+            return;
+        }
+        self.fault = Some(fault);
+        self.suspect = None;
+        self.closing = Some(0);
+        self.router.abort();
+        self.machine.fail_all();
+        self.settle();
+        for slot in self.runs.remove_all(&mut self.buffers) {
+            self.slots.end(slot, Err(Failure::Aborted), &mut self.buffers);
+        }
+        self.buffers.release_all();
+    }
+
+    /// Whom a slot waits for, in words.
+    pub(crate) fn waiting_for(&self, slot: SlotId) -> String {
+        let mine = |owner: Owner| match owner {
+            Owner::Slot(other) => other == slot,
+            Owner::Step { run, .. } => self.runs.slot(run) == Some(slot),
+        };
+        let requests =
+            self.owners.iter().flatten().filter(|(_, owner)| mine(*owner)).map(|(request, _)| *request);
+        let mut peers: Vec<Option<usize>> =
+            requests.filter_map(|request| Some(self.machine.describe(request)?.peer)).collect();
+        peers.sort_unstable();
+        peers.dedup();
+        let name = |peer: &Option<usize>| match peer {
+            Some(rank) => {
+                format!("rank {rank} on {}", self.hosts.get(*rank).map_or("an unknown host", String::as_str))
+            }
+            None => "a message of any rank".into(),
+        };
+        if peers.is_empty() {
+            return "nobody".into();
+        }
+        peers.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Tells every rank of a fault found here.
+    pub(crate) fn report_fault(&self, detail: &str) {
+        self.control.fault(0, detail);
+    }
+
+    /// Why no message for `selector` can come any more, if that is so.
+    pub(crate) fn ended(&self, selector: &Selector) -> Option<Failure> {
+        self.machine.ended(selector.source)
+    }
+
+    // ---- the end ---------------------------------------------------------------------------------------
+
+    /// Begins the orderly end: everything sent is still delivered.
+    pub(crate) fn close(&mut self) {
+        if self.closing.is_none() {
+            self.closing = Some(self.router.close());
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closing == Some(0)
+    }
+
+    /// Whether everything that was sent has left, or has at least been handed to a transport that will
+    /// deliver it before it closes.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        let sending = |request: RequestId| {
+            self.machine.describe(request).is_some_and(|description| description.kind != Kind::Receive)
+        };
+        self.router.is_flowing() && !self.owners.iter().flatten().any(|(request, _)| sending(*request))
+    }
+}
+
+fn own(owners: &mut Vec<Option<(RequestId, Owner)>>, request: RequestId, owner: Owner) {
+    let index = request.index();
+    if owners.len() <= index {
+        owners.resize(index + 1, None);
+    }
+    owners[index] = Some((request, owner));
+}
+
+/// Answers the transports' one question, and compares stamps on the way.
+struct Placing<'a> {
+    machine: &'a mut Machine,
+    buffers: &'a mut Buffers,
+    runs: &'a Runs,
+    clash: Option<(usize, u32, Disagreement)>,
+}
+
+impl Placer for Placing<'_> {
+    fn place(&mut self, peer: usize, header: &[u8], length: usize) -> Result<Placement, String> {
+        let target = self.machine.header(peer, header, length).map_err(|malformed| malformed.to_string())?;
+        if let Some(envelope) = target.announces
+            && is_collective(envelope.context)
+            && self.clash.is_none()
+            && let Some(disagreement) = self.runs.check(&envelope)
+        {
+            self.clash = Some((peer, envelope.context, disagreement));
+        }
+        let memory = match target.place {
+            Place::Span(span) => self.buffers.to_receive(span),
+            Place::Bounce { len } => self.buffers.bounce(target.token, len),
+            Place::Nothing => RecvMemory::empty(),
+        };
+        Ok(Placement { token: Token(target.token), memory })
+    }
+}
+
+/// Each communicator has two contexts: even for messages of the user, odd for collectives.
+pub(crate) fn is_collective(context: u32) -> bool {
+    context % 2 == 1
+}

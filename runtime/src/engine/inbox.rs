@@ -1,0 +1,57 @@
+//! The inbox: how the control plane, which has a thread of its own, reaches the engine.
+//!
+//! A notice is put in and everybody who is parked is woken; whoever drives the engine next takes it out.
+//! Looking for notices costs one atomic load.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::wait::Bell;
+use crate::error::Fault;
+
+/// Something the engine has to know.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// The world has failed.
+    Fault(Fault),
+    /// A rank has left in good order.
+    Finished { rank: usize },
+}
+
+#[derive(Default)]
+pub(crate) struct Inbox {
+    full: AtomicBool,
+    notices: Mutex<Vec<Notice>>,
+    parked: Mutex<Vec<Arc<Bell>>>,
+}
+
+impl Inbox {
+    pub(crate) fn put(&self, notice: Notice) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+        self.full.store(true, Ordering::SeqCst);
+        for bell in self.parked.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            bell.ring();
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.full.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn take(&self) -> Vec<Notice> {
+        self.full.store(false, Ordering::SeqCst);
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From here on `bell` rings for every notice. A notice may have come just before: look again.
+    pub(crate) fn park(&self, bell: &Arc<Bell>) {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(bell));
+    }
+
+    pub(crate) fn unpark(&self, bell: &Arc<Bell>) {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = parked.iter().position(|other| Arc::ptr_eq(other, bell)) {
+            parked.swap_remove(at);
+        }
+    }
+}

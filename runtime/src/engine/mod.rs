@@ -1,0 +1,129 @@
+//! The engine: where protocol, schedules and transports meet.
+//!
+//! One [`Core`] per process, behind one lock. Whoever waits drives it: take the lock, make progress,
+//! look at the result, let go. There is no thread of the engine's own on the path of a blocking call; a
+//! helper thread takes over only while non-blocking work is outstanding and nobody waits (`helper`).
+//!
+//! ```text
+//!   calls ──▶ core ──▶ machine (protocol) ──▶ actions ──▶ router ──▶ transports
+//!               ▲          │  ▲                               │
+//!      runs ◀───┘          ▼  └────────── events ◀────────────┘
+//!   (schedules)       completions ──▶ slots (who asked)
+//! ```
+//!
+//! Files: `core` joins the pieces, `runs` executes schedules, `router` knows the transports, `slots` are
+//! what callers wait for, `wait` spins and parks, `inbox` is how other threads reach the engine.
+
+mod core;
+mod helper;
+mod inbox;
+mod limits;
+mod router;
+mod runs;
+mod slots;
+mod wait;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub(crate) use self::core::Core;
+pub(crate) use self::inbox::{Inbox, Notice};
+pub(crate) use self::limits::Limits;
+pub(crate) use self::runs::Start;
+pub(crate) use self::slots::{Ending, SlotId};
+use self::wait::Waits;
+use crate::error::Fault;
+use ringworld_transport::Transport;
+
+/// How the engine tells the rest of the world; served by the bootstrap session.
+pub(crate) trait Control: Send + Sync {
+    /// The data plane has lost a peer.
+    fn peer_lost(&self, rank: usize, cause: &str);
+    /// This rank has found a fault that every rank must hear of.
+    fn fault(&self, context: u32, detail: &str);
+}
+
+/// No world beyond this process, or one that needs no telling (simulation).
+pub(crate) struct NoControl;
+
+impl Control for NoControl {
+    fn peer_lost(&self, _: usize, _: &str) {}
+    fn fault(&self, _: u32, _: &str) {}
+}
+
+/// What an engine is made of.
+pub(crate) struct Parts {
+    pub(crate) rank: usize,
+    pub(crate) hosts: Arc<[String]>,
+    /// The transports, and for each rank which one reaches it (`None` for this rank itself).
+    pub(crate) transports: Vec<Box<dyn Transport>>,
+    pub(crate) routes: Vec<Option<usize>>,
+    pub(crate) limits: Limits,
+    pub(crate) control: Arc<dyn Control>,
+    pub(crate) inbox: Arc<Inbox>,
+    /// How long to spin before parking; zero when there are more ranks than cores.
+    pub(crate) spin: Duration,
+    pub(crate) op_timeout: Option<Duration>,
+}
+
+/// One process's part of the world.
+pub(crate) struct Engine {
+    core: Mutex<Core>,
+    waits: Waits,
+    helper: helper::Helper,
+    hosts: Arc<[String]>,
+}
+
+impl Engine {
+    /// # Errors
+    ///
+    /// When the system gives no event descriptor, or the limits contradict one another.
+    pub(crate) fn new(parts: Parts) -> std::io::Result<Arc<Self>> {
+        let waits = Waits::new(&parts)?;
+        let hosts = Arc::clone(&parts.hosts);
+        let core = Core::new(parts).map_err(std::io::Error::other)?;
+        Ok(Arc::new(Self { core: Mutex::new(core), waits, helper: helper::Helper::default(), hosts }))
+    }
+
+    /// The core, for a short time. A panic inside the engine would be a bug, and leaves nothing to
+    /// recover: the lock's poison is ignored because the panic has already been reported.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The host that a rank runs on, for messages.
+    pub(crate) fn host(&self, rank: usize) -> String {
+        self.hosts.get(rank).cloned().unwrap_or_else(|| "an unknown host".into())
+    }
+
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// The error of a call that the world's failure has ended.
+    pub(crate) fn fault_error(&self, fault: Fault, operation: String) -> crate::Error {
+        fault.into_error(operation, |rank| self.host(rank))
+    }
+}
+
+impl Engine {
+    /// Ends this rank's part in good order: waits until what was sent is on its way, then until every
+    /// connected peer has taken everything. Returns the fault if the world fails first.
+    pub(crate) fn finish(&self) -> Option<Fault> {
+        let flushed = |core: &mut Core| (core.fault().is_some() || core.has_sent_all()).then_some(());
+        self.wait_until(None, flushed, |_| "the ranks that have not received what was sent to them".into());
+        self.lock().close();
+        let closed = |core: &mut Core| core.is_closed().then_some(());
+        self.wait_until(None, closed, |_| "the ranks that are still connected to take what was sent".into());
+        let mut core = self.lock();
+        let fault = core.fault().cloned();
+        core.fail(Fault::Finalized);
+        fault
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.lock().fail(Fault::Finalized);
+    }
+}

@@ -1,0 +1,262 @@
+//! Runs: schedules under way. One executor for every collective and every transport.
+//!
+//! A run starts the steps that wait for nothing, and whenever a step completes, those that waited for it
+//! last. Reductions and copies are done on the spot; sends and receives go to the protocol and come back
+//! as completions. Nothing is allocated in the steady state: finished runs and their scratch memory are
+//! used again.
+//!
+//! The first message that reaches a rank tells whether its sender runs the same collective: stamps are
+//! compared on arrival (see [`Runs::check`]), before any byte is combined.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
+use ringworld_protocol::{
+    BufferId, Envelope, Incoming, Machine, Mode, RequestId, Selector, Span, TagSelector,
+};
+
+use super::slots::SlotId;
+use crate::buffer::{Block, Buffers};
+use crate::reduce::Kernel;
+use crate::stamp::Stamp;
+
+/// Everything a run needs.
+pub(crate) struct Start {
+    pub(crate) schedule: Arc<Schedule>,
+    /// World ranks by rank in the communicator; `None`: they are the same.
+    pub(crate) group: Option<Arc<[usize]>>,
+    pub(crate) context: u32,
+    pub(crate) sequence: u32,
+    pub(crate) stamp: Stamp,
+    pub(crate) element: usize,
+    pub(crate) kernel: Kernel,
+    pub(crate) input: Option<BufferId>,
+    pub(crate) output: Option<BufferId>,
+}
+
+/// The index of a run; used again when it has ended.
+pub(crate) type RunId = usize;
+
+struct Run {
+    start: Start,
+    slot: SlotId,
+    scratch: Option<(Block, BufferId)>,
+    waits: Vec<u32>,
+    ready: Vec<u32>,
+    remaining: usize,
+}
+
+/// The counters of a finished run, kept for the next one.
+#[derive(Default)]
+struct Counters {
+    waits: Vec<u32>,
+    ready: Vec<u32>,
+}
+
+#[derive(Default)]
+pub(crate) struct Runs {
+    runs: Vec<Option<Run>>,
+    free: Vec<RunId>,
+    counters: Vec<Counters>,
+    /// Of each context with collectives: the runs under way and the last sequence number started.
+    contexts: HashMap<u32, Context>,
+}
+
+#[derive(Default)]
+struct Context {
+    active: Vec<(u32, [u8; 16])>,
+    next: u32,
+    last: Option<[u8; 16]>,
+}
+
+/// A step that has been handed to the protocol.
+pub(crate) struct Issued {
+    pub(crate) request: RequestId,
+    pub(crate) step: u32,
+}
+
+/// What a peer wants and what this rank wants, when they differ.
+pub(crate) struct Disagreement {
+    pub(crate) sequence: u32,
+    pub(crate) theirs: [u8; 16],
+    /// `None`: this rank has finished that collective, and nothing of it was left to receive.
+    pub(crate) mine: Option<[u8; 16]>,
+}
+
+/// The tag of a step's message: which collective of the communicator, which message of the pair.
+fn tag(sequence: u32, step: u32) -> u64 {
+    u64::from(sequence) << 32 | u64::from(step)
+}
+
+fn sequence_of(tag: u64) -> u32 {
+    (tag >> 32) as u32
+}
+
+impl Runs {
+    /// Makes a run; [`Runs::advance`] starts it.
+    pub(crate) fn insert(&mut self, start: Start, slot: SlotId, buffers: &mut Buffers) -> RunId {
+        let schedule = &start.schedule;
+        let scratch = (schedule.scratch() > 0).then(|| {
+            let mut block = buffers.block(schedule.scratch() * start.element);
+            let id = buffers.lend_block(&mut block);
+            (block, id)
+        });
+        let Counters { mut waits, mut ready } = self.counters.pop().unwrap_or_default();
+        waits.clear();
+        // Step numbers are 32 bits wide, and so is any count of them.
+        waits.extend((0..schedule.len()).map(|step| schedule.dependencies(step) as u32));
+        ready.clear();
+        ready.extend(schedule.roots().iter().rev());
+        let context = self.contexts.entry(start.context).or_default();
+        let stamp = start.stamp.to_bytes();
+        context.active.push((start.sequence, stamp));
+        context.next = start.sequence.wrapping_add(1);
+        context.last = Some(stamp);
+        let remaining = schedule.len();
+        let run = Run { start, slot, scratch, waits, ready, remaining };
+        match self.free.pop() {
+            Some(id) => {
+                self.runs[id] = Some(run);
+                id
+            }
+            None => {
+                self.runs.push(Some(run));
+                self.runs.len() - 1
+            }
+        }
+    }
+
+    /// Starts every step that is ready. `Some`: the run is over, and this is its slot.
+    pub(crate) fn advance(
+        &mut self,
+        id: RunId,
+        machine: &mut Machine,
+        buffers: &mut Buffers,
+        mut issued: impl FnMut(Issued),
+    ) -> Option<SlotId> {
+        let run = self.runs.get_mut(id)?.as_mut()?;
+        while let Some(step) = run.ready.pop() {
+            if let Some(request) = run.perform(step, machine, buffers) {
+                issued(Issued { request, step });
+            } else {
+                run.complete(step);
+            }
+        }
+        (run.remaining == 0).then(|| self.remove(id, buffers)).flatten()
+    }
+
+    /// A send or receive of the run has ended well.
+    pub(crate) fn step_done(&mut self, id: RunId, step: u32) {
+        if let Some(Some(run)) = self.runs.get_mut(id) {
+            run.complete(step);
+        }
+    }
+
+    fn remove(&mut self, id: RunId, buffers: &mut Buffers) -> Option<SlotId> {
+        let run = self.runs.get_mut(id)?.take()?;
+        self.free.push(id);
+        if let Some((block, name)) = run.scratch {
+            buffers.reclaim(name);
+            buffers.recycle(block);
+        }
+        self.counters.push(Counters { waits: run.waits, ready: run.ready });
+        if let Some(context) = self.contexts.get_mut(&run.start.context) {
+            context.active.retain(|(sequence, _)| *sequence != run.start.sequence);
+        }
+        Some(run.slot)
+    }
+
+    /// Ends every run, in no particular order; only after the transports have dropped everything.
+    pub(crate) fn remove_all(&mut self, buffers: &mut Buffers) -> Vec<SlotId> {
+        (0..self.runs.len()).filter_map(|id| self.remove(id, buffers)).collect()
+    }
+
+    /// Compares a message of a collective with what this rank is doing in the same communicator.
+    ///
+    /// A message of a collective that this rank has not come to yet is in order; it is checked again
+    /// when the rank gets there, with the messages that lie unexpected.
+    pub(crate) fn check(&self, envelope: &Envelope) -> Option<Disagreement> {
+        let sequence = sequence_of(envelope.tag);
+        let context = self.contexts.get(&envelope.context)?;
+        let theirs = envelope.stamp;
+        if let Some((_, mine)) = context.active.iter().find(|(active, _)| *active == sequence) {
+            return (*mine != theirs).then_some(Disagreement { sequence, theirs, mine: Some(*mine) });
+        }
+        // Half of the circle lies ahead, half behind.
+        let behind = context.next.wrapping_sub(sequence).wrapping_sub(1) < u32::MAX / 2;
+        let mine = context.last.filter(|_| sequence.wrapping_add(1) == context.next);
+        behind.then_some(Disagreement { sequence, theirs, mine })
+    }
+
+    /// Checks the messages that came before this rank did.
+    pub(crate) fn check_early<'a>(
+        &self,
+        mut early: impl Iterator<Item = Incoming> + 'a,
+    ) -> Option<(usize, Disagreement)> {
+        early.find_map(|incoming| Some((incoming.source, self.check(&incoming.envelope)?)))
+    }
+
+    /// The slot that a run will end.
+    pub(crate) fn slot(&self, id: RunId) -> Option<SlotId> {
+        Some(self.runs.get(id)?.as_ref()?.slot)
+    }
+}
+
+impl Run {
+    fn complete(&mut self, step: u32) {
+        self.remaining -= 1;
+        for dependent in self.start.schedule.dependents(step as usize).iter().rev() {
+            let waits = &mut self.waits[*dependent as usize];
+            *waits -= 1;
+            if *waits == 0 {
+                self.ready.push(*dependent);
+            }
+        }
+    }
+
+    /// Does a local step, or hands a send or receive to the protocol.
+    fn perform(&self, step: u32, machine: &mut Machine, buffers: &Buffers) -> Option<RequestId> {
+        match *self.start.schedule.action(step as usize) {
+            Action::Send { to, from, tag } => {
+                let envelope = Envelope {
+                    context: self.start.context,
+                    tag: self::tag(self.start.sequence, tag),
+                    stamp: self.start.stamp.to_bytes(),
+                };
+                Some(machine.send(self.world(to), envelope, self.span(from), Mode::Standard))
+            }
+            Action::Recv { from, into, tag } => {
+                let selector = Selector {
+                    context: self.start.context,
+                    source: Some(self.world(from)),
+                    tag: TagSelector::Exact(self::tag(self.start.sequence, tag)),
+                };
+                Some(machine.receive(selector, self.span(into)))
+            }
+            Action::Reduce { left, right, into } => {
+                buffers.reduce(&self.start.kernel, self.span(left), self.span(right), self.span(into));
+                None
+            }
+            Action::Copy { from, into } => {
+                buffers.copy(self.span(from), self.span(into));
+                None
+            }
+        }
+    }
+
+    fn world(&self, rank: usize) -> usize {
+        self.start.group.as_ref().map_or(rank, |group| group[rank])
+    }
+
+    fn span(&self, elements: Elements) -> Span {
+        let buffer = match elements.buffer {
+            Buffer::Input => self.start.input.or(self.start.output),
+            Buffer::Output => self.start.output,
+            Buffer::Scratch => self.scratch.as_ref().map(|(_, id)| *id),
+        };
+        let (offset, len) = (elements.offset * self.start.element, elements.len * self.start.element);
+        // A barrier has no buffers and only empty spans: any name will do, nothing is looked up.
+        Span { buffer: buffer.unwrap_or(BufferId(u32::MAX)), offset, len }
+    }
+}

@@ -1,0 +1,251 @@
+//! Waiting: the thread that waits drives the engine, spinning briefly and then sleeping in the kernel.
+//!
+//! Spinning pays only where every rank has a core: a wake-up costs about 50 us, a spinning half round
+//! trip 5 to 6 us, but a spinning rank without a core of its own takes the time from the one it waits
+//! for. To sleep, a thread arms the transports and polls their descriptors together with a bell of its
+//! own, which rings when another thread ends its operation or the control plane has news.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+
+use super::core::Core;
+use super::inbox::Inbox;
+use super::slots::Ending;
+use super::{Engine, Parts, SlotId};
+use crate::error::Fault;
+
+/// Transports without a descriptor (the simulator) are polled this often.
+const BLIND: Duration = Duration::from_micros(50);
+
+/// Wakes one sleeping thread.
+pub(crate) struct Bell(OwnedFd);
+
+impl Bell {
+    pub(crate) fn new() -> std::io::Result<Arc<Self>> {
+        let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
+        Ok(Arc::new(Self(rustix::event::eventfd(0, flags)?)))
+    }
+
+    pub(crate) fn ring(&self) {
+        // The only possible failure is a counter that is full, and then the bell is ringing already.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+
+    fn hush(&self) {
+        let _ = rustix::io::read(&self.0, &mut [0; 8]);
+    }
+}
+
+thread_local! {
+    static BELL: std::cell::OnceCell<Arc<Bell>> = const { std::cell::OnceCell::new() };
+}
+
+/// This thread's bell, made at its first sleep. `None` when the system is out of descriptors.
+fn own_bell() -> Option<Arc<Bell>> {
+    BELL.with(|cell| {
+        if cell.get().is_none() {
+            let _ = cell.set(Bell::new().ok()?);
+        }
+        cell.get().cloned()
+    })
+}
+
+/// What all waiting threads share.
+pub(super) struct Waits {
+    fds: Vec<OwnedFd>,
+    blind: bool,
+    spin: Duration,
+    op_timeout: Option<Duration>,
+    inbox: Arc<Inbox>,
+    /// Threads inside a blocking call; the helper thread stays away while there are any.
+    pub(super) waiting: AtomicUsize,
+}
+
+impl Waits {
+    pub(super) fn new(parts: &Parts) -> std::io::Result<Self> {
+        let mut fds = Vec::new();
+        let mut blind = false;
+        for transport in &parts.transports {
+            match transport.wait_fd() {
+                Some(fd) => fds.push(fd.try_clone_to_owned()?),
+                None => blind = true,
+            }
+        }
+        let (spin, op_timeout, inbox) = (parts.spin, parts.op_timeout, Arc::clone(&parts.inbox));
+        Ok(Self { fds, blind, spin, op_timeout, inbox, waiting: AtomicUsize::new(0) })
+    }
+}
+
+impl Engine {
+    /// Waits until the operation of `slot` has ended, and takes its ending.
+    pub(crate) fn wait(&self, slot: SlotId) -> Ending {
+        {
+            // Most small sends, and receives of what has come already, end without any waiting.
+            if let Some(ending) = self.lock().slots.take(slot) {
+                return ending;
+            }
+        }
+        let describe = |core: &mut Core| core.waiting_for(slot);
+        self.wait_until(Some(slot), |core| core.slots.take(slot), describe)
+    }
+
+    /// Drives the engine until `done` gives something. `slot`: what to be woken for when another thread
+    /// ends it. `waiting_for` says in words whom this waits for, if it takes too long.
+    pub(crate) fn wait_until<R>(
+        &self,
+        slot: Option<SlotId>,
+        mut done: impl FnMut(&mut Core) -> Option<R>,
+        waiting_for: impl Fn(&mut Core) -> String,
+    ) -> R {
+        let _presence = Presence::enter(self);
+        let mut idle_since = None;
+        let started = Instant::now();
+        loop {
+            let mut core = self.lock();
+            if let Some(result) = done(&mut core) {
+                return result;
+            }
+            let moved = core.progress();
+            if let Some(result) = done(&mut core) {
+                return result;
+            }
+            if moved {
+                idle_since = None;
+                continue;
+            }
+            let idle = idle_since.get_or_insert_with(Instant::now).elapsed();
+            if idle < self.waits.spin {
+                drop(core);
+                std::hint::spin_loop();
+                continue;
+            }
+            if let Some(limit) = self.waits.op_timeout
+                && idle >= limit
+            {
+                let waiting_for = waiting_for(&mut core);
+                let detail = format!(
+                    "a call has waited {:?} for {waiting_for} (RINGWORLD_OP_TIMEOUT)",
+                    started.elapsed()
+                );
+                core.report_fault(&detail);
+                core.fail(Fault::TimedOut { after: idle, waiting_for });
+                continue;
+            }
+            self.sleep(core, slot, self.waits.op_timeout.map(|limit| limit.saturating_sub(idle)));
+        }
+    }
+
+    /// Sleeps until a transport has something, a bell rings, or `limit` passes.
+    fn sleep(
+        &self,
+        mut core: std::sync::MutexGuard<'_, Core>,
+        slot: Option<SlotId>,
+        limit: Option<Duration>,
+    ) {
+        let Some(bell) = own_bell() else {
+            // Out of descriptors: polling slowly is the best that is left.
+            drop(core);
+            std::thread::sleep(BLIND);
+            return;
+        };
+        self.waits.inbox.park(&bell);
+        let Some(alarm) = core.arm() else {
+            self.waits.inbox.unpark(&bell);
+            return;
+        };
+        if let Some(slot) = slot {
+            core.slots.wake_thread(slot, &bell);
+        }
+        drop(core);
+        let blind = self.waits.blind.then_some(BLIND);
+        self.poll_fds(&bell, [limit, alarm, blind].into_iter().flatten().min());
+        self.waits.inbox.unpark(&bell);
+    }
+
+    /// Sleeps on the descriptors of the transports and on `bell`.
+    fn poll_fds(&self, bell: &Bell, limit: Option<Duration>) {
+        let mut fds: smallset::Fds<'_> = smallset::Fds::new(bell.0.as_fd());
+        for fd in &self.waits.fds {
+            fds.push(fd.as_fd());
+        }
+        let timeout = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        // An interrupted or refused poll only means to look again.
+        let _ = rustix::event::poll(fds.as_mut_slice(), timeout.as_ref());
+        if fds.first_is_ready() {
+            bell.hush();
+        }
+    }
+
+    /// One round of the helper thread: progress, then sleep until there may be more.
+    pub(super) fn drive(&self, bell: &Arc<Bell>) {
+        let mut core = self.lock();
+        if core.progress() {
+            return;
+        }
+        self.waits.inbox.park(bell);
+        if let Some(alarm) = core.arm() {
+            drop(core);
+            let blind = self.waits.blind.then_some(BLIND);
+            self.poll_fds(bell, [alarm, blind].into_iter().flatten().min());
+        }
+        self.waits.inbox.unpark(bell);
+    }
+}
+
+/// Counts this thread among those that wait, and calls the helper back when the last one leaves.
+struct Presence<'a>(&'a Engine);
+
+impl<'a> Presence<'a> {
+    fn enter(engine: &'a Engine) -> Self {
+        engine.waits.waiting.fetch_add(1, Ordering::SeqCst);
+        engine.helper.stand_back();
+        Self(engine)
+    }
+}
+
+impl Drop for Presence<'_> {
+    fn drop(&mut self) {
+        if self.0.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.helper.call();
+        }
+    }
+}
+
+/// A short list of poll descriptors without an allocation per sleep.
+mod smallset {
+    use super::{PollFd, PollFlags};
+    use std::os::fd::BorrowedFd;
+
+    /// A bell and at most seven transports; there are three kinds of wire.
+    const ROOM: usize = 8;
+
+    pub(super) struct Fds<'a> {
+        fds: [PollFd<'a>; ROOM],
+        used: usize,
+    }
+
+    impl<'a> Fds<'a> {
+        pub(super) fn new(first: BorrowedFd<'a>) -> Self {
+            Self { fds: std::array::from_fn(|_| PollFd::from_borrowed_fd(first, PollFlags::IN)), used: 1 }
+        }
+
+        pub(super) fn push(&mut self, fd: BorrowedFd<'a>) {
+            if let Some(place) = self.fds.get_mut(self.used) {
+                *place = PollFd::from_borrowed_fd(fd, PollFlags::IN);
+                self.used += 1;
+            }
+        }
+
+        pub(super) fn as_mut_slice(&mut self) -> &mut [PollFd<'a>] {
+            &mut self.fds[..self.used]
+        }
+
+        pub(super) fn first_is_ready(&self) -> bool {
+            !self.fds[0].revents().is_empty()
+        }
+    }
+}

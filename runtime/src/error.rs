@@ -1,0 +1,205 @@
+//! What can go wrong, in words that name the cause, the peer and the remedy.
+
+use std::time::Duration;
+
+/// The result of every fallible call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+///
+/// Once a rank has failed, or ranks have disagreed about a collective, the whole world has failed:
+/// every pending call and every later one ends with the same cause.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The world could not be brought together: settings, interfaces or the rendezvous.
+    #[error("{0}")]
+    Bootstrap(String),
+
+    /// A rank died, was killed, or is out of reach.
+    #[error("{operation} failed: rank {rank} on {host} is down: {cause}")]
+    PeerFailed {
+        /// Who.
+        rank: usize,
+        /// Where it ran.
+        host: String,
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+        /// What is known of the end of that rank.
+        cause: String,
+    },
+
+    /// A rank has left in good order while this rank still counted on it.
+    #[error(
+        "{operation} failed: rank {rank} on {host} has already left the world; \
+         every rank must make the matching call before it drops its World"
+    )]
+    PeerFinished {
+        /// Who.
+        rank: usize,
+        /// Where it ran.
+        host: String,
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+    },
+
+    /// A rank called [`crate::Communicator::abort`], or panicked.
+    #[error("{operation} failed: rank {rank} on {host} aborted the world with code {code}: {reason}")]
+    Aborted {
+        /// Who.
+        rank: usize,
+        /// Where it runs.
+        host: String,
+        /// The exit code it asked for.
+        code: i32,
+        /// The reason it gave.
+        reason: String,
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+    },
+
+    /// Ranks disagree about a collective.
+    #[error("{operation} failed: {detail}")]
+    Mismatch {
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+        /// Who asked for what.
+        detail: String,
+    },
+
+    /// `RINGWORLD_OP_TIMEOUT` has passed.
+    #[error(
+        "{operation} failed: nothing was heard for {after:?} while waiting for {waiting_for}; \
+         if that is normal, raise RINGWORLD_OP_TIMEOUT"
+    )]
+    TimedOut {
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+        /// How long it waited.
+        after: Duration,
+        /// Whom it waited for.
+        waiting_for: String,
+    },
+
+    /// The process that serves the rendezvous and watches the ranks is gone.
+    #[error("{operation} failed: the connection to the master was lost: {cause}")]
+    MasterLost {
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+        /// What is known of its end.
+        cause: String,
+    },
+
+    /// A message was longer than the buffer; it has been consumed, and its first bytes are in the buffer.
+    #[error(
+        "{operation} failed: the message with tag {tag} from rank {source_rank} has {needed} bytes, but the \
+         buffer holds {room}; receive into a larger buffer, or probe for the size first"
+    )]
+    Truncated {
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+        /// The sender.
+        source_rank: usize,
+        /// The tag of the message.
+        tag: u32,
+        /// The length of the message, in bytes.
+        needed: usize,
+        /// The length of the buffer, in bytes.
+        room: usize,
+    },
+
+    /// The bytes received are no whole number of elements.
+    #[error(
+        "{operation} failed: {bytes} bytes arrived, which is no whole number of elements of {element} bytes; \
+         sender and receiver must use the same element type"
+    )]
+    WrongElement {
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+        /// How many bytes arrived.
+        bytes: usize,
+        /// The size of one element here.
+        element: usize,
+    },
+
+    /// A rank that does not exist.
+    #[error("{operation}: rank {given} does not exist; the ranks of this communicator are 0 to {}", size - 1)]
+    InvalidRank {
+        /// The call.
+        operation: String,
+        /// The rank given.
+        given: usize,
+        /// The size of the communicator.
+        size: usize,
+    },
+
+    /// Slices whose lengths do not fit together, or a size that no address space holds.
+    #[error("{operation}: {detail}")]
+    InvalidCount {
+        /// The call.
+        operation: String,
+        /// What was given and what was expected.
+        detail: String,
+    },
+
+    /// An object could not be written or read.
+    #[error("{operation} failed: the object could not be {action}: {cause}")]
+    Object {
+        /// The call.
+        operation: String,
+        /// `serialized` or `deserialized`.
+        action: &'static str,
+        /// What the serializer says.
+        cause: String,
+    },
+
+    /// The request was cancelled before it matched.
+    #[error("{operation} was cancelled")]
+    Cancelled {
+        /// The call.
+        operation: String,
+    },
+
+    /// This process has dropped its `World` already.
+    #[error("{operation} failed: this rank has left the world already (its World was dropped)")]
+    Finalized {
+        /// The call.
+        operation: String,
+    },
+
+    /// The system refused something.
+    #[error("{operation} failed: {cause}")]
+    System {
+        /// What was attempted.
+        operation: String,
+        /// What the system says.
+        cause: String,
+    },
+}
+
+/// Why the whole world has failed, before it is known which call will report it.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    Peer { rank: usize, cause: String },
+    Aborted { rank: usize, code: i32, reason: String },
+    Mismatch { detail: String },
+    TimedOut { after: Duration, waiting_for: String },
+    Master { cause: String },
+    Finalized,
+}
+
+impl Fault {
+    /// The error of a call that was under way when the world failed.
+    pub(crate) fn into_error(self, operation: String, host: impl Fn(usize) -> String) -> Error {
+        match self {
+            Self::Peer { rank, cause } => Error::PeerFailed { rank, host: host(rank), operation, cause },
+            Self::Aborted { rank, code, reason } => {
+                Error::Aborted { rank, host: host(rank), code, reason, operation }
+            }
+            Self::Mismatch { detail } => Error::Mismatch { operation, detail },
+            Self::TimedOut { after, waiting_for } => Error::TimedOut { operation, after, waiting_for },
+            Self::Master { cause } => Error::MasterLost { operation, cause },
+            Self::Finalized => Error::Finalized { operation },
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Worlds without a rendezvous: for tests, doc examples and simulation. Not part of the stable surface.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringworld_collectives::Tuning;
+use ringworld_transport::Transport;
+
+use crate::communicator::{Communicator, Plane, Shared};
+use crate::engine::{Engine, Inbox, Limits, NoControl, Parts};
+
+/// Limits small enough that every path of the protocol is taken by small tests.
+pub const SMALL: (usize, usize) = (256, 1024);
+
+struct NoPlane;
+
+impl Plane for NoPlane {
+    fn abort(&self, _: i32, _: &str) {}
+}
+
+/// One rank of a world over a given transport; every peer must be known to the transport already.
+/// Dropped, it closes the transport in good order.
+pub struct Rank {
+    communicator: Communicator,
+    engine: Arc<Engine>,
+}
+
+impl std::ops::Deref for Rank {
+    type Target = Communicator;
+
+    fn deref(&self) -> &Communicator {
+        &self.communicator
+    }
+}
+
+impl Drop for Rank {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.engine.finish();
+        }
+    }
+}
+
+/// What a test may choose.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Messages up to this many bytes are sent without asking.
+    pub eager: usize,
+    /// Bytes of unexpected messages per peer.
+    pub window: usize,
+    /// How long to spin.
+    pub spin: Duration,
+    /// How collectives choose their algorithms.
+    pub tuning: Tuning,
+    /// As `RINGWORLD_OP_TIMEOUT`.
+    pub op_timeout: Option<Duration>,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        let limits = Limits::DEFAULT;
+        Self {
+            eager: limits.eager,
+            window: limits.window,
+            spin: Duration::ZERO,
+            tuning: Tuning::default(),
+            op_timeout: None,
+        }
+    }
+}
+
+/// Makes one rank of a world of `size` over `transport`.
+///
+/// # Panics
+///
+/// When the system gives no event descriptor or the choice contradicts itself.
+#[must_use]
+#[expect(clippy::expect_used, reason = "for tests only")]
+pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, choice: Choice) -> Rank {
+    let routes = (0..size).map(|peer| (peer != rank).then_some(0)).collect();
+    let parts = Parts {
+        rank,
+        hosts: (0..size).map(|peer| format!("host{peer}")).collect(),
+        transports: transport.into_iter().collect(),
+        routes,
+        limits: Limits { eager: choice.eager, window: choice.window },
+        control: Arc::new(NoControl),
+        inbox: Arc::new(Inbox::default()),
+        spin: choice.spin,
+        op_timeout: choice.op_timeout,
+    };
+    let engine = Engine::new(parts).expect("an engine for a test");
+    let shared = Arc::new(Shared {
+        engine: Arc::clone(&engine),
+        plane: Box::new(NoPlane),
+        tuning: choice.tuning,
+        local_rank: rank,
+        local_size: size,
+        next_number: std::sync::atomic::AtomicU32::new(1),
+    });
+    Rank { communicator: Communicator::new(shared, 0, rank, None, size), engine }
+}
+
+/// A world of one.
+#[must_use]
+pub fn alone() -> Rank {
+    rank(0, 1, None, Choice::default())
+}

@@ -1,0 +1,57 @@
+//! Which algorithm serves which size, as a table for people.
+
+use ringworld_collectives::{Collective, Request, Tuning, select};
+use std::fmt::Write;
+
+/// The selection of algorithms for the built-in tuning, as `ringworld info --tuning` prints it: for each
+/// collective and number of ranks the first size at which each algorithm is chosen, and why.
+#[must_use]
+pub fn tuning_table() -> String {
+    let tuning = Tuning::default();
+    let mut table = String::from("collective      ranks  from bytes  algorithm and reason\n");
+    let collectives = [
+        Collective::Barrier,
+        Collective::Broadcast { root: 0 },
+        Collective::Reduce { root: 0 },
+        Collective::AllReduce,
+        Collective::AllGather,
+        Collective::ReduceScatter,
+    ];
+    for collective in collectives {
+        for size in [2, 3, 4, 8, 16, 64] {
+            let mut last = None;
+            let sizes: &[usize] = if collective == Collective::Barrier { &[0] } else { &[2, 30] };
+            let range = if sizes.len() == 1 { 0..=0 } else { sizes[0]..=sizes[1] };
+            for power in range {
+                let bytes = 1usize << power;
+                let request = Request {
+                    collective,
+                    rank: 0,
+                    size,
+                    count: bytes / 4,
+                    element: 4,
+                    commutative: true,
+                    in_place: true,
+                };
+                let choice = select(&request, &tuning);
+                if last.replace(choice.algorithm) != Some(choice.algorithm) {
+                    let name = collective.to_string();
+                    let name = name.split(" from").next().unwrap_or_default();
+                    let name = name.split(" to").next().unwrap_or_default();
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(table, "{name:<15} {size:>5}  {bytes:>10}  {choice}");
+                }
+            }
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_table_names_the_ring_for_large_all_reduces() {
+        let table = super::tuning_table();
+        assert!(table.lines().any(|line| line.starts_with("all-reduce") && line.contains("ring")), "{table}");
+    }
+}

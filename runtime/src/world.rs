@@ -1,0 +1,261 @@
+//! The world: rendezvous, the communicator of all ranks, and the end.
+//!
+//! Neighbours: `bootstrap` finds the others and watches them, `transports` opens the wires, the engine
+//! moves the bytes. This file only introduces them to one another.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
+use ringworld_collectives::Tuning;
+
+use crate::communicator::{Communicator, Plane, Shared};
+use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, Parts};
+use crate::error::Fault;
+use crate::transports;
+use crate::{Error, Result};
+
+/// All ranks, brought together.
+///
+/// Derefs to the [`Communicator`] of all ranks. A program has one, for as long as it communicates:
+/// dropping it ends this rank's part in good order. Everything sent is still delivered, and the drop
+/// waits until those it was sent to have taken it; on the process that serves the rendezvous it waits
+/// until every rank has left. If this rank panics or fails, the others are told instead.
+#[derive(Debug)]
+pub struct World {
+    communicator: Communicator,
+    link: Option<Arc<Link>>,
+}
+
+impl Deref for World {
+    type Target = Communicator;
+
+    fn deref(&self) -> &Communicator {
+        &self.communicator
+    }
+}
+
+impl World {
+    /// Brings the world together as the environment says: `MASTER_NODE`, `MASTER_PORT`, `NUM_NODES` and
+    /// the rest of `docs/settings.md`. With nothing set, a world of this one process.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Bootstrap`] when a setting is wrong or contradicts another, no interface is left, or the
+    /// others do not come in time. The message says what to change.
+    ///
+    /// ```no_run
+    /// let world = ringworld::World::from_env()?;
+    /// println!("rank {} of {}", world.rank(), world.size());
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn from_env() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// Settings in code, which win over the environment.
+    ///
+    /// ```
+    /// let world = ringworld::World::builder().set("world_size", "1").build()?;
+    /// assert_eq!(world.size(), 1);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    fn join(settings: &Settings) -> Result<Self> {
+        let bootstrap = |error: &dyn std::fmt::Display| Error::Bootstrap(error.to_string());
+        let joining = Joining::begin(settings).map_err(|error| bootstrap(&error))?;
+        let prepared = transports::prepare(settings, joining.local_addresses())?;
+        let inbox = Arc::new(Inbox::default());
+        let events = Arc::clone(&inbox);
+        let on_event = Box::new(move |event| events.put(notice(event)));
+        let session = joining.join(prepared.addresses(), on_event).map_err(|error| bootstrap(&error))?;
+        let opened = prepared.open(&session, settings)?;
+
+        let hosts: Arc<[String]> = session.members.iter().map(|member| member.host.clone()).collect();
+        let (rank, size) = (session.rank, session.size);
+        let (local_rank, local_size) = (session.local_rank, session.local_size);
+        let link = Arc::new(Link { session });
+        let parts = Parts {
+            rank,
+            hosts,
+            transports: opened.transports,
+            routes: opened.routes,
+            limits: limits(size, settings)?,
+            control: Arc::clone(&link) as Arc<dyn Control>,
+            inbox,
+            spin: spin(settings, local_size),
+            op_timeout: settings.op_timeout,
+        };
+        Self::assemble(parts, Some(link), settings, local_rank, local_size)
+    }
+
+    fn alone(settings: &Settings) -> Result<Self> {
+        let parts = Parts {
+            rank: 0,
+            hosts: [ringworld_bootstrap::host_name()].into(),
+            transports: Vec::new(),
+            routes: vec![None],
+            limits: limits(1, settings)?,
+            control: Arc::new(NoControl),
+            inbox: Arc::default(),
+            spin: Duration::ZERO,
+            op_timeout: settings.op_timeout,
+        };
+        Self::assemble(parts, None, settings, 0, 1)
+    }
+
+    fn assemble(
+        parts: Parts,
+        link: Option<Arc<Link>>,
+        settings: &Settings,
+        local_rank: usize,
+        local_size: usize,
+    ) -> Result<Self> {
+        let (rank, size) = (parts.rank, parts.routes.len());
+        let engine = Engine::new(parts)
+            .map_err(|error| Error::System { operation: "starting the engine".into(), cause: error.to_string() })?;
+        let mut tuning = Tuning::default();
+        if let Some(segment) = settings.segment {
+            tuning.segment = segment.max(1);
+            tuning.shortest_segment = tuning.shortest_segment.min(tuning.segment);
+        }
+        let plane: Box<dyn Plane> = match &link {
+            Some(link) => Box::new(Arc::clone(link)),
+            None => Box::new(Nobody),
+        };
+        let next_number = AtomicU32::new(1);
+        let shared = Arc::new(Shared { engine, plane, tuning, local_rank, local_size, next_number });
+        Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size), link })
+    }
+}
+
+fn limits(size: usize, settings: &Settings) -> Result<Limits> {
+    Limits::for_world(size, settings.eager_limit, settings.window).map_err(Error::Bootstrap)
+}
+
+/// More ranks than cores on this host: spinning would only take time from the one that is waited for.
+fn spin(settings: &Settings, local_size: usize) -> Duration {
+    const SPIN: Duration = Duration::from_micros(100);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    settings.spin.unwrap_or(if local_size <= cores { SPIN } else { Duration::ZERO })
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let engine = self.communicator.engine();
+        let Some(link) = self.link.take() else {
+            engine.finish();
+            return;
+        };
+        if std::thread::panicking() {
+            link.session.abort(101, "this rank panicked".into());
+            engine.lock().fail(Fault::Finalized);
+            return;
+        }
+        let fault = engine.finish();
+        match fault {
+            None => link.session.finish(),
+            // Everybody knows already, or learns it from the control plane: only leave.
+            Some(_) => link.session.leave(),
+        }
+    }
+}
+
+/// The control plane as the engine and the communicators see it.
+struct Link {
+    session: Session,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Link")
+    }
+}
+
+impl Control for Link {
+    fn peer_lost(&self, rank: usize, cause: &str) {
+        self.session.report(Report::PeerLost { rank, cause: cause.into() });
+    }
+
+    fn fault(&self, context: u32, detail: &str) {
+        self.session.report(Report::Fault { context, text: detail.into() });
+    }
+}
+
+impl Plane for Arc<Link> {
+    fn abort(&self, code: i32, reason: &str) {
+        self.session.abort(code, reason.into());
+    }
+}
+
+/// A world of one has nobody to tell.
+struct Nobody;
+
+impl Plane for Nobody {
+    fn abort(&self, _: i32, _: &str) {}
+}
+
+fn notice(event: ControlEvent) -> Notice {
+    match event {
+        ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
+        ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
+        ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
+        ControlEvent::Fault { text, .. } => Notice::Fault(Fault::Mismatch { detail: text }),
+        ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
+    }
+}
+
+/// Settings in code. Whatever is not set here comes from the environment and the file.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    overrides: Vec<(String, String)>,
+}
+
+impl Builder {
+    /// Sets one key of `docs/settings.md`, such as `master_node` or `if_exclude`.
+    #[must_use]
+    pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.overrides.push((key.into(), value.into()));
+        self
+    }
+
+    /// The address of the rendezvous: a host name or an IP address.
+    #[must_use]
+    pub fn master_node(self, node: impl Into<String>) -> Self {
+        self.set("master_node", node)
+    }
+
+    /// The port of the rendezvous.
+    #[must_use]
+    pub fn master_port(self, port: u16) -> Self {
+        self.set("master_port", port.to_string())
+    }
+
+    /// How many ranks the world has.
+    #[must_use]
+    pub fn world_size(self, size: usize) -> Self {
+        self.set("world_size", size.to_string())
+    }
+
+    /// This process's rank; without, the master gives it one.
+    #[must_use]
+    pub fn rank(self, rank: usize) -> Self {
+        self.set("rank", rank.to_string())
+    }
+
+    /// Brings the world together.
+    ///
+    /// # Errors
+    ///
+    /// As for [`World::from_env`].
+    pub fn build(self) -> Result<World> {
+        let settings = Settings::from_env_with(&self.overrides)
+            .map_err(|error| Error::Bootstrap(error.to_string()))?;
+        if settings.size().unwrap_or(1) == 1 { World::alone(&settings) } else { World::join(&settings) }
+    }
+}
