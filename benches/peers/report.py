@@ -54,7 +54,9 @@ class Cell:
         """As it stands in a table."""
         low, high = min(self.times.values()), max(self.times.values())
         unit, scale = unit_of(self.time)
-        shown = f"{significant(self.time / scale)} {unit} ({significant(low / scale)}–{significant(high / scale)})"
+        shown = f"{significant(self.time / scale)} {unit}"
+        if len(self.times) > 1:
+            shown += f" ({significant(low / scale)}–{significant(high / scale)})"
         if self.off_wire:
             return f"{shown} †"
         return f"**{shown}**" if fastest else shown
@@ -91,6 +93,9 @@ def markdown(samples, peers, facts, notes):
               "(lowest–highest round); above 1 ringworld is faster."]
     if any(sample.line.off_wire(sample.ranks) for sample in samples):
         parts.append("† Too little crossed the loopback interface: shared memory or the like; left out of the ratio.")
+    unchecked = sorted({peers[s.peer].title for s in samples if s.line.wire_bytes is None})
+    if unchecked:
+        parts.append(f"Whether they used the wire is not checked for: {', '.join(unchecked)}.")
     if notes:
         parts += ["", "**Notes**", ""] + [f"- {note}" for note in notes]
     summary = []

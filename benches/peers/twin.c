@@ -198,6 +198,18 @@ static long agree(long number) {
     return number;
 }
 
+/* What this host has sent over its loopback interface; -1 where the system does not tell. */
+static long loopback(const char *counter) {
+    char path[64];
+    long value = -1;
+    snprintf(path, sizeof path, "/sys/class/net/lo/statistics/%s", counter);
+    FILE *file = fopen(path, "r");
+    if (!file) return -1;
+    if (fscanf(file, "%ld", &value) != 1) value = -1;
+    fclose(file);
+    return value;
+}
+
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -228,11 +240,14 @@ static void measure(const Operation *op, Work *w, double budget) {
 
     double seconds[BATCHES];
     double per_batch = (double)iterations * (double)op->messages(w);
+    long bytes = w->rank == 0 ? loopback("tx_bytes") : -1, packets = w->rank == 0 ? loopback("tx_packets") : -1;
     for (long b = 0; b < batches; b++) seconds[b] = batch(op, w, iterations) / per_batch;
     if (w->rank == 0) {
         qsort(seconds, (size_t)batches, sizeof seconds[0], ascending);
         double median = batches % 2 ? seconds[batches / 2] : (seconds[batches / 2 - 1] + seconds[batches / 2]) / 2;
-        printf("%s,%zu,%ld,%.9g,%.9g\n", op->name, w->bytes, iterations * batches, median, seconds[0]);
+        printf("%s,%zu,%ld,%.9g,%.9g", op->name, w->bytes, iterations * batches, median, seconds[0]);
+        if (bytes >= 0 && packets >= 0) printf(",%ld,%ld", loopback("tx_bytes") - bytes, loopback("tx_packets") - packets);
+        putchar('\n');
         fflush(stdout);
     }
     free(w->send);
