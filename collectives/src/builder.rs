@@ -143,10 +143,10 @@ impl Builder {
                 map.read(span.offset, span.offset + span.len, step, &mut wait);
             }
         }
-        if let Some(span) = action.writes() {
-            if let Some(map) = self.history(span.buffer) {
-                map.write(span.offset, span.offset + span.len, step, &mut wait);
-            }
+        if let Some(span) = action.writes()
+            && let Some(map) = self.history(span.buffer)
+        {
+            map.write(span.offset, span.offset + span.len, step, &mut wait);
         }
         wait.sort_unstable();
         wait.dedup();

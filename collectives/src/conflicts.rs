@@ -69,12 +69,12 @@ impl Conflicts {
 
     /// Makes `at` a boundary between pieces.
     fn cut(&mut self, at: usize) {
-        if let Some((_, piece)) = self.pieces.range_mut(..at).next_back() {
-            if piece.end > at {
-                let right = piece.clone();
-                piece.end = at;
-                self.pieces.insert(at, right);
-            }
+        if let Some((_, piece)) = self.pieces.range_mut(..at).next_back()
+            && piece.end > at
+        {
+            let right = piece.clone();
+            piece.end = at;
+            self.pieces.insert(at, right);
         }
     }
 }

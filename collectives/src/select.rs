@@ -119,18 +119,21 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
 
 /// Adds the lengths to an algorithm.
 fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &Tuning) -> Choice {
-    let in_flight = tuning.in_flight.max(1);
     let size = request.size.max(1);
-    // What one segment is cut from, and how many segments are under way side by side.
-    let (len, abreast) = match algorithm {
-        Algorithm::AllReduceRing => (request.count.div_ceil(size), 1),
-        // Every segment has a slot for each other rank: together they should still fit into the cache.
-        Algorithm::ReduceScatterDirect => (request.count, size - 1),
-        _ => (request.count, 1),
+    // What one segment is cut from.
+    let len = match algorithm {
+        Algorithm::AllReduceRing => request.count.div_ceil(size),
+        _ => request.count,
     };
-    let elements = |bytes: usize| (bytes / request.element.max(1) / abreast.max(1)).max(1);
-    let longest = elements(tuning.segment);
-    let shortest = elements(tuning.shortest_segment).min(longest);
+    // Direct exchange has a slot for each other rank in every segment under way: together they should still fit
+    // into the cache, and so many messages keep the links busy with two.
+    let (in_flight, abreast) = match algorithm {
+        Algorithm::ReduceScatterDirect => (tuning.in_flight.clamp(1, 2), (size - 1).max(1)),
+        _ => (tuning.in_flight.max(1), 1),
+    };
+    let elements = |bytes: usize| (bytes / request.element.max(1)).max(1);
+    let shortest = elements(tuning.shortest_segment.min(tuning.segment));
+    let longest = elements(tuning.segment / abreast).max(shortest);
     let even = len.div_ceil(in_flight).clamp(shortest, longest);
     let segment = even.max(len.div_ceil(tuning.most_segments.max(1)));
     // Short vectors that are not cut give every step its own slot instead, so that all receives can be

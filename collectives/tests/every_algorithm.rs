@@ -1,6 +1,9 @@
 //! Every algorithm, for many sizes and counts, with and without commutativity and in place: proved by the checker,
 //! and run on real values in random orders.
 
+// Clippy's leave for tests does not reach their helper functions.
+#![allow(clippy::expect_used, clippy::panic)]
+
 mod common;
 
 use common::{all, choice, collectives, request};
@@ -23,7 +26,14 @@ fn each(filter: impl Fn(Collective) -> bool, test: impl Fn(&Request, &Choice)) {
     for size in SIZES {
         for collective in collectives(size).into_iter().filter(|collective| filter(*collective)) {
             for count in counts(size) {
+                let reduces = !matches!(
+                    collective,
+                    Collective::Barrier | Collective::Broadcast { .. } | Collective::AllGather
+                );
                 for (commutative, in_place) in [(true, true), (true, false), (false, true), (false, false)] {
+                    if !commutative && !reduces {
+                        continue;
+                    }
                     let request = request(collective, size, count, commutative, in_place);
                     for algorithm in request.algorithms() {
                         // At large sizes one way of cutting has to do; the sizes take turns.
@@ -197,7 +207,7 @@ fn algorithms_cost_what_their_head_comment_says() {
     assert_eq!((direct.messages, direct.busiest, direct.latencies), (30, 50, 1));
     let doubling = report(Collective::AllReduce, 8, 10, Algorithm::AllReduceRecursiveDoubling, whole);
     assert_eq!((doubling.busiest, doubling.latencies), (30, 3));
-    let folded = report(Collective::AllReduce, 6, 10, Algorithm::AllReduceRecursiveDoubling, whole);
+    let folded = report(Collective::AllReduce, 7, 10, Algorithm::AllReduceRecursiveDoubling, whole);
     assert_eq!(folded.latencies, 2 + 2);
     let halving = report(Collective::AllReduce, 8, 64, Algorithm::AllReduceRabenseifner, whole);
     assert_eq!((halving.busiest, halving.latencies), (2 * 56, 6));
@@ -210,8 +220,8 @@ fn algorithms_cost_what_their_head_comment_says() {
     assert_eq!((ring.busiest, ring.latencies), (40, 4));
     let doubling = report(Collective::AllGather, 8, 10, Algorithm::AllGatherRecursiveDoubling, whole);
     assert_eq!((doubling.messages, doubling.busiest, doubling.latencies), (24, 70, 3));
-    let bruck = report(Collective::AllGather, 6, 10, Algorithm::AllGatherBruck, whole);
-    assert_eq!((bruck.messages, bruck.busiest, bruck.latencies), (18, 50, 3));
+    let bruck = report(Collective::AllGather, 7, 10, Algorithm::AllGatherBruck, whole);
+    assert_eq!((bruck.messages, bruck.busiest, bruck.latencies), (21, 60, 3));
 
     let ring = report(Collective::ReduceScatter, 5, 10, Algorithm::ReduceScatterRing, whole);
     assert_eq!((ring.busiest, ring.latencies), (40, 4));

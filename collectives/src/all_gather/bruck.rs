@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Steps: `ceil(log2 n)`, each one contiguous message. Bytes: `(n - 1) m` per rank, and every block is copied
-//! once more at the end. Scratch: `n m`. Chosen: short blocks when n is not a power of two.
+//! once more at the end (the own one only if it is not there already). Scratch: `n m`. Chosen: short blocks when n is not a power of two.
 
 use crate::{Builder, Request, Span};
 
@@ -27,6 +27,7 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
         have += more;
     }
     let wrapped = size - rank;
-    b.copy(blocks(0, wrapped), Span::output(rank * count, wrapped * count));
+    b.copy(Span::input(0, count), Span::output(rank * count, count));
+    b.copy(blocks(1, wrapped - 1), Span::output((rank + 1) * count, (wrapped - 1) * count));
     b.copy(blocks(wrapped, rank), Span::output(0, rank * count));
 }

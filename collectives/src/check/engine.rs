@@ -59,7 +59,7 @@ pub(crate) struct Run<'a, V> {
     schedules: &'a [Schedule],
     memories: &'a [Memory],
     partners: &'a [Vec<Option<u32>>],
-    /// The memory of each rank.
+    /// The memory of each rank; an empty row keeps no values, only the order of events matters then.
     pub(crate) cells: Vec<Vec<V>>,
     ranks: Vec<Rank<V>>,
     events: Vec<Event>,
@@ -119,17 +119,17 @@ impl<'a, V: Clone> Run<'a, V> {
                     self.ranks[rank].taken[step] = Some(self.read(rank, from));
                     self.complete(rank, step);
                 }
-                if let Some(other) = self.partners[rank][step] {
-                    if self.ranks[to].started[other as usize] {
-                        self.events.push(Event::Move { rank: to, step: other });
-                    }
+                if let Some(other) = self.partners[rank][step]
+                    && self.ranks[to].started[other as usize]
+                {
+                    self.events.push(Event::Move { rank: to, step: other });
                 }
             }
             Action::Recv { from, .. } => {
-                if let Some(other) = self.partners[rank][step] {
-                    if self.ranks[from].started[other as usize] {
-                        self.events.push(Event::Move { rank, step: step as u32 });
-                    }
+                if let Some(other) = self.partners[rank][step]
+                    && self.ranks[from].started[other as usize]
+                {
+                    self.events.push(Event::Move { rank, step: step as u32 });
                 }
             }
             Action::Reduce { left, right, into } => {
@@ -193,12 +193,14 @@ impl<'a, V: Clone> Run<'a, V> {
     }
 
     fn read(&self, rank: usize, span: Span) -> Vec<V> {
-        self.memories[rank].range(span).map_or_else(Vec::new, |range| self.cells[rank][range].to_vec())
+        let values = self.memories[rank].range(span).and_then(|range| self.cells[rank].get(range));
+        values.map_or_else(Vec::new, <[V]>::to_vec)
     }
 
     fn write(&mut self, rank: usize, span: Span, values: Vec<V>) {
-        if let Some(range) = self.memories[rank].range(span) {
-            for (cell, value) in self.cells[rank][range].iter_mut().zip(values) {
+        let cells = &mut self.cells[rank];
+        if let Some(cells) = self.memories[rank].range(span).and_then(|range| cells.get_mut(range)) {
+            for (cell, value) in cells.iter_mut().zip(values) {
                 *cell = value;
             }
         }

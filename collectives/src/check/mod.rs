@@ -77,8 +77,8 @@ pub fn check(request: &Request, schedules: &[Schedule]) -> Result<Report, Fault>
 /// The first [`Fault`] found.
 pub fn structure(request: &Request, schedules: &[Schedule]) -> Result<(), Fault> {
     let (memories, partners) = prepare(request, schedules)?;
-    let nothing = memories.iter().map(|memory| vec![(); memory.cells()]).collect();
-    let mut run = engine::Run::new(schedules, &memories, &partners, nothing);
+    let no_values = vec![Vec::<()>::new(); memories.len()];
+    let mut run = engine::Run::new(schedules, &memories, &partners, no_values);
     run.finish(&mut engine::InOrder, &mut |_, _| Ok(()))
 }
 

@@ -59,24 +59,25 @@ pub(crate) fn check(schedule: &Schedule, memory: &Memory) -> Result<(), Fault> {
     let mut history = vec![History::default(); cuts.len()];
 
     for (step, action) in schedule.actions().iter().enumerate() {
-        let race = |first: usize, at: usize| {
-            Err(Fault::Race { rank: schedule.rank(), first, second: step, cell: cuts[at] })
-        };
+        let race =
+            |first: usize, cell: usize| Err(Fault::Race { rank: schedule.rank(), first, second: step, cell });
         for range in action.reads().into_iter().flatten().filter_map(|span| memory.range(span)) {
-            for at in index(range.start)..index(range.end) {
-                if let Some(first) = history[at].writer.filter(|writer| !before.holds(*writer, step)) {
-                    return race(first, at);
+            let runs = index(range.start)..index(range.end);
+            for (at, run) in runs.clone().zip(&mut history[runs]) {
+                if let Some(first) = run.writer.filter(|writer| !before.holds(*writer, step)) {
+                    return race(first, cuts[at]);
                 }
-                history[at].readers.push(step);
+                run.readers.push(step);
             }
         }
         if let Some(range) = action.writes().and_then(|span| memory.range(span)) {
-            for at in index(range.start)..index(range.end) {
-                let History { writer, readers } = &history[at];
-                if let Some(first) = readers.iter().chain(writer).find(|first| !before.holds(**first, step)) {
-                    return race(*first, at);
+            let runs = index(range.start)..index(range.end);
+            for (at, run) in runs.clone().zip(&mut history[runs]) {
+                let mut earlier = run.readers.iter().chain(&run.writer);
+                if let Some(first) = earlier.find(|first| !before.holds(**first, step)) {
+                    return race(*first, cuts[at]);
                 }
-                history[at] = History { writer: Some(step), readers: Vec::new() };
+                *run = History { writer: Some(step), readers: Vec::new() };
             }
         }
     }

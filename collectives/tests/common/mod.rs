@@ -1,11 +1,12 @@
 //! What the tests of schedules share: requests, and choices with short segments so that small counts have many.
 
+// Each test program uses a part of this.
 #![allow(dead_code)]
 
 use ringworld_collectives::{Algorithm, Choice, Collective, Request, Schedule, build};
 
 /// A request of rank 0.
-pub fn request(
+pub(crate) fn request(
     collective: Collective,
     size: usize,
     count: usize,
@@ -16,19 +17,19 @@ pub fn request(
 }
 
 /// A choice with segments of `segment` elements.
-pub fn choice(algorithm: Algorithm, segment: usize, in_flight: usize) -> Choice {
+pub(crate) fn choice(algorithm: Algorithm, segment: usize, in_flight: usize) -> Choice {
     Choice { algorithm, segment, in_flight, reason: "the test says so" }
 }
 
 /// The schedules of all ranks.
-pub fn all(request: &Request, choice: &Choice) -> Vec<Schedule> {
+pub(crate) fn all(request: &Request, choice: &Choice) -> Vec<Schedule> {
     (0..request.size)
         .map(|rank| build(&Request { rank, ..*request }, choice).expect("a supported request"))
         .collect()
 }
 
 /// One collective of each kind that has no root, and those that have, for each of some roots.
-pub fn collectives(size: usize) -> Vec<Collective> {
+pub(crate) fn collectives(size: usize) -> Vec<Collective> {
     let mut roots = vec![0, size / 2, size - 1];
     roots.dedup();
     let mut list =
