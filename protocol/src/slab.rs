@@ -102,7 +102,9 @@ mod tests {
         assert_eq!(slab.remove(old), Some('a'));
         let new = slab.insert('b');
         assert_eq!(new.index, old.index);
-        assert_eq!((slab.get(old), slab.get_mut(old), slab.remove(old)), (None, None, None));
+        assert_eq!(slab.get(old), None);
+        assert_eq!(slab.get_mut(old), None);
+        assert_eq!(slab.remove(old), None);
         assert_eq!(slab.get(new), Some(&'b'));
         assert_eq!(slab.id_at(new.index), Some(new));
     }

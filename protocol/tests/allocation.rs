@@ -1,0 +1,111 @@
+//! The steady state allocates nothing: a global allocator counts.
+//!
+//! Alone in its binary, and one test only, so that no other thread allocates meanwhile.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)] // helpers of tests
+#![allow(unsafe_code)]
+
+use ringworld_protocol::{
+    Action, BufferId, Config, Envelope, Key, Machine, Mode, Selector, Span, TagSelector,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`, which is the same.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`, which is the same.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Moves everything between two machines until nothing is left to do.
+fn exchange(machines: &mut [Machine; 2]) {
+    let mut idle = 0;
+    let mut rank = 0;
+    while idle < 2 {
+        idle += 1;
+        while let Some(action) = machines[rank].next_action() {
+            idle = 0;
+            match action {
+                Action::Message { peer, header, payload, token } => {
+                    let len = payload.map_or(0, |span| span.len);
+                    let target = machines[peer].header(rank, header.as_bytes(), len).unwrap();
+                    token.into_iter().for_each(|token| machines[rank].sent(token));
+                    machines[peer].delivered(target.token);
+                }
+                Action::Expose { token, .. } => {
+                    machines[rank].exposed(token, Key::new(&token.to_le_bytes()).unwrap());
+                }
+                Action::Put { peer, key, token, .. } => {
+                    machines[rank].sent(token);
+                    machines[peer].filled(u64::from_le_bytes(key.as_bytes().try_into().unwrap()));
+                }
+                Action::Copy { .. } | Action::Release { .. } => {}
+            }
+        }
+        rank = 1 - rank;
+    }
+}
+
+fn round(machines: &mut [Machine; 2], len: usize, expected: bool) {
+    let envelope = Envelope { context: 3, tag: 7, stamp: [0; 16] };
+    let span = Span { buffer: BufferId(0), offset: 0, len };
+    for from in [0, 1] {
+        let to = 1 - from;
+        let source = if len.is_multiple_of(2) { Some(from) } else { None };
+        let selector = Selector { context: 3, source, tag: TagSelector::Exact(7) };
+        if expected {
+            machines[to].receive(selector, span);
+        }
+        machines[from].send(to, envelope, span, Mode::Standard);
+        exchange(machines);
+        if !expected {
+            machines[to].receive(selector, span);
+            exchange(machines);
+        }
+        for machine in machines.iter_mut() {
+            let completion = machine.next_completion().expect("both sides complete");
+            assert!(completion.outcome.is_ok() && machine.next_completion().is_none());
+        }
+    }
+}
+
+#[test]
+fn the_steady_state_allocates_nothing() {
+    let config = |rank| Config::new(rank, 2, 1024, 16 << 10).unwrap();
+    let mut machines = [Machine::new(config(0)), Machine::new(config(1))];
+    let kinds = [(0, true), (8, true), (1023, true), (8, false), (100_000, true), (100_001, false)];
+    for (len, expected) in kinds {
+        (0..100).for_each(|_| round(&mut machines, len, expected));
+        let before = ALLOCATIONS.with(Cell::get);
+        (0..1000).for_each(|_| round(&mut machines, len, expected));
+        let after = ALLOCATIONS.with(Cell::get);
+        assert_eq!(after - before, 0, "1000 ping-pongs of {len} bytes, posted before arrival: {expected}");
+    }
+    assert!(ALLOCATIONS.with(Cell::get) > 0, "the counter counts");
+}

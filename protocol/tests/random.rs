@@ -1,0 +1,142 @@
+//! Random programs against the naive oracle: every match, byte, error and order is judged by it, the
+//! bounce memory is measured against the window, and at the end nothing may be left over.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)] // helpers of tests
+
+mod net;
+
+use net::{Net, selector};
+use proptest::prelude::*;
+use ringworld_protocol::{Matched, Mode, OVERHEAD, Rank, RequestId};
+
+/// How often each kind of event is drawn and how large things are.
+#[derive(Clone, Debug)]
+struct Shape {
+    seed: u64,
+    size: usize,
+    eager: usize,
+    spare: usize,
+    events: usize,
+    /// Out of 16: how often something moves on the wire rather than at a rank.
+    steps: usize,
+    tags: usize,
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    let sizes = (any::<u64>(), 1..5usize, 0..100usize, 0..600usize);
+    (sizes, 1..250usize, 0..16usize, 1..4usize).prop_map(
+        |((seed, size, eager, spare), events, steps, tags)| Shape {
+            seed,
+            size,
+            eager,
+            spare,
+            events,
+            steps,
+            tags,
+        },
+    )
+}
+
+const CONTEXTS: u32 = 2;
+const LONGEST: usize = 300;
+
+fn run(shape: &Shape) -> Net {
+    let Shape { seed, size, eager, spare, events, steps, tags } = *shape;
+    let mut net = Net::new(size, eager, eager + OVERHEAD + spare, seed);
+    let mut receives: Vec<(Rank, RequestId)> = Vec::new();
+    let mut held: Vec<(Rank, Matched)> = Vec::new();
+    let mut sends = Vec::new();
+    for _ in 0..events {
+        if net.random.below(16) < steps {
+            net.step();
+            continue;
+        }
+        let (rank, peer) = (net.random.below(size), net.random.below(size));
+        let context = net.random.below(CONTEXTS as usize) as u32;
+        let tag = net.random.below(tags) as u64;
+        let source = (net.random.below(2) == 0).then_some(peer);
+        let wanted = selector(context, source, (net.random.below(3) > 0).then_some(tag));
+        let len = match net.random.below(4) {
+            0 => 0,
+            1 => net.random.below(eager + 1),
+            _ => net.random.below(LONGEST),
+        };
+        match net.random.below(16) {
+            0..=5 => {
+                let mode = if net.random.below(4) == 0 { Mode::Synchronous } else { Mode::Standard };
+                sends.push((rank, net.send(rank, peer, context, tag, len, mode)));
+            }
+            6..=10 => receives.push((rank, net.receive(rank, wanted, len))),
+            11 => drop(net.probe(rank, wanted)),
+            12 => held.extend(net.take(rank, wanted).map(|matched| (rank, matched))),
+            13 if !held.is_empty() => {
+                let (rank, matched) = held.swap_remove(0);
+                if net.random.below(4) == 0 {
+                    net.release(rank, matched);
+                } else {
+                    net.receive_matched(rank, matched, len);
+                }
+            }
+            14 if !receives.is_empty() => {
+                let at = net.random.below(receives.len());
+                let (rank, request) = receives.swap_remove(at);
+                if net.outcome(rank, request).is_none() {
+                    net.cancel(rank, request);
+                }
+            }
+            _ => {}
+        }
+    }
+    finish(&mut net, receives, held);
+    for (rank, request) in sends {
+        assert!(matches!(net.outcome(rank, request), Some(Ok(_))), "a send did not succeed");
+    }
+    net
+}
+
+/// Withdraws what has matched nothing and receives whatever was sent.
+fn finish(net: &mut Net, receives: Vec<(Rank, RequestId)>, held: Vec<(Rank, Matched)>) {
+    net.settle();
+    for (rank, matched) in held {
+        net.receive_matched(rank, matched, LONGEST);
+    }
+    for (rank, request) in receives {
+        if net.outcome(rank, request).is_none() {
+            net.cancel(rank, request);
+        }
+    }
+    loop {
+        net.settle();
+        let mut found = false;
+        for rank in 0..net.machines.len() {
+            for context in 0..CONTEXTS {
+                let any = selector(context, None, None);
+                while net.probe(rank, any).is_some() {
+                    found = true;
+                    net.receive(rank, any, LONGEST);
+                }
+            }
+        }
+        if !found {
+            break;
+        }
+    }
+    net.assert_empty(0..CONTEXTS);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_random_program_behaves_as_the_naive_model_says(shape in shapes()) {
+        run(&shape);
+    }
+}
+
+#[test]
+fn equal_seeds_give_equal_runs() {
+    let shape = Shape { seed: 11, size: 4, eager: 64, spare: 200, events: 400, steps: 6, tags: 2 };
+    let (a, b) = (run(&shape), run(&shape));
+    assert!(a.oracle.matches > 50, "the program matched only {} messages", a.oracle.matches);
+    assert_eq!(format!("{:?}", a.ended), format!("{:?}", b.ended));
+    assert_eq!(a.kinds, b.kinds);
+}

@@ -1,0 +1,359 @@
+//! The point-to-point rules, one test each, on random but contract-abiding deliveries.
+//!
+//! Every test runs over many seeds; the seed is in the panic of a failing run.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)] // helpers of tests
+
+mod net;
+
+use net::{Net, content, number, selector};
+use ringworld_protocol::{Failure, Kind, Mode, OVERHEAD, Stage, TagSelector};
+
+const EAGER: usize = 64;
+const WINDOW: usize = 4 * (EAGER + OVERHEAD);
+const LARGE: usize = 1000;
+
+/// Runs `test` on fresh networks of `size` ranks with different delivery orders.
+fn seeds(size: usize, test: impl Fn(&mut Net)) {
+    for seed in 0..200 {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            test(&mut Net::new(size, EAGER, WINDOW, seed));
+        }));
+        if let Err(cause) = outcome {
+            println!("failed with seed {seed}");
+            std::panic::resume_unwind(cause);
+        }
+    }
+}
+
+#[test]
+fn matching_is_by_context_source_and_tag_only() {
+    seeds(3, |net| {
+        let wanted = net.receive(0, selector(1, Some(2), Some(7)), LARGE);
+        net.send(2, 0, 2, 7, 10, Mode::Standard);
+        net.send(1, 0, 1, 7, 10, Mode::Standard);
+        net.send(2, 0, 1, 8, 10, Mode::Standard);
+        net.settle();
+        assert_eq!(net.outcome(0, wanted), None);
+        net.send(2, 0, 1, 7, 10, Mode::Standard);
+        net.settle();
+        assert_eq!(net.got(0, wanted), 3);
+    });
+}
+
+#[test]
+fn a_wildcard_receive_never_sees_another_context() {
+    seeds(2, |net| {
+        net.send(1, 0, 0x8000_0001, 7, 10, Mode::Standard);
+        let any = net.receive(0, selector(1, None, None), LARGE);
+        net.settle();
+        assert_eq!(net.outcome(0, any), None);
+        assert_eq!(net.probe(0, selector(0x8000_0001, None, None)), Some(0));
+    });
+}
+
+#[test]
+fn a_small_message_does_not_overtake_a_large_one() {
+    seeds(2, |net| {
+        net.send(1, 0, 0, 7, LARGE, Mode::Standard);
+        net.send(1, 0, 0, 7, 1, Mode::Standard);
+        net.send(1, 0, 0, 7, 5, Mode::Synchronous);
+        net.send(1, 0, 0, 7, 2, Mode::Standard);
+        let steps = net.random.below(8);
+        for _ in 0..steps {
+            net.step();
+        }
+        let requests: Vec<_> = (0..4).map(|_| net.receive(0, selector(0, Some(1), Some(7)), LARGE)).collect();
+        net.settle();
+        let got: Vec<_> = requests.iter().map(|r| net.got(0, *r)).collect();
+        assert_eq!(got, [0, 1, 2, 3]);
+        net.assert_empty(0..1);
+    });
+}
+
+#[test]
+fn wildcard_and_specific_receives_are_ordered_together() {
+    seeds(2, |net| {
+        let specific = net.receive(0, selector(0, Some(1), Some(7)), LARGE);
+        let any = net.receive(0, selector(0, None, None), LARGE);
+        let later = net.receive(0, selector(0, Some(1), None), LARGE);
+        net.send(1, 0, 0, 8, LARGE, Mode::Standard);
+        net.send(1, 0, 0, 8, 3, Mode::Standard);
+        net.send(1, 0, 0, 7, 3, Mode::Standard);
+        net.settle();
+        assert_eq!([any, later, specific].map(|r| net.got(0, r)), [0, 1, 2]);
+    });
+}
+
+#[test]
+fn a_standard_send_within_the_limit_completes_unmatched_and_a_synchronous_one_does_not() {
+    seeds(2, |net| {
+        let standard = net.send(1, 0, 0, 7, EAGER, Mode::Standard);
+        let synchronous = [0, 1, LARGE].map(|len| net.send(1, 0, 0, 8, len, Mode::Synchronous));
+        net.settle();
+        assert!(net.outcome(1, standard).is_some());
+        for request in synchronous {
+            assert_eq!(net.outcome(1, request), None);
+            let description = net.machines[1].describe(request).unwrap();
+            assert_eq!((description.kind, description.stage), (Kind::SynchronousSend, Stage::Match));
+        }
+        for request in synchronous {
+            net.receive(0, selector(0, None, Some(8)), LARGE);
+            net.settle();
+            assert!(matches!(net.outcome(1, request), Some(Ok(_))));
+        }
+        net.receive(0, selector(0, None, Some(7)), EAGER);
+        net.settle();
+        net.assert_empty(0..1);
+    });
+}
+
+#[test]
+fn the_eager_limit_decides_the_protocol() {
+    let mut net = Net::new(2, EAGER, WINDOW, 1);
+    net.send(1, 0, 0, 7, EAGER, Mode::Standard);
+    net.send(1, 0, 0, 7, EAGER + 1, Mode::Standard);
+    assert_eq!(net.kinds[1][1..=2], [1, 1], "one eager message and one request to send");
+}
+
+#[test]
+fn a_probe_shows_the_first_match_and_removes_nothing() {
+    seeds(2, |net| {
+        net.send(1, 0, 0, 7, 3, Mode::Standard);
+        net.send(1, 0, 0, 8, LARGE, Mode::Standard);
+        net.settle();
+        let incoming = net.machines[0].probe(&selector(0, None, Some(8))).unwrap();
+        assert_eq!((incoming.source, incoming.len, incoming.envelope.tag), (1, LARGE, 8));
+        for _ in 0..2 {
+            assert_eq!(net.probe(0, selector(0, None, None)), Some(0));
+            assert_eq!(net.probe(0, selector(0, Some(0), None)), None);
+        }
+        let request = net.receive(0, selector(0, None, None), LARGE);
+        assert_eq!(net.got(0, request), 0);
+    });
+}
+
+#[test]
+fn a_matched_probe_keeps_the_message_from_everybody_else() {
+    for len in [0, 5, LARGE] {
+        seeds(2, |net| {
+            net.send(1, 0, 0, 7, len, Mode::Standard);
+            while net.machines[0].probe(&selector(0, None, None)).is_none() {
+                assert!(net.step());
+            }
+            let matched = net.take(0, selector(0, None, None)).unwrap();
+            assert_eq!(matched.incoming.len, len);
+            assert!(net.take(0, selector(0, None, None)).is_none());
+            let thief = net.receive(0, selector(0, None, None), LARGE);
+            if net.random.below(2) == 0 {
+                net.settle();
+            }
+            let request = net.receive_matched(0, matched, LARGE);
+            net.settle();
+            assert_eq!(net.got(0, request), 0);
+            assert_eq!(net.outcome(0, thief), None);
+            assert!(net.cancel(0, thief));
+            net.assert_empty(0..1);
+        });
+    }
+}
+
+#[test]
+fn a_released_message_counts_as_received() {
+    for (len, mode) in
+        [(0, Mode::Standard), (5, Mode::Standard), (5, Mode::Synchronous), (LARGE, Mode::Standard)]
+    {
+        seeds(2, |net| {
+            let send = net.send(1, 0, 0, 7, len, mode);
+            while net.machines[0].probe(&selector(0, None, None)).is_none() {
+                assert!(net.step());
+            }
+            let matched = net.take(0, selector(0, None, None)).unwrap();
+            net.release(0, matched);
+            net.settle();
+            assert!(matches!(net.outcome(1, send), Some(Ok(_))));
+            net.assert_empty(0..1);
+        });
+    }
+}
+
+#[test]
+fn truncation_is_an_error_at_the_receiver_only() {
+    for (len, room) in [(EAGER, 10), (EAGER, 0), (LARGE, 10), (LARGE, 0), (1, 0)] {
+        for mode in [Mode::Standard, Mode::Synchronous] {
+            seeds(2, |net| {
+                let send = net.send(1, 0, 0, 7, len, mode);
+                let steps = net.random.below(4);
+                for _ in 0..steps {
+                    net.step();
+                }
+                let short = net.receive(0, selector(0, None, None), room);
+                net.send(1, 0, 0, 7, len, mode);
+                let next = net.receive(0, selector(0, None, None), len);
+                net.settle();
+                let truncated = Failure::Truncated { needed: len, room, source: 1, tag: 7 };
+                assert_eq!(net.outcome(0, short), Some(Err(truncated)));
+                assert!(matches!(net.outcome(1, send), Some(Ok(done)) if done.len == len));
+                assert_eq!(net.got(0, next), 1, "the connection stays usable");
+                net.assert_empty(0..1);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_rank_can_send_to_itself_at_any_size() {
+    for size in [1, 2] {
+        seeds(size, |net| {
+            let lens = [0, 1, EAGER, EAGER + 1, LARGE];
+            let sends = lens.map(|len| net.send(0, 0, 0, 7, len, Mode::Standard));
+            let receives = lens.map(|_| net.receive(0, selector(0, Some(0), Some(7)), LARGE));
+            net.settle();
+            assert!(sends.iter().all(|s| matches!(net.outcome(0, *s), Some(Ok(_)))));
+            assert_eq!(receives.map(|r| net.got(0, r)), [0, 1, 2, 3, 4]);
+            net.assert_empty(0..1);
+        });
+    }
+}
+
+#[test]
+fn zero_length_messages_are_messages() {
+    seeds(2, |net| {
+        net.send(1, 0, 0, u64::MAX, 0, Mode::Standard);
+        net.send(1, 0, 0, 0, 0, Mode::Synchronous);
+        if net.random.below(2) == 0 {
+            net.settle();
+        }
+        let a = net.receive(0, selector(0, None, Some(0)), 0);
+        let b = net.receive(0, selector(0, None, Some(u64::MAX)), LARGE);
+        net.settle();
+        assert_eq!((net.got(0, a), net.got(0, b)), (1, 0));
+        net.assert_empty(0..1);
+    });
+}
+
+#[test]
+fn cancel_is_local_and_only_before_the_match() {
+    seeds(2, |net| {
+        let first = net.receive(0, selector(0, None, None), LARGE);
+        let second = net.receive(0, selector(0, None, None), LARGE);
+        assert!(net.cancel(0, first));
+        assert_eq!(net.outcome(0, first), Some(Err(Failure::Cancelled)));
+        assert!(!net.cancel(0, first), "it has ended");
+        assert_eq!(net.kinds[0], [0; 7], "the other side hears nothing");
+        net.send(1, 0, 0, 7, LARGE, Mode::Standard);
+        net.step();
+        assert!(!net.cancel(0, second), "it has matched");
+        net.settle();
+        assert_eq!(net.got(0, second), 0);
+    });
+}
+
+#[test]
+fn data_of_completed_sends_arrives_after_the_sender_has_finished() {
+    seeds(2, |net| {
+        let sends = [0, 1, EAGER].map(|len| net.send(1, 0, 0, 7, len, Mode::Standard));
+        net.close(1);
+        assert!(sends.iter().all(|s| matches!(net.outcome(1, *s), Some(Ok(_)))));
+        let receives = [0, 1, 2].map(|_| net.receive(0, selector(0, None, None), EAGER));
+        assert_eq!(receives.map(|r| net.got(0, r)), [0, 1, 2]);
+        let late = net.receive(0, selector(0, Some(1), None), EAGER);
+        assert_eq!(net.outcome(0, late), Some(Err(Failure::PeerFinished { peer: 1 })));
+    });
+}
+
+#[test]
+fn a_sender_that_outruns_its_receiver_is_held_back_and_nothing_is_lost() {
+    seeds(3, |net| {
+        let sends: Vec<_> =
+            (0..100).map(|k| net.send(1, 0, 0, k, (k as usize * 13) % 300, Mode::Standard)).collect();
+        net.send(2, 0, 0, 0, 5, Mode::Standard);
+        net.settle();
+        assert!(net.peak <= WINDOW);
+        let held = net.machines[1].describe(sends[99]).expect("the last send cannot have left");
+        assert_eq!(held.stage, Stage::Credit);
+        assert_eq!(net.probe(0, selector(0, Some(2), None)), Some(100), "another sender is not held back");
+        net.receive(0, selector(0, Some(2), None), 5);
+        let receives: Vec<_> = (0..100).map(|_| net.receive(0, selector(0, Some(1), None), 300)).collect();
+        net.settle();
+        assert!(receives.iter().zip(0..).all(|(r, k)| net.got(0, *r) == k));
+        net.assert_empty(0..1);
+    });
+}
+
+#[test]
+fn a_steady_sender_gets_its_credit_back_without_traffic_the_other_way() {
+    for spare in [0, 1, EAGER, 10 * EAGER] {
+        let mut net = Net::new(2, EAGER, EAGER + OVERHEAD + spare, 3);
+        for k in 0..500 {
+            let receive = net.receive(0, selector(0, None, None), EAGER);
+            let send = net.send(1, 0, 0, 7, if k % 3 == 0 { EAGER } else { k % EAGER }, Mode::Standard);
+            net.settle();
+            assert!(net.outcome(1, send).is_some(), "send {k} is stuck with {spare} bytes to spare");
+            assert_eq!(net.got(0, receive), k as u64);
+        }
+        let [credit_messages, eager] = [net.kinds[0][6], net.kinds[1][1]];
+        assert!(credit_messages <= eager, "{credit_messages} credit messages for {eager} messages");
+    }
+}
+
+#[test]
+fn credit_rides_on_traffic_that_goes_back_anyway() {
+    let mut net = Net::new(2, EAGER, WINDOW, 3);
+    for _ in 0..200 {
+        for rank in [0, 1] {
+            net.receive(1 - rank, selector(0, None, None), EAGER);
+            net.send(rank, 1 - rank, 0, 7, 1, Mode::Standard);
+            net.settle();
+        }
+    }
+    assert_eq!((net.kinds[0][6], net.kinds[1][6]), (0, 0), "no credit messages in a ping-pong");
+}
+
+#[test]
+fn an_exposure_that_fails_fails_both_sides_and_nothing_else() {
+    seeds(2, |net| {
+        net.fail_exposures = true;
+        let send = net.send(1, 0, 0, 7, LARGE, Mode::Standard);
+        let receive = net.receive(0, selector(0, None, None), LARGE);
+        net.settle();
+        assert_eq!(net.outcome(0, receive), Some(Err(Failure::Expose { peer: 1 })));
+        assert_eq!(net.outcome(1, send), Some(Err(Failure::Refused { peer: 0 })));
+        net.fail_exposures = false;
+        net.send(1, 0, 0, 7, LARGE, Mode::Standard);
+        let receive = net.receive(0, selector(0, None, None), LARGE);
+        net.settle();
+        assert_eq!(net.got(0, receive), 1);
+        net.assert_empty(0..1);
+    });
+}
+
+#[test]
+fn a_description_names_what_is_waited_for() {
+    let mut net = Net::new(2, EAGER, WINDOW, 3);
+    let receive = net.receive(0, selector(5, None, Some(7)), 10);
+    let description = net.machines[0].describe(receive).unwrap();
+    assert_eq!((description.context, description.tag), (5, TagSelector::Exact(7)));
+    assert_eq!(
+        description.to_string(),
+        "receive of 10 bytes from any rank with tag 7 waits for a matching message"
+    );
+    let send = net.send(0, 1, 5, 7, LARGE, Mode::Standard);
+    let text = net.machines[0].describe(send).unwrap().to_string();
+    assert_eq!(text, "send of 1000 bytes to rank 1 with tag 7 waits for a matching receive");
+    assert!(net.cancel(0, receive));
+    assert_eq!(net.machines[0].describe(receive), None);
+}
+
+#[test]
+fn unexpected_messages_are_listed_in_order_of_arrival() {
+    let mut net = Net::new(2, EAGER, WINDOW, 3);
+    for len in [1, LARGE, 0] {
+        net.send(1, 0, 4, 7, len, Mode::Standard);
+    }
+    net.settle();
+    let listed: Vec<_> = net.machines[0].unexpected(4).map(|i| (number(&i.envelope.stamp), i.len)).collect();
+    assert_eq!(listed, [(0, 1), (1, LARGE), (2, 0)]);
+    let request = net.receive(0, selector(4, None, None), 1);
+    assert_eq!(net.ended[0][&request].bytes, content(0, 1));
+    assert_eq!(net.machines[0].unexpected(4).count(), 2);
+}
