@@ -94,6 +94,15 @@ pub(crate) struct Net {
     next_key: u64,
     next_message: u64,
     config: Config,
+    seed: u64,
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("the network of the failing run had seed {}", self.seed);
+        }
+    }
 }
 
 /// The bytes of message `number`: different for every message and position.
@@ -132,6 +141,7 @@ impl Net {
             next_key: 0,
             next_message: 0,
             config: config(0),
+            seed,
         }
     }
 
