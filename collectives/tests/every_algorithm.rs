@@ -14,8 +14,11 @@ const SIZES: [usize; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1
 /// Segments and segments under way: all cut to single elements, a few, and not at all.
 const CUTS: [(usize, usize); 4] = [(1, 1), (2, 2), (3, 4), (1 << 30, 64)];
 
-fn counts(size: usize) -> Vec<usize> {
-    let mut counts = vec![0, 1, size - 1, size, size + 1, 13, 50];
+fn counts(collective: Collective, size: usize) -> Vec<usize> {
+    // The last one is cut into several segments even where each rank has a part of the vector of its own.
+    let blocks = matches!(collective, Collective::AllGather | Collective::ReduceScatter);
+    let long = if blocks { 20 } else { 3 * size + 5 };
+    let mut counts = vec![0, 1, size - 1, size, size + 1, 13, long];
     counts.sort_unstable();
     counts.dedup();
     counts
@@ -25,7 +28,7 @@ fn counts(size: usize) -> Vec<usize> {
 fn each(filter: impl Fn(Collective) -> bool, test: impl Fn(&Request, &Choice)) {
     for size in SIZES {
         for collective in collectives(size).into_iter().filter(|collective| filter(*collective)) {
-            for count in counts(size) {
+            for count in counts(collective, size) {
                 let reduces = !matches!(
                     collective,
                     Collective::Barrier | Collective::Broadcast { .. } | Collective::AllGather
@@ -171,7 +174,7 @@ fn ranks_may_differ_in_whether_they_work_in_place() {
         for algorithm in request.algorithms() {
             let choice = choice(algorithm, 2, 2);
             let build = |rank: usize| {
-                let request = Request { rank, in_place: rank % 2 == 0, ..request };
+                let request = Request { rank, in_place: rank.is_multiple_of(2), ..request };
                 ringworld_collectives::build(&request, &choice).expect("a supported request")
             };
             let schedules: Vec<_> = (0..5).map(build).collect();

@@ -119,8 +119,10 @@ fn values(
             let wrong = |expected: String, found: String| Fault::Result { rank, element, expected, found };
             let one_of = |from: usize, at: usize, expressions: &mut Expressions| {
                 let expected = expressions.input(from, at);
-                let (want, got) = (expressions.text(expected), expressions.text(found));
-                if expected == found { Ok(()) } else { Err(wrong(want, got)) }
+                if expected == found {
+                    return Ok(());
+                }
+                Err(wrong(expressions.text(expected), expressions.text(found)))
             };
             match request.collective {
                 Collective::Barrier => {}
