@@ -194,6 +194,22 @@ impl Tcp {
         })
     }
 
+    /// The same listeners as rank `rank` of `size`: a process has to say where it listens before it is
+    /// told who it is. To be called before the first `connect`; connections that come meanwhile wait in
+    /// the kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`BindError::Rank`] when there is no such rank.
+    pub fn with_rank(mut self, rank: Rank, size: usize) -> Result<Self, BindError> {
+        if rank >= size {
+            return Err(BindError::Rank { rank, size });
+        }
+        (self.identity.rank, self.identity.size) = (rank, size);
+        self.peers.resize_with(size, Peer::new);
+        Ok(self)
+    }
+
     /// The lanes meant for puts to `peer`, as bits.
     fn put_lanes(&self, peer: Rank) -> u64 {
         match self.identity.lanes {
