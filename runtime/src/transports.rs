@@ -23,7 +23,7 @@ pub fn compiled_in() -> &'static [&'static str] {
 /// Transports that can be reached but do not know their peers yet.
 pub(crate) struct Prepared {
     #[cfg(feature = "tcp")]
-    tcp: Option<ringworld_transport_tcp::Listeners>,
+    tcp: Option<ringworld_transport_tcp::Tcp>,
 }
 
 /// Opens every transport that the settings allow.
@@ -31,13 +31,13 @@ pub(crate) struct Prepared {
 /// # Errors
 ///
 /// When a transport that was asked for is not compiled in, when none is left, or when one cannot open.
-pub(crate) fn prepare(settings: &Settings, local: &[IpAddr]) -> Result<Prepared> {
+pub(crate) fn prepare(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Prepared> {
     let allowed = allowed(settings)?;
     #[cfg(not(feature = "tcp"))]
-    let _ = (local, allowed);
+    let _ = (job, local, allowed);
     Ok(Prepared {
         #[cfg(feature = "tcp")]
-        tcp: if allowed.contains(&"tcp") { Some(tcp::listen(settings, local)?) } else { None },
+        tcp: if allowed.contains(&"tcp") { Some(tcp::listen(settings, job, local)?) } else { None },
     })
 }
 
@@ -76,7 +76,7 @@ impl Prepared {
         return self
             .tcp
             .iter()
-            .map(|listeners| ("tcp".to_owned(), listeners.address().as_bytes().to_vec()))
+            .map(|tcp| ("tcp".to_owned(), tcp.address().as_bytes().to_vec()))
             .collect();
         #[cfg(not(feature = "tcp"))]
         Vec::new()
@@ -87,13 +87,12 @@ impl Prepared {
     /// # Errors
     ///
     /// When a member shares no transport with this rank.
-    pub(crate) fn open(self, session: &Session, settings: &Settings) -> Result<Opened> {
+    pub(crate) fn open(self, session: &Session) -> Result<Opened> {
         let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::new();
         #[cfg(feature = "tcp")]
-        if let Some(listeners) = self.tcp {
-            transports.push(("tcp", Box::new(tcp::open(listeners, session, settings)?)));
+        if let Some(tcp) = self.tcp {
+            transports.push(("tcp", Box::new(tcp.with_rank(session.rank, session.size).map_err(tcp::refused)?)));
         }
-        let _ = settings;
         let mut routes = Vec::with_capacity(session.size);
         for (rank, member) in session.members.iter().enumerate() {
             if rank == session.rank {
@@ -124,26 +123,26 @@ impl Prepared {
 mod tcp {
     use std::net::IpAddr;
 
-    use ringworld_bootstrap::{Session, Settings};
-    use ringworld_transport_tcp::{Config, Listeners, Tcp};
+    use ringworld_bootstrap::Settings;
+    use ringworld_transport_tcp::{Config, Tcp};
 
     use crate::{Error, Result};
 
-    fn refused(error: impl std::fmt::Display) -> Error {
+    pub(super) fn refused(error: impl std::fmt::Display) -> Error {
         Error::Bootstrap(format!("the TCP transport cannot be opened: {error}"))
     }
 
-    pub(super) fn listen(settings: &Settings, local: &[IpAddr]) -> Result<Listeners> {
-        let buffer = settings.tcp_socket_buffer.or(Some(Config::SOCKET_BUFFER));
-        Listeners::bind(local, buffer, settings.tcp_congestion.as_deref()).map_err(refused)
-    }
-
-    pub(super) fn open(listeners: Listeners, session: &Session, settings: &Settings) -> Result<Tcp> {
-        let mut config = Config::new(session.rank, session.size, session.job);
+    /// Listens before this process knows its rank.
+    pub(super) fn listen(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Tcp> {
+        let mut config = Config::new(0, 1, job, local.to_vec());
         config.secret = settings.secret.clone();
+        config.congestion = settings.tcp_congestion.clone();
         if let Some(lanes) = settings.tcp_lanes {
             config.lanes = lanes;
         }
-        Tcp::new(listeners, config).map_err(refused)
+        if let Some(bytes) = settings.tcp_socket_buffer {
+            config.socket_buffer = Some(bytes);
+        }
+        Tcp::bind(config).map_err(refused)
     }
 }

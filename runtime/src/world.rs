@@ -69,12 +69,12 @@ impl World {
     fn join(settings: &Settings) -> Result<Self> {
         let bootstrap = |error: &dyn std::fmt::Display| Error::Bootstrap(error.to_string());
         let joining = Joining::begin(settings).map_err(|error| bootstrap(&error))?;
-        let prepared = transports::prepare(settings, joining.local_addresses())?;
+        let prepared = transports::prepare(settings, joining.job(), joining.local_addresses())?;
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
         let on_event = Box::new(move |event| events.put(notice(event)));
         let session = joining.join(prepared.addresses(), on_event).map_err(|error| bootstrap(&error))?;
-        let opened = prepared.open(&session, settings)?;
+        let opened = prepared.open(&session)?;
 
         let hosts: Arc<[String]> = session.members.iter().map(|member| member.host.clone()).collect();
         let (rank, size) = (session.rank, session.size);

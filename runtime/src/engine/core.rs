@@ -56,6 +56,9 @@ pub(crate) struct Core {
     fault: Option<Fault>,
     suspect: Option<Suspect>,
     finished: Vec<bool>,
+    /// Peers that refused an operation because they have finished, until the next poll has reported what
+    /// they had sent before.
+    farewells: Vec<usize>,
     /// Transports that have not finished closing; `None` before the end begins.
     closing: Option<usize>,
     control: Arc<dyn Control>,
@@ -80,6 +83,7 @@ impl Core {
             fault: None,
             suspect: None,
             finished: vec![false; size],
+            farewells: Vec::new(),
             closing: None,
             control: parts.control,
             inbox: parts.inbox,
@@ -209,6 +213,11 @@ impl Core {
         for event in events.drain(..) {
             self.hear(event);
         }
+        for peer in std::mem::take(&mut self.farewells) {
+            self.peer_finished(peer);
+            // The transport has let go of what it refused.
+            self.machine.peer_down(peer);
+        }
         (self.events, self.fates) = (events, fates);
         if let Some(suspect) = self.suspect.take_if(|suspect| Instant::now() >= suspect.until) {
             self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
@@ -219,7 +228,7 @@ impl Core {
 
     /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
     pub(crate) fn arm(&mut self) -> Option<Option<Duration>> {
-        if self.inbox.is_full() || !self.router.arm() {
+        if self.inbox.is_full() || !self.farewells.is_empty() || !self.router.arm() {
             return None;
         }
         let suspicion = self.suspect.as_ref().map(|s| s.until.saturating_duration_since(Instant::now()));
@@ -346,11 +355,12 @@ impl Core {
 
     /// A connection has been lost, which may be the death of that peer or the echo of another's.
     fn lost(&mut self, rank: usize, cause: Cause) {
-        if self.fault.is_some() || self.finished.get(rank).copied().unwrap_or(true) {
+        if self.fault.is_some() {
             return;
         }
-        if cause == Cause::Finished {
-            self.peer_finished(rank);
+        if cause == Cause::Finished || self.finished.get(rank).copied().unwrap_or(true) {
+            // Messages of that peer may still lie among the events of this poll or in the next.
+            self.farewells.push(rank);
             return;
         }
         self.control.peer_lost(rank, &cause.to_string());

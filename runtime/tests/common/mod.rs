@@ -16,7 +16,7 @@ pub(crate) enum Wire {
     /// The simulator, with this seed.
     Sim(u64),
     /// Sockets on the loopback interface.
-    #[cfg(feature = "tcp-not-yet")]
+    #[cfg(feature = "tcp")]
     Tcp,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn wires() -> Vec<Wire> {
         Wire::Sim(1),
         Wire::Sim(2),
         Wire::Sim(3),
-        #[cfg(feature = "tcp-not-yet")]
+        #[cfg(feature = "tcp")]
         Wire::Tcp,
     ]
 }
@@ -38,20 +38,16 @@ fn transports(wire: Wire, size: usize) -> Vec<Box<dyn Transport>> {
             let mut fabric = ringworld_transport_sim::Fabric::new(size, config);
             fabric.connected_transports().into_iter().map(|sim| Box::new(sim) as Box<dyn Transport>).collect()
         }
-        #[cfg(feature = "tcp-not-yet")]
+        #[cfg(feature = "tcp")]
         Wire::Tcp => tcp(size),
     }
 }
 
-#[cfg(feature = "tcp-not-yet")]
+#[cfg(feature = "tcp")]
 fn tcp(size: usize) -> Vec<Box<dyn Transport>> {
-    use ringworld_transport_tcp::{Config, Listeners, Tcp};
+    use ringworld_transport_tcp::{Config, Tcp};
     let mut all: Vec<Tcp> = (0..size)
-        .map(|rank| {
-            let local = [std::net::IpAddr::from([127, 0, 0, 1])];
-            let listeners = Listeners::bind(&local, Some(Config::SOCKET_BUFFER), None).unwrap();
-            Tcp::new(listeners, Config::new(rank, size, 1)).unwrap()
-        })
+        .map(|rank| Tcp::bind(Config::new(rank, size, 1, vec![[127, 0, 0, 1].into()])).unwrap())
         .collect();
     let addresses: Vec<_> = all.iter().map(Transport::address).collect();
     for (rank, transport) in all.iter_mut().enumerate() {
