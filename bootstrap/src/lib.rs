@@ -1,1 +1,4 @@
-//! Placeholder.
+//! Bootstrap.
+#![forbid(unsafe_code)]
+mod settings;
+pub use settings::{KNOBS, Knob, Settings, SettingsError, Source, Strength, TransportChoice};

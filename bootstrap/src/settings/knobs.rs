@@ -1,0 +1,278 @@
+//! The one table of knobs: key, names in the environment, default and reason.
+//!
+//! Everything else follows from it: what the environment may say, which TOML and builder keys exist,
+//! which unknown name is nearest to which known one, and `docs/settings.md` (a test compares the two).
+//! Neighbours: `schedulers` adds what foreign launchers set, `mod` turns the text into types.
+
+/// How strongly a source speaks; the strongest that says anything wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// Nobody said anything.
+    Default,
+    /// The TOML file named by `RINGWORLD_CONFIG`.
+    File,
+    /// Variables of Open MPI, PMI, PMIx, Slurm, Kubernetes and NCCL.
+    Scheduler,
+    /// `MASTER_NODE`, `WORLD_SIZE` and the like, shared with other frameworks.
+    Common,
+    /// `RINGWORLD_*`.
+    Ringworld,
+    /// Set in code.
+    Builder,
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Knob {
+    /// Key in the TOML file and in the builder; the environment has it as `RINGWORLD_` and upper case.
+    pub key: &'static str,
+    /// Names in the environment that are shared with other frameworks; weaker than `RINGWORLD_*`.
+    pub aliases: &'static [&'static str],
+    /// Names in the environment that schedulers set; weaker still.
+    pub schedulers: &'static [&'static str],
+    /// What a value looks like.
+    pub form: &'static str,
+    /// What holds when nobody says anything.
+    pub default: &'static str,
+    /// What it does and why the default is what it is.
+    pub why: &'static str,
+}
+
+impl Knob {
+    /// Name in the environment, for example `RINGWORLD_IF_EXCLUDE`.
+    #[must_use]
+    pub fn env(&self) -> String {
+        format!("RINGWORLD_{}", self.key.to_ascii_uppercase())
+    }
+}
+
+const fn knob(key: &'static str, form: &'static str, default: &'static str, why: &'static str) -> Knob {
+    Knob { key, aliases: &[], schedulers: &[], form, default, why }
+}
+
+/// Every knob there is.
+pub const KNOBS: &[Knob] = &[
+    Knob {
+        aliases: &["MASTER_NODE", "MASTER_ADDR"],
+        schedulers: &["SLURM_STEP_NODELIST", "SLURM_NODELIST", "SLURM_JOB_NODELIST"],
+        ..knob(
+            "master_node",
+            "IPv4, IPv6 or name, optionally with `:port`",
+            "none",
+            "Where the processes of a job meet. Needed whenever the world is larger than one. From Slurm: the first host of the node list.",
+        )
+    },
+    Knob {
+        aliases: &["MASTER_PORT"],
+        ..knob(
+            "master_port",
+            "1 to 65535",
+            "29500",
+            "TCP port of the rendezvous; the customary one of PyTorch, so that scripts carry over.",
+        )
+    },
+    Knob {
+        aliases: &["NUM_NODES"],
+        schedulers: &["SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"],
+        ..knob(
+            "num_nodes",
+            "count",
+            "none",
+            "Number of hosts. Gives the world's size, times `local_world_size`, when `world_size` is not set.",
+        )
+    },
+    Knob {
+        aliases: &["WORLD_SIZE"],
+        schedulers: &[
+            "OMPI_COMM_WORLD_SIZE",
+            "PMI_SIZE",
+            "SLURM_NTASKS",
+            "SLURM_NPROCS",
+            "SLURM_STEP_NUM_TASKS",
+        ],
+        ..knob(
+            "world_size",
+            "count",
+            "`num_nodes` x `local_world_size`, else 1",
+            "Number of ranks. Nothing set at all means a world of one.",
+        )
+    },
+    Knob {
+        aliases: &["RANK"],
+        schedulers: &[
+            "OMPI_COMM_WORLD_RANK",
+            "PMI_RANK",
+            "PMIX_RANK",
+            "SLURM_PROCID",
+            "JOB_COMPLETION_INDEX",
+        ],
+        ..knob(
+            "rank",
+            "0 to `world_size` - 1",
+            "given out by the master",
+            "Without one the master gives ranks out by host, contiguous per host, its own host first.",
+        )
+    },
+    Knob {
+        aliases: &["LOCAL_RANK"],
+        schedulers: &["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"],
+        ..knob(
+            "local_rank",
+            "0 to `local_world_size` - 1",
+            "given out by the master",
+            "Order of the ranks of one host.",
+        )
+    },
+    Knob {
+        aliases: &["LOCAL_WORLD_SIZE"],
+        schedulers: &["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"],
+        ..knob(
+            "local_world_size",
+            "count",
+            "1",
+            "Ranks on this host; only used to work out the world's size from `num_nodes`.",
+        )
+    },
+    knob(
+        "timeout",
+        "duration",
+        "60s",
+        "How long the rendezvous and the set-up of one connection may take: long enough for slow schedulers, short enough to notice a typing error.",
+    ),
+    knob(
+        "peer_timeout",
+        "duration",
+        "20s",
+        "Silence on the control connection after which a rank is declared dead. Heartbeats go four times as often. The master's value counts for all. A process that dies is noticed at once, whatever this says.",
+    ),
+    knob(
+        "op_timeout",
+        "duration or `none`",
+        "none",
+        "How long one operation may wait for its peers. None: a rank may compute for hours between two operations.",
+    ),
+    knob(
+        "if_include",
+        "list of names, `prefix*`, CIDR",
+        "all usable",
+        "Only these interfaces carry traffic. Excludes `if_exclude`.",
+    ),
+    knob(
+        "if_exclude",
+        "list of names, `prefix*`, CIDR",
+        "bridges and link-local",
+        "These interfaces carry no traffic, besides those never used by default. Excludes `if_include`.",
+    ),
+    Knob {
+        schedulers: &["NCCL_SOCKET_IFNAME"],
+        ..knob(
+            "nccl_socket_ifname",
+            "`[^][=]name,name`",
+            "none",
+            "Interfaces in NCCL's own syntax, so that tuned clusters work as they are; only heard when `if_include` and `if_exclude` are not set.",
+        )
+    },
+    knob(
+        "transport",
+        "`tcp,shm` or `^ibverbs`",
+        "every transport that works",
+        "Transports to choose from, best first by estimate; `^` excludes.",
+    ),
+    Knob {
+        schedulers: &["NCCL_IB_HCA"],
+        ..knob("ib_hca", "device list", "every active port", "InfiniBand or RoCE devices, in NCCL's syntax.")
+    },
+    Knob {
+        schedulers: &["NCCL_IB_GID_INDEX"],
+        ..knob("ib_gid_index", "0 to 255", "found by address", "Entry of the GID table to use with RoCE.")
+    },
+    knob(
+        "secret",
+        "text",
+        "none",
+        "Shared by all processes of a job; every connection then proves that it knows it. Never printed.",
+    ),
+    knob(
+        "secret_file",
+        "path",
+        "none",
+        "File that holds the secret; a trailing line end is not part of it. Excludes `secret`.",
+    ),
+    knob(
+        "job",
+        "text",
+        "none",
+        "Name of the job. Processes of another job that reach this master are refused.",
+    ),
+    knob("eager_limit", "size", "the transport's", "Messages up to this size are sent without asking."),
+    knob("window", "size", "the transport's", "Unexpected bytes that one peer may have outstanding here."),
+    knob("segment", "size", "by size and transport", "Segment of pipelined collectives."),
+    knob(
+        "spin_us",
+        "microseconds",
+        "by load",
+        "How long a waiting call polls before it sleeps; no polling when there are more ranks than cores.",
+    ),
+    knob("tcp_lanes", "count", "by size", "TCP connections per peer over which large messages are spread."),
+    knob(
+        "tcp_socket_buffer",
+        "size",
+        "by measurement",
+        "Size of the socket buffers; larger than the cache is slower on one host.",
+    ),
+    knob("tcp_congestion", "name", "the system's", "Congestion control algorithm, such as `cubic` or `bbr`."),
+    knob(
+        "master_external",
+        "`1` or `0`",
+        "0",
+        "Somebody else, such as the launcher, serves the rendezvous: never bind its port. The variables of schedulers are then not read, since they describe the launcher.",
+    ),
+    knob(
+        "parent_pid",
+        "process id",
+        "none",
+        "End this process when that one is gone, so that no rank outlives its launcher.",
+    ),
+    knob(
+        "config",
+        "path",
+        "none",
+        "TOML file with these same keys; only read from the environment and the builder.",
+    ),
+    knob(
+        "log",
+        "filter",
+        "warn",
+        "What is logged, in the syntax of `tracing`'s environment filter; for programs that install a subscriber.",
+    ),
+];
+
+/// Prefixes of `RINGWORLD_*` names that are no settings: harnesses may pass what they like.
+pub(crate) const RESERVED: &[&str] = &["RINGWORLD_TEST_", "RINGWORLD_BENCH_"];
+
+/// The knob of this key.
+pub(crate) fn find(key: &str) -> Option<&'static Knob> {
+    KNOBS.iter().find(|knob| knob.key == key)
+}
+
+/// The known key nearest to an unknown one, by edits.
+pub(crate) fn nearest(key: &str) -> &'static str {
+    KNOBS.iter().map(|knob| knob.key).min_by_key(|known| distance(key, known)).unwrap_or("master_node")
+}
+
+/// Number of insertions, deletions and replacements between two words (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}

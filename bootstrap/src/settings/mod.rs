@@ -1,0 +1,460 @@
+//! Settings: what the builder, the environment, schedulers and a TOML file say, as types.
+//!
+//! Strongest first: builder, `RINGWORLD_*`, the common names (`MASTER_NODE`, `WORLD_SIZE`, …),
+//! schedulers, file. [`Settings::load`] reads no global state except the files it is pointed to, so that
+//! every rule can be tested. A world is never silently of size one when any source says it is larger.
+//! Neighbours: `knobs` is the table, `gather` decides who wins, `parse` reads single values.
+
+mod gather;
+mod knobs;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ringworld_auth::Secret;
+
+pub use knobs::{KNOBS, Knob, Strength};
+pub use parse::TransportChoice;
+
+use gather::{Gathered, Said, shown};
+
+/// Why the settings cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A name that no knob has.
+    #[error("{origin} sets {key}, which is not a setting; did you mean {nearest}?")]
+    UnknownKey {
+        /// Where it was found.
+        origin: String,
+        /// What was found.
+        key: String,
+        /// The known name that is nearest to it.
+        nearest: String,
+    },
+    /// A value that makes no sense.
+    #[error("{origin} is {value:?}: {expected}")]
+    Invalid {
+        /// Which setting, and where it was found.
+        origin: String,
+        /// What was found.
+        value: String,
+        /// What would make sense.
+        expected: String,
+    },
+    /// Two sources of the same strength disagree.
+    #[error(
+        "{first} says {first_value}, but {second} says {second_value}; unset one of them, or set {} to decide",
+        key_env(.key)
+    )]
+    Conflict {
+        /// The key they disagree about.
+        key: &'static str,
+        /// One source.
+        first: String,
+        /// What it says.
+        first_value: String,
+        /// The other source.
+        second: String,
+        /// What that says.
+        second_value: String,
+    },
+    /// Settings that contradict one another or are incomplete; the text says what to change.
+    #[error("{0}")]
+    Inconsistent(String),
+    /// A file cannot be read.
+    #[error("the file {path} cannot be used: {reason}")]
+    File {
+        /// Which file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+fn key_env(key: &str) -> String {
+    format!("RINGWORLD_{}", key.to_ascii_uppercase())
+}
+
+/// One setting as it came out, for `ringworld info`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Key of the knob.
+    pub key: &'static str,
+    /// The value in force; a secret is hidden.
+    pub value: String,
+    /// Who said so, for example `environment MASTER_NODE`, `file x.toml, key timeout` or `default`.
+    pub source: String,
+}
+
+/// Everything that can be set, checked. See `docs/settings.md` and [`KNOBS`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Host or address of the rendezvous, without port and brackets.
+    pub master_node: Option<String>,
+    /// Port of the rendezvous.
+    pub master_port: u16,
+    /// Number of hosts.
+    pub num_nodes: Option<usize>,
+    /// Number of ranks, worked out from the number of hosts if need be; `None` when nothing says.
+    pub world_size: Option<usize>,
+    /// This process's rank, if it was given.
+    pub rank: Option<usize>,
+    /// This process's place on its host, if it was given.
+    pub local_rank: Option<usize>,
+    /// Number of ranks on this host, if it was given.
+    pub local_world_size: Option<usize>,
+    /// How long rendezvous and connection set-up may take.
+    pub timeout: Duration,
+    /// Silence after which a rank is declared dead.
+    pub peer_timeout: Duration,
+    /// How long one operation may wait; `None` for ever.
+    pub op_timeout: Option<Duration>,
+    /// Interfaces to use.
+    pub if_include: Vec<String>,
+    /// Interfaces not to use.
+    pub if_exclude: Vec<String>,
+    /// Interfaces in NCCL's syntax, heard when the two above are empty.
+    pub nccl_socket_ifname: Option<String>,
+    /// Transports to use.
+    pub transport: TransportChoice,
+    /// InfiniBand devices.
+    pub ib_hca: Option<String>,
+    /// Entry of the GID table.
+    pub ib_gid_index: Option<u8>,
+    /// The secret of the job, empty if there is none.
+    pub secret: Secret,
+    /// Name of the job.
+    pub job: Option<String>,
+    /// Largest eager message, in bytes.
+    pub eager_limit: Option<usize>,
+    /// Unexpected bytes allowed per peer.
+    pub window: Option<usize>,
+    /// Segment of pipelined collectives, in bytes.
+    pub segment: Option<usize>,
+    /// How long to poll before sleeping.
+    pub spin: Option<Duration>,
+    /// TCP connections per peer.
+    pub tcp_lanes: Option<usize>,
+    /// TCP socket buffers, in bytes.
+    pub tcp_socket_buffer: Option<usize>,
+    /// TCP congestion control.
+    pub tcp_congestion: Option<String>,
+    /// Somebody else serves the rendezvous.
+    pub launcher: bool,
+    /// Process whose end ends this one.
+    pub parent_pid: Option<u32>,
+    /// What is logged.
+    pub log: Option<String>,
+    sources: Vec<Source>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            master_node: None,
+            master_port: 29500,
+            num_nodes: None,
+            world_size: None,
+            rank: None,
+            local_rank: None,
+            local_world_size: None,
+            timeout: Duration::from_secs(60),
+            peer_timeout: Duration::from_secs(20),
+            op_timeout: None,
+            if_include: Vec::new(),
+            if_exclude: Vec::new(),
+            nccl_socket_ifname: None,
+            transport: TransportChoice::Any,
+            ib_hca: None,
+            ib_gid_index: None,
+            secret: Secret::default(),
+            job: None,
+            eager_limit: None,
+            window: None,
+            segment: None,
+            spin: None,
+            tcp_lanes: None,
+            tcp_socket_buffer: None,
+            tcp_congestion: None,
+            launcher: false,
+            parent_pid: None,
+            log: None,
+            sources: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the environment of this process and the file that it names.
+    ///
+    /// # Errors
+    ///
+    /// See [`SettingsError`].
+    pub fn from_env() -> Result<Self, SettingsError> {
+        Self::from_env_with(&[])
+    }
+
+    /// Like [`Settings::from_env`], with keys set in code that win over everything else.
+    ///
+    /// # Errors
+    ///
+    /// See [`SettingsError`].
+    pub fn from_env_with(overrides: &[(String, String)]) -> Result<Self, SettingsError> {
+        let env = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Self::load(overrides, &env)
+    }
+
+    /// Puts the settings together from `overrides` (key and value) and an environment.
+    ///
+    /// # Errors
+    ///
+    /// See [`SettingsError`].
+    ///
+    /// ```
+    /// use ringworld_bootstrap::Settings;
+    /// let env = [("MASTER_NODE", "n0"), ("NUM_NODES", "4")].map(|(k, v)| (k.to_string(), v.to_string()));
+    /// let settings = Settings::load(&[], &env.into())?;
+    /// assert_eq!(settings.size(), Some(4));
+    /// # Ok::<(), ringworld_bootstrap::SettingsError>(())
+    /// ```
+    pub fn load(
+        overrides: &[(String, String)],
+        env: &BTreeMap<String, String>,
+    ) -> Result<Self, SettingsError> {
+        let mut reader = Reader { gathered: Gathered::collect(overrides, env)?, sources: Vec::new() };
+        let d = Self::default();
+        let any = |text: &str| Ok::<_, String>(text.to_string());
+        let list = |text: &str| Ok::<_, String>(parse::list(text));
+        let none_or_duration = |text: &str| match text {
+            "none" | "0" => Ok(None),
+            text => parse::positive_duration(text).map(Some),
+        };
+        let micros = |text: &str| {
+            parse::number::<u64>(text, "whole microseconds, 0 or more").map(Duration::from_micros)
+        };
+        let r = &mut reader;
+        let mut settings = Self {
+            master_node: r.read("master_node", any)?,
+            master_port: r.read("master_port", port)?.unwrap_or(d.master_port),
+            num_nodes: r.read("num_nodes", parse::count)?,
+            world_size: r.read("world_size", parse::count)?,
+            rank: r.read("rank", |text| parse::number(text, "a rank, 0 or more"))?,
+            local_rank: r.read("local_rank", |text| parse::number(text, "a rank, 0 or more"))?,
+            local_world_size: r.read("local_world_size", parse::count)?,
+            timeout: r.read("timeout", parse::positive_duration)?.unwrap_or(d.timeout),
+            peer_timeout: r.read("peer_timeout", parse::positive_duration)?.unwrap_or(d.peer_timeout),
+            op_timeout: r.read("op_timeout", none_or_duration)?.flatten(),
+            if_include: r.read("if_include", list)?.unwrap_or_default(),
+            if_exclude: r.read("if_exclude", list)?.unwrap_or_default(),
+            nccl_socket_ifname: r.read("nccl_socket_ifname", any)?,
+            transport: r.read("transport", str::parse)?.unwrap_or_default(),
+            ib_hca: r.read("ib_hca", any)?,
+            ib_gid_index: r.read("ib_gid_index", |text| parse::number(text, "an index from 0 to 255"))?,
+            secret: Secret::default(),
+            job: r.read("job", any)?,
+            eager_limit: r.read("eager_limit", parse::size)?,
+            window: r.read("window", parse::size)?,
+            segment: r.read("segment", parse::size)?,
+            spin: r.read("spin_us", micros)?,
+            tcp_lanes: r.read("tcp_lanes", parse::count)?,
+            tcp_socket_buffer: r.read("tcp_socket_buffer", parse::size)?,
+            tcp_congestion: r.read("tcp_congestion", any)?,
+            launcher: r.read("master_external", parse::flag)?.unwrap_or(false),
+            parent_pid: r.read("parent_pid", |text| parse::number(text, "a process id"))?,
+            log: r.read("log", any)?,
+            sources: Vec::new(),
+        };
+        r.read("config", any)?;
+        settings.secret = r.secret()?;
+        settings.world_size = r.world_size()?;
+        r.check(&settings)?;
+        settings.sources = reader.into_sources();
+        Ok(settings)
+    }
+
+    /// Number of ranks of the world; `None` when nothing was set, which means a world of one.
+    #[must_use]
+    pub fn size(&self) -> Option<usize> {
+        self.world_size
+    }
+
+    /// Every knob with its value and who set it.
+    #[must_use]
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a port from 1 to 65535".into()),
+        Ok(port) => Ok(port),
+    }
+}
+
+/// Turns winning words into values and remembers where they came from.
+struct Reader {
+    gathered: Gathered,
+    sources: Vec<Source>,
+}
+
+impl Reader {
+    fn read<T>(
+        &mut self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, SettingsError> {
+        let Some(said) = self.gathered.winner(key)? else { return Ok(None) };
+        let value = parse(&said.value).map_err(|expected| invalid(key, said, expected))?;
+        self.sources.push(Source { key, value: shown(key, &said.value), source: said.source.clone() });
+        Ok(Some(value))
+    }
+
+    /// The secret or the content of the secret's file, whichever speaks louder.
+    fn secret(&mut self) -> Result<Secret, SettingsError> {
+        let given = self.gathered.winner("secret")?.cloned();
+        let file = self.gathered.winner("secret_file")?.cloned();
+        match (&given, &file) {
+            (Some(a), Some(b)) if a.strength == b.strength => {
+                return Err(SettingsError::Inconsistent(format!(
+                    "{} and {} are both set; keep only one of them",
+                    a.source, b.source
+                )));
+            }
+            _ => {}
+        }
+        let louder = |a: &Option<Said>, b: &Option<Said>| {
+            a.as_ref().map(|said| said.strength) > b.as_ref().map(|said| said.strength)
+        };
+        if louder(&given, &file) {
+            let text = self.read("secret", |text| Ok(text.to_string()))?.unwrap_or_default();
+            return Ok(Secret::new(text.into_bytes()));
+        }
+        let Some(path) = self.read("secret_file", |text| Ok(text.to_string()))? else {
+            return Ok(Secret::default());
+        };
+        let unusable = |reason: String| SettingsError::File { path: path.clone(), reason };
+        let mut bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+        while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            bytes.pop();
+        }
+        if bytes.is_empty() {
+            return Err(unusable("it is empty, and should hold the job's secret".into()));
+        }
+        Ok(Secret::new(bytes))
+    }
+
+    /// The number of ranks: stated, or hosts times ranks per host; the louder of the two.
+    fn world_size(&mut self) -> Result<Option<usize>, SettingsError> {
+        let stated = self.gathered.winner("world_size")?.cloned();
+        let nodes = self.gathered.winner("num_nodes")?.cloned();
+        let local = self.gathered.winner("local_world_size")?.cloned();
+        let count = |said: &Said| said.value.parse::<usize>().unwrap_or(1);
+        let per_node = local.as_ref().map_or(1, count);
+        let derived = match (&nodes, &local) {
+            (Some(nodes), _) => Some((nodes.strength, nodes.source.clone(), count(nodes))),
+            (None, Some(local)) => Some((local.strength, local.source.clone(), 1)),
+            (None, None) => None,
+        };
+        match (stated, derived) {
+            (Some(stated), Some((strength, source, nodes))) if strength <= stated.strength => {
+                let size = count(&stated);
+                if size < nodes {
+                    return Err(SettingsError::Inconsistent(format!(
+                        "{} says that the world has {size} ranks, but {source} says that there are {nodes} hosts; \
+                         a host has at least one rank",
+                        stated.source
+                    )));
+                }
+                Ok(Some(size))
+            }
+            (Some(stated), None) => Ok(Some(count(&stated))),
+            (_, Some((_, source, nodes))) => {
+                let size = nodes.checked_mul(per_node).ok_or_else(|| {
+                    SettingsError::Inconsistent(format!(
+                        "{nodes} hosts with {per_node} ranks each are too many"
+                    ))
+                })?;
+                self.sources.retain(|entry| entry.key != "world_size");
+                self.sources.push(Source {
+                    key: "world_size",
+                    value: size.to_string(),
+                    source: format!("{source}, {per_node} per host"),
+                });
+                Ok(Some(size))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), SettingsError> {
+        let source = |key| {
+            self.sources
+                .iter()
+                .find(|entry| entry.key == key)
+                .map_or_else(|| "default".to_string(), |entry| entry.source.clone())
+        };
+        let wrong = |text| Err(SettingsError::Inconsistent(text));
+        match (settings.world_size, &settings.master_node, settings.rank) {
+            (Some(size), None, _) if size > 1 => wrong(format!(
+                "the world has {size} ranks ({}), but nothing says where they meet; set MASTER_NODE to a host of \
+                 the job (127.0.0.1 if all are on this one)",
+                source("world_size")
+            )),
+            (None, Some(node), _) => wrong(format!(
+                "the master is {node} ({}), but nothing says how many ranks there are; set NUM_NODES or WORLD_SIZE",
+                source("master_node")
+            )),
+            (None, None, Some(rank)) => wrong(format!(
+                "this is rank {rank} ({}), but nothing says of how many; set WORLD_SIZE and MASTER_NODE",
+                source("rank")
+            )),
+            (Some(size), _, Some(rank)) if rank >= size => wrong(format!(
+                "this is rank {rank} ({}), but the world has {size} ranks ({}); ranks go from 0 to {}",
+                source("rank"),
+                source("world_size"),
+                size - 1
+            )),
+            _ => Ok(()),
+        }?;
+        if let (Some(rank), Some(size)) = (settings.local_rank, settings.local_world_size)
+            && rank >= size
+        {
+            return wrong(format!(
+                "this is local rank {rank} ({}), but this host has {size} ranks ({})",
+                source("local_rank"),
+                source("local_world_size")
+            ));
+        }
+        if !settings.if_include.is_empty() && !settings.if_exclude.is_empty() {
+            return wrong(format!(
+                "{} and {} are both set; keep only one of them",
+                source("if_include"),
+                source("if_exclude")
+            ));
+        }
+        Ok(())
+    }
+
+    fn into_sources(self) -> Vec<Source> {
+        let mut said = self.sources;
+        KNOBS
+            .iter()
+            .map(|knob| match said.iter().position(|entry| entry.key == knob.key) {
+                Some(index) => said.swap_remove(index),
+                None => Source { key: knob.key, value: knob.default.into(), source: "default".into() },
+            })
+            .collect()
+    }
+}
+
+fn invalid(key: &str, said: &Said, expected: String) -> SettingsError {
+    SettingsError::Invalid { origin: said.source.clone(), value: shown(key, &said.value), expected }
+}

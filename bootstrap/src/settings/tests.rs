@@ -1,0 +1,321 @@
+//! What settings promise: who wins, who conflicts, and that nothing is silently ignored.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use super::*;
+
+fn load(env: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    load_with(&[], env)
+}
+
+fn load_with(overrides: &[(&str, &str)], env: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect()
+    };
+    let env: BTreeMap<_, _> = owned(env).into_iter().collect();
+    Settings::load(&owned(overrides), &env)
+}
+
+fn message(result: Result<Settings, SettingsError>) -> String {
+    result.expect_err("should be refused").to_string()
+}
+
+fn file(text: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file
+}
+
+fn source(settings: &Settings, key: &str) -> String {
+    settings.sources().iter().find(|entry| entry.key == key).unwrap().source.clone()
+}
+
+#[test]
+fn nothing_set_means_a_world_of_one() {
+    let settings = load(&[]).unwrap();
+    assert_eq!((settings.size(), settings.rank), (None, None));
+    assert_eq!((settings.master_port, settings.timeout), (29500, Duration::from_secs(60)));
+    assert!(settings.sources().iter().all(|entry| entry.source == "default"));
+}
+
+#[test]
+fn common_names_are_heard() {
+    let env = [
+        ("MASTER_ADDR", "n0"),
+        ("MASTER_PORT", "1234"),
+        ("NUM_NODES", "2"),
+        ("LOCAL_WORLD_SIZE", "4"),
+        ("RANK", "5"),
+        ("LOCAL_RANK", "1"),
+    ];
+    let s = load(&env).unwrap();
+    assert_eq!(s.master_node.as_deref(), Some("n0"));
+    assert_eq!((s.master_port, s.size(), s.rank, s.local_rank), (1234, Some(8), Some(5), Some(1)));
+    assert_eq!(source(&s, "master_node"), "environment MASTER_ADDR");
+}
+
+#[test]
+fn the_stronger_source_wins() {
+    let config = file("timeout = 9\nmaster_node = 'file'\nworld_size = 3");
+    let path = config.path().to_str().unwrap();
+    let base = [("RINGWORLD_CONFIG", path), ("RINGWORLD_TIMEOUT", "500ms"), ("MASTER_NODE", "env")];
+    let s = load(&base).unwrap();
+    assert_eq!((s.master_node.as_deref(), s.size()), (Some("env"), Some(3)));
+    assert_eq!(s.timeout, Duration::from_millis(500));
+    let s = load_with(&[("timeout", "7s"), ("master_node", "code")], &base).unwrap();
+    assert_eq!((s.master_node.as_deref(), s.timeout), (Some("code"), Duration::from_secs(7)));
+    let both = [("RINGWORLD_RANK", "1"), ("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_NODE", "n")];
+    assert_eq!(load(&both).unwrap().rank, Some(1));
+}
+
+#[test]
+fn equally_strong_sources_that_disagree_are_both_named() {
+    let text = message(load(&[("MASTER_NODE", "a"), ("MASTER_ADDR", "b"), ("WORLD_SIZE", "2")]));
+    for part in ["MASTER_NODE", "says a", "MASTER_ADDR", "says b"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let text = message(load(&[
+        ("OMPI_COMM_WORLD_RANK", "1"),
+        ("SLURM_PROCID", "2"),
+        ("WORLD_SIZE", "4"),
+        ("MASTER_NODE", "n"),
+    ]));
+    for part in ["OMPI_COMM_WORLD_RANK says 1", "SLURM_PROCID says 2", "RINGWORLD_RANK"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(load(&[("MASTER_NODE", "a"), ("MASTER_ADDR", "a"), ("WORLD_SIZE", "2")]).is_ok());
+}
+
+#[test]
+fn open_mpi_is_understood() {
+    let s = load(&[
+        ("OMPI_COMM_WORLD_RANK", "3"),
+        ("OMPI_COMM_WORLD_SIZE", "4"),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+        ("PMIX_RANK", "3"),
+        ("MASTER_NODE", "n"),
+    ])
+    .unwrap();
+    assert_eq!((s.rank, s.size(), s.local_rank, s.local_world_size), (Some(3), Some(4), Some(1), Some(2)));
+}
+
+#[test]
+fn pmi_is_understood() {
+    let s = load(&[
+        ("PMI_RANK", "3"),
+        ("PMI_SIZE", "4"),
+        ("MPI_LOCALRANKID", "1"),
+        ("MPI_LOCALNRANKS", "2"),
+        ("MASTER_NODE", "n"),
+    ])
+    .unwrap();
+    assert_eq!((s.rank, s.size(), s.local_rank, s.local_world_size), (Some(3), Some(4), Some(1), Some(2)));
+}
+
+#[test]
+fn slurm_needs_no_master_because_its_first_host_is_one() {
+    let s = load(&[
+        ("SLURM_PROCID", "3"),
+        ("SLURM_NTASKS", "8"),
+        ("SLURM_LOCALID", "1"),
+        ("SLURM_NNODES", "4"),
+        ("SLURM_JOB_NODELIST", "a[1-9]"),
+        ("SLURM_STEP_NODELIST", "gpu-[003-005,9],login"),
+    ])
+    .unwrap();
+    assert_eq!(s.master_node.as_deref(), Some("gpu-003"));
+    assert_eq!((s.rank, s.size(), s.local_rank, s.num_nodes), (Some(3), Some(8), Some(1), Some(4)));
+}
+
+#[test]
+fn slurm_node_lists_expand_to_their_first_host() {
+    for (list, host) in [
+        ("n7", "n7"),
+        ("a,b", "a"),
+        ("r[1-2]n[04,06]", "r1n04"),
+        ("n[10-12]-ib", "n10-ib"),
+        ("x.y[2],z", "x.y2"),
+    ] {
+        assert_eq!(parse::first_slurm_host(list).as_deref(), Ok(host), "{list}");
+    }
+    for list in ["", "n[", "n[]", "n]", ",a"] {
+        assert!(parse::first_slurm_host(list).is_err(), "{list}");
+    }
+}
+
+#[test]
+fn a_kubernetes_index_is_the_rank_or_the_pod() {
+    let base = [("JOB_COMPLETION_INDEX", "2"), ("MASTER_NODE", "job-0.svc"), ("WORLD_SIZE", "8")];
+    assert_eq!(load(&base).unwrap().rank, Some(2));
+    let mut several = base.to_vec();
+    several.extend([("LOCAL_WORLD_SIZE", "2"), ("LOCAL_RANK", "1")]);
+    assert_eq!(load(&several).unwrap().rank, Some(5));
+    several.pop();
+    assert_eq!(load(&several).unwrap().rank, None);
+    assert!(message(load(&base[..1])).contains("WORLD_SIZE"));
+}
+
+#[test]
+fn schedulers_do_not_speak_for_the_ranks_of_a_launcher() {
+    let env = [
+        ("RINGWORLD_MASTER_EXTERNAL", "1"),
+        ("SLURM_PROCID", "1"),
+        ("SLURM_NTASKS", "2"),
+        ("MASTER_NODE", "127.0.0.1"),
+        ("WORLD_SIZE", "8"),
+    ];
+    let s = load(&env).unwrap();
+    assert_eq!((s.rank, s.size(), s.launcher), (None, Some(8), true));
+}
+
+#[test]
+fn hosts_outrank_a_scheduler_that_counts_tasks() {
+    let env = [("NUM_NODES", "2"), ("MASTER_NODE", "n"), ("SLURM_NTASKS", "9"), ("LOCAL_WORLD_SIZE", "3")];
+    assert_eq!(load(&env).unwrap().size(), Some(6));
+}
+
+#[test]
+fn a_larger_world_is_never_silently_one() {
+    let text = message(load(&[("WORLD_SIZE", "4")]));
+    assert!(text.contains("MASTER_NODE") && text.contains("environment WORLD_SIZE"), "{text}");
+    assert!(message(load(&[("OMPI_COMM_WORLD_SIZE", "4")])).contains("MASTER_NODE"));
+    assert!(message(load(&[("LOCAL_WORLD_SIZE", "4")])).contains("MASTER_NODE"));
+    assert!(message(load(&[("MASTER_NODE", "n0")])).contains("NUM_NODES"));
+    assert!(message(load(&[("RANK", "1")])).contains("WORLD_SIZE"));
+    assert_eq!(load(&[("WORLD_SIZE", "1")]).unwrap().size(), Some(1));
+}
+
+#[test]
+fn impossible_numbers_are_refused() {
+    let text = message(load(&[("WORLD_SIZE", "4"), ("RANK", "4"), ("MASTER_NODE", "n")]));
+    assert!(text.contains("rank 4") && text.contains("0 to 3"), "{text}");
+    for (name, value) in [
+        ("WORLD_SIZE", "0"),
+        ("WORLD_SIZE", "two"),
+        ("MASTER_PORT", "70000"),
+        ("RINGWORLD_TIMEOUT", "soon"),
+        ("RINGWORLD_TIMEOUT", "0"),
+        ("RINGWORLD_WINDOW", "64X"),
+        ("RINGWORLD_TRANSPORT", "tcp,^shm"),
+        ("RINGWORLD_TCP_LANES", "0"),
+        ("RINGWORLD_IB_GID_INDEX", "256"),
+        ("RINGWORLD_MASTER_EXTERNAL", "maybe"),
+    ] {
+        let text = message(load(&[(name, value)]));
+        assert!(text.contains(name) && text.contains(value) && text.contains("expected"), "{text}");
+    }
+    let text = message(load(&[("WORLD_SIZE", "2"), ("NUM_NODES", "3"), ("MASTER_NODE", "n")]));
+    assert!(text.contains("2 ranks") && text.contains("3 hosts"), "{text}");
+    assert!(
+        message(load(&[("LOCAL_RANK", "2"), ("LOCAL_WORLD_SIZE", "2"), ("MASTER_NODE", "n")]))
+            .contains("local rank 2")
+    );
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest() {
+    assert!(message(load(&[("RINGWORLD_IF_EXLUDE", "x")])).contains("RINGWORLD_IF_EXCLUDE"));
+    let config = file("time_out = 9");
+    let text = message(load(&[("RINGWORLD_CONFIG", config.path().to_str().unwrap())]));
+    assert!(text.contains("time_out") && text.contains("mean timeout"), "{text}");
+    assert!(message(load_with(&[("worldsize", "2")], &[])).contains("world_size"));
+    assert!(load(&[("RINGWORLD_TEST_ANYTHING", "x")]).is_ok());
+}
+
+#[test]
+fn a_file_may_use_toml_types_and_must_exist() {
+    let config =
+        file("if_exclude = ['docker0', '10.0.0.0/8']\nwindow = '1M'\nmaster_external = true\nsecret = 's'");
+    let s = load(&[("RINGWORLD_CONFIG", config.path().to_str().unwrap())]).unwrap();
+    assert_eq!(s.if_exclude, ["docker0", "10.0.0.0/8"]);
+    assert_eq!((s.window, s.launcher, s.secret.expose()), (Some(1 << 20), true, &b"s"[..]));
+    assert!(message(load(&[("RINGWORLD_CONFIG", "/nonexistent.toml")])).contains("/nonexistent.toml"));
+    let broken = file("a = = 1");
+    assert!(
+        message(load(&[("RINGWORLD_CONFIG", broken.path().to_str().unwrap())])).contains("cannot be used")
+    );
+}
+
+#[test]
+fn a_secret_is_read_from_a_file_and_never_shown() {
+    let secret = file("hush\n");
+    let path = secret.path().to_str().unwrap();
+    let s = load(&[("RINGWORLD_SECRET_FILE", path)]).unwrap();
+    assert_eq!(s.secret.expose(), b"hush");
+    let s = load(&[("RINGWORLD_SECRET", "hush")]).unwrap();
+    assert!(!format!("{s:?}").contains("hush"));
+    assert!(
+        message(load(&[("RINGWORLD_SECRET", "a"), ("RINGWORLD_SECRET_FILE", path)])).contains("only one")
+    );
+    assert!(message(load(&[("RINGWORLD_SECRET", "")])).contains("RINGWORLD_SECRET"));
+    let empty = file("\n");
+    assert!(message(load(&[("RINGWORLD_SECRET_FILE", empty.path().to_str().unwrap())])).contains("empty"));
+}
+
+#[test]
+fn the_masters_address_takes_every_usual_form() {
+    for (text, host, port) in [
+        ("n0", "n0", None),
+        ("n0.example.org:80", "n0.example.org", Some(80)),
+        ("10.0.0.1:80", "10.0.0.1", Some(80)),
+        ("fd00::1", "fd00::1", None),
+        ("[fd00::1]", "fd00::1", None),
+        ("[fd00::1]:80", "fd00::1", Some(80)),
+        ("fe80::1%eth0", "fe80::1%eth0", None),
+    ] {
+        assert_eq!(parse::node(text), Ok((host.to_string(), port)), "{text}");
+    }
+    for text in ["n0:", "n0:x", "n0:0", "[n0]", "[fd00::1]x", "a b", "http://n0", ":80"] {
+        assert!(parse::node(text).is_err(), "{text}");
+    }
+    let s = load(&[("MASTER_NODE", "[fd00::1]:80"), ("WORLD_SIZE", "2")]).unwrap();
+    assert_eq!((s.master_node.as_deref(), s.master_port), (Some("fd00::1"), 80));
+    let text = message(load(&[("MASTER_NODE", "n0:80"), ("MASTER_PORT", "81"), ("WORLD_SIZE", "2")]));
+    assert!(text.contains("80") && text.contains("81") && text.contains("MASTER_PORT"), "{text}");
+}
+
+#[test]
+fn sizes_durations_and_transports_take_their_usual_forms() {
+    assert_eq!(parse::size("64K"), Ok(65536));
+    assert_eq!(parse::size("1MiB"), Ok(1 << 20));
+    assert_eq!(parse::size("17"), Ok(17));
+    assert!(parse::size("-1").is_err() && parse::size("99999999999999G").is_err());
+    assert_eq!(parse::duration("30"), Ok(Duration::from_secs(30)));
+    assert_eq!(parse::duration("0.25"), Ok(Duration::from_millis(250)));
+    assert_eq!(parse::duration("2min"), Ok(Duration::from_secs(120)));
+    assert!(parse::duration("-3").is_err() && parse::duration("inf").is_err());
+    let only: TransportChoice = "tcp, shm".parse().unwrap();
+    assert!(only.allows("tcp") && only.allows("shm") && !only.allows("ibverbs") && !only.is_exclusion());
+    let except: TransportChoice = "^ibverbs".parse().unwrap();
+    assert!(except.allows("tcp") && !except.allows("ibverbs") && except.is_exclusion());
+    assert_eq!(load(&[("RINGWORLD_SPIN_US", "50")]).unwrap().spin, Some(Duration::from_micros(50)));
+    assert_eq!(load(&[("RINGWORLD_OP_TIMEOUT", "none")]).unwrap().op_timeout, None);
+}
+
+#[test]
+fn including_and_excluding_interfaces_exclude_one_another() {
+    let text = message(load(&[("RINGWORLD_IF_INCLUDE", "eth0"), ("RINGWORLD_IF_EXCLUDE", "eth1")]));
+    assert!(text.contains("RINGWORLD_IF_INCLUDE") && text.contains("RINGWORLD_IF_EXCLUDE"), "{text}");
+}
+
+#[test]
+fn the_manual_lists_every_knob_with_its_names_default_and_reason() {
+    let manual = include_str!("../../../docs/settings.md");
+    for knob in KNOBS {
+        let names: Vec<_> =
+            knob.aliases.iter().chain(knob.schedulers).map(|name| format!("`{name}`")).collect();
+        let row = format!(
+            "| `{}` | `{}` | {} | {} | {} | {} |",
+            knob.key,
+            knob.env(),
+            names.join(", "),
+            knob.form,
+            knob.default,
+            knob.why
+        );
+        assert!(manual.contains(&row), "docs/settings.md should have this row:\n{row}");
+    }
+}
