@@ -1,1 +1,7 @@
-//! Placeholder.
+//! Benchmarks of ringworld, in three tiers.
+//!
+//! * `benches/two_ranks.rs`: wall time of two ranks as threads of one process over real sockets, for
+//!   finding out what a change did (`cargo bench -p ringworld-benches`).
+//! * `ringworld bench`: two or more real processes, as a table for people.
+//! * `peers/`: the same operations beside Open MPI, MPICH and Intel MPI; `src/bin/twin.rs` is
+//!   ringworld's side of it.

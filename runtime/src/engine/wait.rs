@@ -21,6 +21,10 @@ use crate::error::Fault;
 /// Transports without a descriptor (the simulator) are polled this often.
 const BLIND: Duration = Duration::from_micros(50);
 
+/// A spinning thread keeps its core for this long, then offers it to others at every turn: the peer it
+/// waits for may be waiting for this very core, whatever the number of cores promised.
+const KEEN: Duration = Duration::from_micros(5);
+
 /// Wakes one sleeping thread.
 pub(crate) struct Bell(OwnedFd);
 
@@ -120,7 +124,7 @@ impl Engine {
             let idle = idle_since.get_or_insert_with(Instant::now).elapsed();
             if idle < self.waits.spin {
                 drop(core);
-                std::hint::spin_loop();
+                if idle < KEEN { std::hint::spin_loop() } else { std::thread::yield_now() }
                 continue;
             }
             if let Some(limit) = self.waits.op_timeout

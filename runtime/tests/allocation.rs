@@ -1,0 +1,89 @@
+//! In the steady state nothing is allocated: not per message, not per collective, not per segment.
+//!
+//! One test only, because the counter counts the whole process.
+
+#![allow(unsafe_code)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::{Wire, world};
+use ringworld::Op;
+use ringworld::testing::{Choice, Rank};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is handed on to the system's allocator; counting touches no memory of its callers.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static GLOBAL: Counting = Counting;
+
+const ROUNDS: u64 = 200;
+const WARM_UP: u64 = 200;
+
+fn exchange(rank: &Rank, buffer: &mut [u8]) {
+    let peer = 1 - rank.rank();
+    if rank.rank() == 0 {
+        rank.send(buffer, peer, 7).unwrap();
+        rank.recv(buffer, peer, 7).unwrap();
+    } else {
+        rank.recv(buffer, peer, 7).unwrap();
+        rank.send(buffer, peer, 7).unwrap();
+    }
+}
+
+#[test]
+fn the_steady_state_allocates_nothing() {
+    // Eager, the largest eager, and rendezvous; direct exchange, doubling, and the ring.
+    let lengths = [8, 4096, 65_536, 1 << 20];
+    world(Wire::Tcp, 2, &Choice::default(), |rank| {
+        let mut buffer = vec![0u8; 1 << 20];
+        let mut data = vec![1f32; 1 << 18];
+        for length in lengths {
+            for (name, collective) in [("messages", false), ("all_reduce", true)] {
+                let mut round = || {
+                    if collective {
+                        rank.all_reduce(&mut data[..length / 4], Op::Max).unwrap();
+                    } else {
+                        exchange(rank, &mut buffer[..length]);
+                    }
+                };
+                for _ in 0..WARM_UP {
+                    round();
+                }
+                rank.barrier().unwrap();
+                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                for _ in 0..ROUNDS {
+                    round();
+                }
+                rank.barrier().unwrap();
+                let grown = ALLOCATIONS.load(Ordering::Relaxed) - before;
+                // Queues may still reach a new height now and then; an allocation per round would be
+                // 200 or more.
+                assert!(grown <= 20, "{name} of {length} bytes: {grown} allocations in {ROUNDS} rounds");
+            }
+        }
+    });
+}
