@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ringworld::testing::{self, Choice, Rank};
 use ringworld::Op;
+use ringworld::testing::{self, Choice, Rank};
 use ringworld_transport::Transport;
 use ringworld_transport_tcp::{Config, Tcp};
 
@@ -22,7 +22,8 @@ enum Work {
 }
 
 fn pair() -> [Rank; 2] {
-    let mut ends = [0, 1].map(|rank| Tcp::bind(Config::new(rank, 2, 1, vec![[127, 0, 0, 1].into()])).unwrap());
+    let mut ends =
+        [0, 1].map(|rank| Tcp::bind(Config::new(rank, 2, 1, vec![[127, 0, 0, 1].into()])).unwrap());
     let addresses = [0, 1].map(|rank: usize| ends[rank].address());
     ends[0].connect(1, &addresses[1]).unwrap();
     ends[1].connect(0, &addresses[0]).unwrap();
@@ -83,7 +84,10 @@ fn two_ranks(criterion: &mut Criterion) {
         });
         for (name, work) in [("ping-pong", Work::PingPong), ("all-reduce", Work::AllReduce)] {
             let mut group = criterion.benchmark_group(name);
-            group.sample_size(10).measurement_time(Duration::from_secs(1)).warm_up_time(Duration::from_millis(200));
+            group
+                .sample_size(10)
+                .measurement_time(Duration::from_secs(1))
+                .warm_up_time(Duration::from_millis(200));
             for bytes in SIZES {
                 group.throughput(Throughput::Bytes(bytes as u64));
                 group.bench_function(BenchmarkId::from_parameter(bytes), |bencher| {

@@ -33,6 +33,13 @@ impl std::ops::Deref for Rank {
     }
 }
 
+impl Rank {
+    /// Ends this rank as the death of its process would: without a word.
+    pub fn vanish(self) {
+        self.engine.lock().fail(crate::error::Fault::Finalized);
+    }
+}
+
 impl Drop for Rank {
     fn drop(&mut self) {
         if !std::thread::panicking() {

@@ -124,7 +124,11 @@ impl Engine {
             let idle = idle_since.get_or_insert_with(Instant::now).elapsed();
             if idle < self.waits.spin {
                 drop(core);
-                if idle < KEEN { std::hint::spin_loop() } else { std::thread::yield_now() }
+                if idle < KEEN {
+                    std::hint::spin_loop()
+                } else {
+                    std::thread::yield_now()
+                }
                 continue;
             }
             if let Some(limit) = self.waits.op_timeout

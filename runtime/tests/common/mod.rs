@@ -66,6 +66,16 @@ pub(crate) fn world<R: Send>(
     choice: &Choice,
     body: impl Fn(&Rank) -> R + Sync,
 ) -> Vec<R> {
+    owned_world(wire, size, choice, |rank| body(&rank))
+}
+
+/// Like [`world`], but each rank is its body's own, to end as it likes.
+pub(crate) fn owned_world<R: Send>(
+    wire: Wire,
+    size: usize,
+    choice: &Choice,
+    body: impl Fn(Rank) -> R + Sync,
+) -> Vec<R> {
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| {
@@ -83,7 +93,7 @@ pub(crate) fn world<R: Send>(
             .enumerate()
             .map(|(rank, transport)| {
                 let (body, choice) = (&body, choice.clone());
-                scope.spawn(move || body(&testing::rank(rank, size, Some(transport), choice)))
+                scope.spawn(move || body(testing::rank(rank, size, Some(transport), choice)))
             })
             .collect();
         let results: Vec<_> = ranks.into_iter().map(|rank| rank.join()).collect();
