@@ -75,6 +75,8 @@ fn pending_operations_and_futures_end_too() {
         owned_world(wire, 3, &small(), |rank| {
             rank.barrier().unwrap();
             if rank.rank() == 2 {
+                // What it sent for the barrier may vanish with it otherwise.
+                std::thread::sleep(Duration::from_millis(50));
                 rank.vanish();
                 return;
             }
