@@ -26,6 +26,8 @@ const CALL: usize = 512 << 10;
 const BUDGET: usize = 4 << 20;
 /// The most bytes [`Link::write_now`] moves, so that posting stays short.
 const POST_BUDGET: usize = 1 << 20;
+/// Payloads up to this many bytes are copied behind their prelude and written as one piece.
+const SMALL: usize = 400;
 /// Frames gathered into one write.
 const GATHER: usize = 16;
 
@@ -145,6 +147,14 @@ impl Link {
     /// bytes of prelude and payload are gone; an error is remembered in [`Link::broken`].
     pub(crate) fn write_now(&mut self, prelude: &Prelude, payload: &[u8]) -> usize {
         let head = prelude.as_bytes();
+        if payload.len() <= SMALL {
+            // Copying is cheaper than having the kernel import two slices.
+            let mut flat = [0; MAX_PRELUDE + SMALL];
+            let length = head.len() + payload.len();
+            flat[..head.len()].copy_from_slice(head);
+            flat[head.len()..length].copy_from_slice(payload);
+            return self.send_flat(&flat[..length]);
+        }
         let first = payload.len().min(CALL);
         let asked = head.len() + first;
         let mut sent = self.send(&[IoSlice::new(head), IoSlice::new(&payload[..first])]);
@@ -165,21 +175,30 @@ impl Link {
 
     /// Writes the end of the handshake; a socket that does not take it at once is given up.
     pub(crate) fn write_raw(&mut self, bytes: &[u8]) {
-        if self.send(&[IoSlice::new(bytes)]) < bytes.len() {
+        if self.send_flat(bytes) < bytes.len() {
             self.broken = self.broken.or(Some(Errno::CONNRESET));
         }
     }
 
-    /// One system call; 0 when nothing could be written, with a failure noted in [`Link::broken`].
+    fn send_flat(&mut self, bytes: &[u8]) -> usize {
+        self.attempt(|socket| rustix::net::send(socket, bytes, SendFlags::NOSIGNAL))
+    }
+
     fn send(&mut self, slices: &[IoSlice<'_>]) -> usize {
-        loop {
+        self.attempt(|socket| {
             let mut control = SendAncillaryBuffer::default();
-            match rustix::net::sendmsg(&self.socket, slices, &mut control, SendFlags::NOSIGNAL) {
+            rustix::net::sendmsg(socket, slices, &mut control, SendFlags::NOSIGNAL)
+        })
+    }
+
+    /// One write; 0 when nothing could be written, with a failure noted in [`Link::broken`].
+    fn attempt(&mut self, mut write: impl FnMut(&Socket) -> Result<usize, Errno>) -> usize {
+        loop {
+            match write(&self.socket) {
                 Ok(sent) => return sent,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return 0,
-                // The kernel is out of memory for buffers: it says so, and will do better soon.
-                Err(Errno::NOBUFS | Errno::NOMEM) => return 0,
+                // Out of memory for buffers: the kernel will do better soon.
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return 0,
                 Err(errno) => {
                     self.broken = Some(errno);
                     return 0;

@@ -31,6 +31,9 @@ impl Tcp {
             if farewell.ack.heard(lane) {
                 // It has acknowledged and left; other lanes may still have to be read.
                 self.drop_link(rank, lane);
+                if self.peers[rank].ready_lanes() == 0 {
+                    return self.conclude(rank);
+                }
                 return self.part(rank);
             }
             if farewell.reported && peer.is_idle() {

@@ -500,8 +500,10 @@ impl Transport for Tcp {
         } else {
             self.poll_epoll(placer, events)
         };
-        while let Some((rank, lane)) = self.troubled.pop() {
+        for (rank, lane) in std::mem::take(&mut self.troubled) {
             moved |= self.receive(rank, lane, placer, events);
+            // Not read out yet: it is seen to again at the next poll.
+            self.watch_writes(rank, lane);
         }
         self.due = false;
         if self.phase == Phase::Closing {

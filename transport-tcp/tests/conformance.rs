@@ -2,6 +2,8 @@
 //! of its own, over IPv4 and over IPv6. Neighbours: the kit in `ringworld_transport::conformance`;
 //! `sockets.rs` has what is particular to TCP.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 

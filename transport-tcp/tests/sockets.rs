@@ -2,6 +2,8 @@
 //!
 //! Neighbours: `conformance.rs` for what every transport promises, `strangers.rs` for who does not belong.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 

@@ -2,6 +2,8 @@
 //!
 //! Neighbours: `src/handshake.rs` has the unit tests of each rejection; `sockets.rs` has the rest.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};

@@ -4,6 +4,7 @@
 //! `unsafe` code around this crate is here. Neighbours: `sockets.rs`, `strangers.rs`, the example `pingpong`.
 
 #![allow(dead_code, reason = "every user needs a part of it")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::time::{Duration, Instant};
 
