@@ -244,7 +244,8 @@ impl Communicator {
         })?;
         // Ranks are sent as 32 bits elsewhere too; no world is larger.
         let root = collective.root().unwrap_or(0) as u32;
-        let stamp = Stamp { call, dtype, op, root, count: count as u64 };
+        let tuning = self.inner.shared.tuning_digest;
+        let stamp = Stamp { call, dtype, op, root, count: count as u64, tuning };
         Ok(Plan { request, stamp, kernel: NO_KERNEL })
     }
 

@@ -75,6 +75,7 @@ pub(crate) struct Shared {
     pub(crate) engine: Arc<Engine>,
     pub(crate) plane: Box<dyn Plane>,
     pub(crate) tuning: Tuning,
+    pub(crate) tuning_digest: u8,
     pub(crate) local_rank: usize,
     pub(crate) local_size: usize,
     /// The smallest number that no communicator of this rank has yet.

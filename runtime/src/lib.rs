@@ -51,6 +51,7 @@ mod communicator;
 mod datatype;
 mod engine;
 mod error;
+mod logging;
 mod object;
 mod reduce;
 mod request;

@@ -1,7 +1,8 @@
 //! The stamp on every message of a collective: who asked for what, in 16 bytes.
 //!
 //! Ranks that disagree about a collective find out from the first message that reaches them: the stamp
-//! is compared with their own call. It is readable, not a hash, so that the error can quote both sides.
+//! is compared with their own call. It is readable, not a hash, so that the error can quote both sides;
+//! only the settings that choose algorithms are a digest, because they come from one place.
 //!
 //! ```text
 //!  0        1       2     3        4        8             16
@@ -48,6 +49,8 @@ pub(crate) struct Stamp {
     pub(crate) root: u32,
     /// Elements, as the call counts them; bytes when the type is opaque.
     pub(crate) count: u64,
+    /// Digest of the settings that choose the algorithm: with others, ranks would run different ones.
+    pub(crate) tuning: u8,
 }
 
 impl Stamp {
@@ -56,19 +59,21 @@ impl Stamp {
         bytes[0] = self.call as u8;
         bytes[1] = self.dtype as u8;
         bytes[2] = self.op.map_or(0, |op| op as u8);
+        bytes[3] = self.tuning;
         bytes[4..8].copy_from_slice(&self.root.to_le_bytes());
         bytes[8..].copy_from_slice(&self.count.to_le_bytes());
         bytes
     }
 
     fn from_bytes(bytes: [u8; 16]) -> Option<Self> {
-        let [call, dtype, op, _, r0, r1, r2, r3, c0, c1, c2, c3, c4, c5, c6, c7] = bytes;
+        let [call, dtype, op, tuning, r0, r1, r2, r3, c0, c1, c2, c3, c4, c5, c6, c7] = bytes;
         Some(Self {
             call: Call::ALL.into_iter().find(|c| *c as u8 == call)?,
             dtype: DType::from_wire(dtype)?,
             op: if op == 0 { None } else { Some(Op::from_wire(op)?) },
             root: u32::from_le_bytes([r0, r1, r2, r3]),
             count: u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]),
+            tuning,
         })
     }
 
@@ -78,6 +83,11 @@ impl Stamp {
             || format!("a collective that this version does not know ({bytes:02x?})"),
             |stamp| stamp.to_string(),
         )
+    }
+
+    /// Whether two stamps stand for the same call under different settings.
+    pub(crate) fn differ_in_tuning_only(a: [u8; 16], b: [u8; 16]) -> bool {
+        a[3] != b[3] && a[..3] == b[..3] && a[4..] == b[4..]
     }
 }
 
@@ -105,8 +115,14 @@ mod tests {
 
     #[test]
     fn a_stamp_survives_the_wire_and_reads_like_the_call() {
-        let stamp =
-            Stamp { call: Call::Reduce, dtype: DType::F32, op: Some(Op::Max), root: 3, count: 1 << 40 };
+        let stamp = Stamp {
+            call: Call::Reduce,
+            dtype: DType::F32,
+            op: Some(Op::Max),
+            root: 3,
+            count: 1 << 40,
+            tuning: 9,
+        };
         assert_eq!(Stamp::from_bytes(stamp.to_bytes()), Some(stamp));
         assert_eq!(Stamp::describe(stamp.to_bytes()), "reduce(1099511627776 x f32, max, root 3)");
     }

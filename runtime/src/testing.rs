@@ -100,6 +100,7 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
     let shared = Arc::new(Shared {
         engine: Arc::clone(&engine),
         plane: Box::new(NoPlane),
+        tuning_digest: crate::tuning::digest(&choice.tuning),
         tuning: choice.tuning,
         local_rank: rank,
         local_size: size,

@@ -129,7 +129,9 @@ impl World {
             None => Box::new(Nobody),
         };
         let next_number = AtomicU32::new(1);
-        let shared = Arc::new(Shared { engine, plane, tuning, local_rank, local_size, next_number });
+        let tuning_digest = crate::tuning::digest(&tuning);
+        let shared =
+            Arc::new(Shared { engine, plane, tuning, tuning_digest, local_rank, local_size, next_number });
         Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size), link })
     }
 }
@@ -256,6 +258,7 @@ impl Builder {
     pub fn build(self) -> Result<World> {
         let settings = Settings::from_env_with(&self.overrides)
             .map_err(|error| Error::Bootstrap(error.to_string()))?;
+        crate::logging::install(settings.log.as_deref());
         if settings.size().unwrap_or(1) == 1 { World::alone(&settings) } else { World::join(&settings) }
     }
 }

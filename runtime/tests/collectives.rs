@@ -223,3 +223,18 @@ fn ranks_that_disagree_about_the_root_hear_who_asked_for_what() {
         rank.barrier()
     });
 }
+
+#[test]
+fn ranks_with_different_tuning_hear_which_setting_differs() {
+    for wire in wires() {
+        let choice = |rank| {
+            let mut choice = tuned();
+            choice.tuning.segment <<= rank;
+            choice
+        };
+        let results =
+            common::mixed_world(wire, 2, choice, |rank| rank.all_reduce(&mut vec![1f32; 20_000], Op::Sum));
+        let mut errors = results.iter().filter_map(|result| result.as_ref().err());
+        assert!(errors.any(|error| error.to_string().contains("RINGWORLD_SEGMENT")), "{wire:?}: {results:?}");
+    }
+}

@@ -387,10 +387,16 @@ impl Core {
 
     fn disagree(&mut self, source: usize, context: u32, what: &Disagreement, mine: Option<Stamp>) {
         let mine = mine.map(|stamp| stamp.to_bytes()).or(what.mine);
-        let here = mine.map_or_else(
+        let here: String = mine.map_or_else(
             || "this rank has finished an earlier collective there that needed no such message".into(),
             |bytes| format!("this rank called {}", Stamp::describe(bytes)),
         );
+        let settings = if mine.is_some_and(|mine| Stamp::differ_in_tuning_only(mine, what.theirs)) {
+            " under other settings; set RINGWORLD_SEGMENT alike on all ranks"
+        } else {
+            ""
+        };
+        let here = here + settings;
         let detail = format!(
             "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {}, but {here}",
             what.sequence,

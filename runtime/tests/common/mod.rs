@@ -76,6 +76,16 @@ pub(crate) fn owned_world<R: Send>(
     choice: &Choice,
     body: impl Fn(Rank) -> R + Sync,
 ) -> Vec<R> {
+    mixed_world(wire, size, |_| choice.clone(), body)
+}
+
+/// Like [`owned_world`], with a choice of its own for each rank.
+pub(crate) fn mixed_world<R: Send>(
+    wire: Wire,
+    size: usize,
+    choice: impl Fn(usize) -> Choice,
+    body: impl Fn(Rank) -> R + Sync,
+) -> Vec<R> {
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| {
@@ -92,7 +102,7 @@ pub(crate) fn owned_world<R: Send>(
             .into_iter()
             .enumerate()
             .map(|(rank, transport)| {
-                let (body, choice) = (&body, choice.clone());
+                let (body, choice) = (&body, choice(rank));
                 scope.spawn(move || body(testing::rank(rank, size, Some(transport), choice)))
             })
             .collect();
