@@ -2,6 +2,8 @@
 //!
 //! The second rank follows the first: before each batch it is told what to do and how often.
 
+#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
+
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

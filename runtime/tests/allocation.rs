@@ -3,6 +3,7 @@
 //! One test only, because the counter counts the whole process.
 
 #![allow(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 

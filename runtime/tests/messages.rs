@@ -1,5 +1,7 @@
 //! The rules of point-to-point messages (design, section 6), over the simulator and over TCP.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{small, wires, world};

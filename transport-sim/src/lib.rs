@@ -35,7 +35,6 @@
 //! ```
 
 #![forbid(unsafe_code)]
-#![allow(clippy::result_large_err, reason = "a refusal hands the whole operation back, by contract")]
 
 mod config;
 mod coverage;

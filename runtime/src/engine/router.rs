@@ -121,11 +121,6 @@ impl Router {
         self.stalled_peers.is_empty()
     }
 
-    pub(crate) fn disconnect(&mut self, peer: usize, cause: &Cause) {
-        self.stalled[peer].clear();
-        self.transport(peer).disconnect(peer, cause.clone());
-    }
-
     pub(crate) fn close(&mut self) -> usize {
         self.transports.iter_mut().for_each(|transport| transport.close());
         self.transports.len()
