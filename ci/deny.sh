@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Licences, sources and known vulnerabilities of the dependencies (deny.toml), where cargo-deny is installed.
+source "$(dirname "$0")/lib.sh"
+headline "dependencies"
+if ! cargo deny --version >/dev/null 2>&1; then
+    skip "cargo-deny is not installed (cargo install --locked cargo-deny)"
+    exit 0
+fi
+cargo deny --locked check
+finished

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Hostile bytes for everything that parses, and random requests for the schedule checker: a smoke.
+#
+# With nightly and cargo-fuzz: every target of fuzz/ under libFuzzer. Without: the same target
+# functions on seeded random input, with whatever toolchain there is. FUZZ_SECONDS is for each target.
+source "$(dirname "$0")/lib.sh"
+headline "fuzz"
+seconds=${FUZZ_SECONDS:-10}
+if cargo +nightly fuzz --version >/dev/null 2>&1; then
+    cd fuzz
+    for target in $(cargo +nightly fuzz list); do
+        echo "libFuzzer: $target for $seconds s"
+        # --target-dir: cargo-fuzz needs its own, its flags differ from those of the other steps.
+        cargo +nightly fuzz run --target-dir target "$target" -- \
+            -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -print_final_stats=0
+    done
+else
+    echo "nightly or cargo-fuzz is not installed: seeded random input instead of libFuzzer"
+    cargo run --locked --release --no-default-features --manifest-path fuzz/Cargo.toml --example smoke -- --seconds "$seconds"
+fi
+finished

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The README's test command, as a newcomer would type it: `cargo test` in a clean clone.
+#
+# Only what is committed is tested; changes that are not are named, so that nobody is surprised.
+source "$(dirname "$0")/lib.sh"
+headline "test"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/ringworld-ci.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+if [ -n "$(git status --porcelain 2>/dev/null || true)" ]; then
+    echo "note: this tree has changes that are not committed; the clone does not contain them"
+fi
+git clone --quiet "$root" "$work/ringworld"
+cd "$work/ringworld"
+echo "testing commit $(git rev-parse --short HEAD) in a clean clone"
+
+status=0
+cargo test 2>&1 | tee "$work/log" || status=$?
+
+# The closing lines once more, so that nobody has to scroll.
+printf '\nsummary of the test runner:\n'
+grep -E '^ *(Running|Doc-tests) |^test result:' "$work/log" || true
+grep -E 'SKIPPED' "$work/log" | sort -u || true
+awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+     END { printf "total: %d passed, %d failed, %d ignored\n", passed, failed, ignored }' "$work/log"
+
+[ "$status" = 0 ] || fail "cargo test returned $status"
+grep -q 'Running tests/layers.rs' "$work/log" || fail "the check of the layers (tests/tests/layers.rs) did not run"
+git diff --exit-code Cargo.lock || fail "Cargo.lock does not match the manifests; commit the lock file that cargo wrote"
+finished

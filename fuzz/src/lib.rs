@@ -1,0 +1,25 @@
+//! One function per fuzz target: bytes in, a panic when a promise is broken.
+//!
+//! libFuzzer calls them through the thin files in `targets/`; `examples/smoke.rs` calls the same
+//! functions with seeded random input on any toolchain. A function never keeps anything from one
+//! call to the next, so that a failing input fails alone.
+
+mod collectives;
+mod header;
+mod settings;
+
+pub use collectives::{checker, schedule};
+pub use header::header;
+pub use settings::{settings, toml};
+
+/// A target: its name and its function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target, as `cargo fuzz list` names them.
+pub const TARGETS: [Target; 5] = [
+    ("checker", checker),
+    ("header", header),
+    ("schedule", schedule),
+    ("settings", settings),
+    ("toml", toml),
+];
