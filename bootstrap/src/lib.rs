@@ -1,4 +1,53 @@
-//! Bootstrap.
+//! How the processes of a job find one another, and how they notice that one is gone.
+//!
+//! - [`Settings`]: what the builder, the environment, schedulers and a TOML file say, from one table of
+//!   [`KNOBS`];
+//! - [`interfaces`]: which of this host's interfaces carry traffic, and why;
+//! - [`Joining`] and [`Session`]: the rendezvous and what follows it. On the master's host the first
+//!   process to bind the port serves; all others join. Ranks are handed out by the master.
+//! - [`Master`]: the serving side alone, for a launcher.
+//!
+//! ```text
+//! begin ──► handshake, hello ──► a place, the job id          (transports open their listeners)
+//! join  ──► "reached here"   ──► rank, size, table of members (streamed; O(n) bytes per rank)
+//!           heartbeats both ways; deaths, aborts and faults are told to all at once
+//! finish ─► goodbye          ──► the serving process stays until all have left
+//! ```
+//!
+//! It knows nothing of transports (their addresses are opaque bytes), messages or collectives, and moves
+//! no user data. Everything here runs on `tokio` in threads of its own, so a program that computes for
+//! minutes still answers heartbeats. With a secret, every connection is authenticated in both directions;
+//! strangers are dropped with a log line.
+//!
+//! ```
+//! use ringworld_bootstrap::{Joining, Settings};
+//! let joining = Joining::begin(&Settings::default())?;
+//! let session = joining.join(Vec::new(), Box::new(|event| eprintln!("{event:?}")))?;
+//! assert_eq!((session.rank, session.size), (0, 1));
+//! session.finish();
+//! # Ok::<(), ringworld_bootstrap::Error>(())
+//! ```
+
 #![forbid(unsafe_code)]
+
+mod client;
+mod error;
+mod handshake;
+mod host;
+pub mod interfaces;
+mod joining;
+mod master;
+mod parent;
+mod session;
 mod settings;
+mod wire;
+
+pub use error::Error;
+pub use host::host_name;
+pub use interfaces::{Choice, Interface, InterfaceError};
+pub use joining::Joining;
+pub use master::{Master, MasterConfig, MasterHandle, Outcome};
+pub use ringworld_auth::Secret;
+pub use session::{ControlEvent, Report, Session};
 pub use settings::{KNOBS, Knob, Settings, SettingsError, Source, Strength, TransportChoice};
+pub use wire::Member;

@@ -150,7 +150,7 @@ pub struct Settings {
     pub parent_pid: Option<u32>,
     /// What is logged.
     pub log: Option<String>,
-    sources: Vec<Source>,
+    pub(crate) sources: Vec<Source>,
 }
 
 impl Default for Settings {

@@ -1,0 +1,387 @@
+//! A rank's end of its control connection, in a thread of its own.
+//!
+//! The thread answers heartbeats and hears of failures even while the program computes for minutes. Its
+//! owner speaks to it by [`Command`]s, each answered at most once. Neighbours: `reach` finds the master,
+//! `joining` and `session` are the public faces of this thread.
+
+mod reach;
+
+use std::net::IpAddr;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+
+use crate::error::Error;
+use crate::interfaces::Interface;
+use crate::master::MasterHandle;
+use crate::parent::Listener;
+use crate::session::{ControlEvent, Report};
+use crate::settings::Settings;
+use crate::wire::{self, Addresses, MASTER_LIMIT, Member, ReadError, ToMaster, ToRank};
+use reach::{Reached, Search};
+
+/// How much longer than the master a rank waits for the world to form: the master knows why it did not.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What the owner asks of the thread.
+pub(crate) enum Command {
+    Ready {
+        addresses: Addresses,
+        listener: Listener,
+        reply: SyncSender<Result<Formed, Error>>,
+    },
+    Report(Report),
+    /// Last words; answered when the master has passed them on.
+    Last {
+        words: ToMaster,
+        done: SyncSender<()>,
+    },
+    Leave,
+}
+
+/// What is known once the master has been reached.
+pub(crate) struct Begun {
+    pub(crate) job: u64,
+    pub(crate) local: IpAddr,
+    pub(crate) master: Option<MasterHandle>,
+    pub(crate) label: String,
+}
+
+/// What is known once the world has formed.
+pub(crate) struct Formed {
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    pub(crate) local_rank: usize,
+    pub(crate) local_size: usize,
+    pub(crate) members: Vec<Member>,
+    pub(crate) bytes: u64,
+}
+
+/// The handle of the thread.
+pub(crate) struct Client {
+    pub(crate) commands: mpsc::UnboundedSender<Command>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Client {
+    /// Starts the thread and waits until it has a place at the master, or cannot get one.
+    pub(crate) fn start(
+        settings: &Settings,
+        node: &str,
+        world_size: usize,
+        interfaces: Vec<Interface>,
+    ) -> Result<(Self, Begun), Error> {
+        let (settings, node) = (settings.clone(), node.to_string());
+        let (commands, orders) = mpsc::unbounded_channel();
+        let (reply, begun) = std::sync::mpsc::sync_channel(1);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::system("starting the control plane", error))?;
+        let thread = std::thread::Builder::new()
+            .name("ringworld-control".into())
+            .spawn(move || {
+                runtime.block_on(async {
+                    let search =
+                        Search { settings: &settings, node: &node, world_size, interfaces: &interfaces };
+                    let label = search.label();
+                    match search.run().await {
+                        Err(error) => drop(reply.send(Err(error))),
+                        Ok(Reached { stream, local, job, peer_timeout, master }) => {
+                            let begun = Begun { job, local, master, label: label.clone() };
+                            if reply.send(Ok(begun)).is_ok() {
+                                let patience = settings.timeout + GRACE;
+                                Control::new(stream, orders, peer_timeout, patience, label).run().await;
+                            }
+                        }
+                    }
+                });
+            })
+            .map_err(|error| Error::system("starting the control plane's thread", error))?;
+        let gone = || Error::system("joining the world", "the control thread ended unexpectedly");
+        let begun = begun.recv().map_err(|_| gone())??;
+        Ok((Self { commands, thread: Some(thread) }, begun))
+    }
+
+    /// Ends the thread and waits for it.
+    pub(crate) fn stop(&mut self) {
+        let _ = self.commands.send(Command::Leave);
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Not joined: a listener that drops the last owner would wait for itself.
+        let _ = self.commands.send(Command::Leave);
+    }
+}
+
+type Heard = Result<(ToRank, usize), ReadError>;
+
+/// The state of the thread.
+struct Control {
+    /// `None` once the master is lost.
+    writing: Option<OwnedWriteHalf>,
+    inbound: mpsc::Receiver<Heard>,
+    orders: mpsc::UnboundedReceiver<Command>,
+    peer_timeout: Duration,
+    patience: Duration,
+    label: String,
+    forming: Option<Forming>,
+    formed: Option<World>,
+    /// Those who wait for their last words to be heard.
+    waiting: Vec<SyncSender<()>>,
+    lost: Option<String>,
+    bytes: u64,
+}
+
+/// Between `Ready` and the end of the table.
+struct Forming {
+    reply: SyncSender<Result<Formed, Error>>,
+    listener: Listener,
+    deadline: Instant,
+    assigned: Option<(Formed, Option<u64>)>,
+}
+
+/// After the table.
+struct World {
+    listener: Listener,
+    hosts: Vec<String>,
+    serving: Option<u64>,
+    rank: u64,
+    farewell: bool,
+}
+
+impl Control {
+    fn new(
+        stream: TcpStream,
+        orders: mpsc::UnboundedReceiver<Command>,
+        peer_timeout: Duration,
+        patience: Duration,
+        label: String,
+    ) -> Self {
+        let (mut reading, writing) = stream.into_split();
+        let (heard, inbound) = mpsc::channel(64);
+        // A task of its own, because reading a frame must not be interrupted half-way.
+        tokio::spawn(async move {
+            loop {
+                let next = wire::read_within(&mut reading, MASTER_LIMIT, peer_timeout).await;
+                let over = next.is_err();
+                if heard.send(next).await.is_err() || over {
+                    return;
+                }
+            }
+        });
+        Self {
+            writing: Some(writing),
+            inbound,
+            orders,
+            peer_timeout,
+            patience,
+            label,
+            forming: None,
+            formed: None,
+            waiting: Vec::new(),
+            lost: None,
+            bytes: 0,
+        }
+    }
+
+    async fn run(mut self) {
+        let mut heartbeat = interval((self.peer_timeout / 4).max(Duration::from_millis(1)));
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let patience = self.forming.as_ref().map(|forming| forming.deadline);
+            tokio::select! {
+                order = self.orders.recv() => match order {
+                    Some(Command::Leave) | None => return,
+                    Some(order) => self.order(order).await,
+                },
+                heard = self.inbound.recv(), if self.lost.is_none() => match heard {
+                    Some(Ok((message, bytes))) => {
+                        self.bytes += bytes as u64;
+                        self.message(message);
+                    }
+                    Some(Err(error)) => self.master_lost(error.to_string()),
+                    None => self.master_lost("the connection was closed".into()),
+                },
+                _ = heartbeat.tick(), if self.lost.is_none() => self.say(&ToMaster::Ping).await,
+                () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
+                    self.fail_forming(Error::Incomplete(format!(
+                        "the master {} gave no ranks within {:.1} s; raise RINGWORLD_TIMEOUT if the others need longer",
+                        self.label,
+                        self.patience.as_secs_f64()
+                    )));
+                }
+            }
+        }
+    }
+
+    async fn order(&mut self, order: Command) {
+        match order {
+            Command::Ready { addresses, listener, reply } => {
+                let deadline = Instant::now() + self.patience;
+                self.forming = Some(Forming { reply, listener, deadline, assigned: None });
+                match self.lost.clone() {
+                    Some(cause) => self.fail_forming(self.lost_before(cause)),
+                    None => self.say(&ToMaster::Ready { addresses }).await,
+                }
+            }
+            Command::Report(report) => {
+                let message = match report {
+                    Report::PeerLost { rank, cause } => {
+                        ToMaster::PeerLost { rank: rank as u64, cause: wire::clip(cause) }
+                    }
+                    Report::Fault { context, text } => ToMaster::Fault { context, text: wire::clip(text) },
+                };
+                self.say(&message).await;
+            }
+            Command::Last { words, done } => {
+                if let Some(world) = &mut self.formed {
+                    world.farewell = true;
+                }
+                self.say(&words).await;
+                if self.lost.is_some() {
+                    let _ = done.try_send(());
+                } else {
+                    self.waiting.push(done);
+                }
+            }
+            Command::Leave => {}
+        }
+    }
+
+    async fn say(&mut self, message: &ToMaster) {
+        let Some(writing) = &mut self.writing else { return };
+        match timeout(self.peer_timeout, wire::write(writing, message)).await {
+            Ok(Ok(_)) => {}
+            // What the master said before it ended is still to be read, and says more.
+            Ok(Err(_)) => self.writing = None,
+            Err(_) => self.master_lost("it no longer reads".into()),
+        }
+    }
+
+    fn message(&mut self, message: ToRank) {
+        let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        match message {
+            ToRank::Ping | ToRank::Welcome { .. } => {}
+            ToRank::Reject { reason, .. } => {
+                self.fail_forming(Error::Refused { master: self.label.clone(), reason });
+            }
+            ToRank::Incomplete { reason } => self.fail_forming(Error::Incomplete(reason)),
+            ToRank::Assigned { rank, size, local_rank, local_size, serving } => {
+                if let Some(forming) = &mut self.forming {
+                    let formed = Formed {
+                        rank: number(rank),
+                        size: number(size),
+                        local_rank: number(local_rank),
+                        local_size: number(local_size),
+                        members: Vec::new(),
+                        bytes: 0,
+                    };
+                    forming.assigned = Some((formed, serving));
+                }
+            }
+            ToRank::Members(chunk) => self.members(chunk),
+            ToRank::PeerDown { rank, cause } => {
+                let host = self.host(number(rank));
+                self.tell(ControlEvent::PeerDown { rank: number(rank), host, cause });
+            }
+            ToRank::PeerFinished { rank } => self.tell(ControlEvent::PeerFinished { rank: number(rank) }),
+            ToRank::Fault { rank, context, text } => {
+                self.tell(ControlEvent::Fault { rank: number(rank), context, text });
+            }
+            ToRank::Abort { rank, code, reason } => {
+                self.tell(ControlEvent::Abort { rank: number(rank), code, reason });
+            }
+            ToRank::Heard => {
+                for done in self.waiting.drain(..) {
+                    let _ = done.try_send(());
+                }
+            }
+            ToRank::Expelled { cause } => {
+                // The master lives, so the rank that serves it must not be named.
+                if let Some(world) = &mut self.formed {
+                    world.serving = None;
+                }
+                self.master_lost(format!("the others have given this rank up: {cause}"));
+            }
+        }
+    }
+
+    fn members(&mut self, chunk: Vec<Member>) {
+        let Some(mut forming) = self.forming.take() else { return };
+        let Some((mut formed, serving)) = forming.assigned.take() else {
+            self.forming = Some(forming);
+            return;
+        };
+        formed.members.extend(chunk);
+        if formed.members.len() < formed.size {
+            forming.assigned = Some((formed, serving));
+            self.forming = Some(forming);
+            return;
+        }
+        formed.bytes = self.bytes;
+        self.formed = Some(World {
+            listener: forming.listener,
+            hosts: formed.members.iter().map(|member| member.host.clone()).collect(),
+            serving,
+            rank: formed.rank as u64,
+            farewell: false,
+        });
+        let _ = forming.reply.try_send(Ok(formed));
+    }
+
+    fn host(&self, rank: usize) -> String {
+        let known = self.formed.as_ref().and_then(|world| world.hosts.get(rank));
+        known.cloned().unwrap_or_else(|| "an unknown host".into())
+    }
+
+    fn tell(&self, event: ControlEvent) {
+        if let Some(world) = &self.formed {
+            (world.listener)(event);
+        }
+    }
+
+    fn lost_before(&self, reason: String) -> Error {
+        Error::Lost { master: self.label.clone(), reason }
+    }
+
+    fn fail_forming(&mut self, error: Error) {
+        if let Some(forming) = self.forming.take() {
+            let _ = forming.reply.try_send(Err(error));
+        }
+    }
+
+    fn master_lost(&mut self, cause: String) {
+        if self.lost.is_some() {
+            return;
+        }
+        self.lost = Some(cause.clone());
+        self.writing = None;
+        self.fail_forming(self.lost_before(cause.clone()));
+        for done in self.waiting.drain(..) {
+            let _ = done.try_send(());
+        }
+        let Some(world) = &self.formed else { return };
+        if world.farewell {
+            return;
+        }
+        // The rank whose process served the rendezvous is dead too, and naming it helps more.
+        if let Some(serving) = world.serving.filter(|serving| *serving != world.rank) {
+            let rank = usize::try_from(serving).unwrap_or(usize::MAX);
+            let cause = format!("its process, which served the rendezvous, is gone ({cause})");
+            self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause });
+        }
+        self.tell(ControlEvent::MasterLost { cause: format!("the master {} was lost: {cause}", self.label) });
+    }
+}

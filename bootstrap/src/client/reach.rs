@@ -1,0 +1,252 @@
+//! Reaching the master: resolve, perhaps serve, connect, shake hands, introduce; again until time is up.
+//!
+//! Anything that may pass (nobody listens yet, a name that does not resolve yet, an old job that is about
+//! to end) is tried again with growing pauses; anything that will not (another secret, another program
+//! on the port) is an error at once.
+
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use crate::error::Error;
+use crate::handshake::{self, HandshakeError};
+use crate::host::{host_identity, host_name};
+use crate::interfaces::Interface;
+use crate::master::{Master, MasterConfig, MasterHandle};
+use crate::settings::Settings;
+use crate::wire::{self, EARLY_LIMIT, Hello, ToMaster, ToRank};
+
+/// How long one connection attempt may take before the next address gets its turn.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long one exchange of greetings may take.
+const GREETING: Duration = Duration::from_secs(10);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+
+/// A connection to a master that has given this process a place.
+pub(super) struct Reached {
+    pub(super) stream: TcpStream,
+    pub(super) local: IpAddr,
+    pub(super) job: u64,
+    pub(super) peer_timeout: Duration,
+    /// The master itself, when this process serves it.
+    pub(super) master: Option<MasterHandle>,
+}
+
+/// What is needed to find the master.
+pub(super) struct Search<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) node: &'a str,
+    pub(super) world_size: usize,
+    pub(super) interfaces: &'a [Interface],
+}
+
+enum Failure {
+    /// Try again.
+    Passing(String),
+    /// Trying again will not help.
+    Final(Error),
+}
+
+impl Search<'_> {
+    /// Tries until it works, cannot work, or `timeout` is over.
+    pub(super) async fn run(&self) -> Result<Reached, Error> {
+        let begin = Instant::now();
+        let deadline = begin + self.settings.timeout;
+        let mut master: Option<MasterHandle> = None;
+        let mut pause = SHORTEST_PAUSE;
+        let mut last;
+        loop {
+            last = match (self.node, self.settings.master_port).to_socket_addrs() {
+                Err(error) => format!("the name cannot be resolved ({error})"),
+                Ok(found) => {
+                    let mut found: Vec<SocketAddr> = found.collect();
+                    // A host's own addresses first: who serves should reach itself.
+                    found.sort_by_key(|address| !self.is_mine(address.ip()));
+                    let mut met = Vec::new();
+                    if master.is_none() && self.may_serve(&found) {
+                        match self.serve(&found) {
+                            Ok(handle) => master = handle,
+                            Err(reason) => met.push(reason),
+                        }
+                    }
+                    for address in &found {
+                        match self.attempt(*address, master.is_some(), deadline).await {
+                            Ok(mut reached) => {
+                                reached.master = master;
+                                return Ok(reached);
+                            }
+                            Err(Failure::Passing(reason)) => met.push(format!("{address}: {reason}")),
+                            Err(Failure::Final(error)) => {
+                                stop(master);
+                                return Err(error);
+                            }
+                        }
+                    }
+                    if met.is_empty() { "the name has no address".into() } else { met.join("; ") }
+                }
+            };
+            if Instant::now() + pause >= deadline {
+                break;
+            }
+            tracing::debug!("the master {} is not there yet: {last}", self.label());
+            sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+        }
+        if master.is_none() && !self.settings.launcher {
+            last += &self.whose_job_it_is();
+        }
+        stop(master);
+        Err(Error::Unreachable { master: self.label(), seconds: begin.elapsed().as_secs_f64(), last })
+    }
+
+    pub(super) fn label(&self) -> String {
+        if self.node.contains(':') {
+            format!("[{}]:{}", self.node, self.settings.master_port)
+        } else {
+            format!("{}:{}", self.node, self.settings.master_port)
+        }
+    }
+
+    fn is_mine(&self, address: IpAddr) -> bool {
+        address.is_loopback() || self.interfaces.iter().any(|interface| interface.addr == address)
+    }
+
+    /// Only on the master's host, and only if nobody else is in charge of serving.
+    fn may_serve(&self, found: &[SocketAddr]) -> bool {
+        !self.settings.launcher && found.iter().any(|address| self.is_mine(address.ip()))
+    }
+
+    fn whose_job_it_is(&self) -> String {
+        let mut mine: Vec<String> =
+            self.interfaces.iter().map(|interface| interface.addr.to_string()).collect();
+        mine.dedup();
+        format!(
+            "; the first process on the master's host serves the rendezvous, and this host has the addresses {}",
+            mine.join(", ")
+        )
+    }
+
+    /// The first process that gets the port serves; for the others it is taken, which is not an error.
+    fn serve(&self, found: &[SocketAddr]) -> Result<Option<MasterHandle>, String> {
+        let literal = self.node.parse::<IpAddr>().is_ok() || self.node == "localhost";
+        let own: Vec<SocketAddr> = found.iter().copied().filter(|a| self.is_mine(a.ip())).collect();
+        // A literal address is all that anybody will connect to. A name may mean another address
+        // elsewhere (127.0.1.1 here, the real one there), so it is served on all of them.
+        let bind: Vec<SocketAddr> = match own.first() {
+            Some(first) if literal => vec![*first],
+            _ => {
+                let port = self.settings.master_port;
+                vec![
+                    (std::net::Ipv6Addr::UNSPECIFIED, port).into(),
+                    (std::net::Ipv4Addr::UNSPECIFIED, port).into(),
+                ]
+            }
+        };
+        let mut refused = String::new();
+        for address in bind {
+            match listen(address) {
+                Ok(listener) => {
+                    let config = MasterConfig::new(self.world_size, self.settings);
+                    return Master::serve(listener, config).map(Some).map_err(|error| error.to_string());
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => return Ok(None),
+                Err(error) => refused = format!("{address} cannot be listened on ({error})"),
+            }
+        }
+        Err(refused)
+    }
+
+    async fn attempt(
+        &self,
+        address: SocketAddr,
+        serves: bool,
+        deadline: Instant,
+    ) -> Result<Reached, Failure> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let passing = |reason: &str| Failure::Passing(reason.into());
+        let mut stream = match timeout(CONNECT.min(left), TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(Failure::Passing(error.to_string())),
+            Err(_) => return Err(passing("no answer")),
+        };
+        let ends = stream.local_addr().and_then(|local| Ok((local, stream.peer_addr()?)));
+        let (local, peer) = ends.map_err(|error| Failure::Passing(error.to_string()))?;
+        if local == peer {
+            // On one host, connecting to a port from the ephemeral range can meet itself.
+            return Err(passing("nobody listens"));
+        }
+        // Latency matters more than the number of packets; a failure only costs speed.
+        let _ = stream.set_nodelay(true);
+        let greeting = timeout(GREETING.min(left), self.greet(&mut stream, serves)).await;
+        let (job, peer_timeout) = greeting.map_err(|_| passing("it accepted but did not answer"))??;
+        Ok(Reached { stream, local: local.ip().to_canonical(), job, peer_timeout, master: None })
+    }
+
+    async fn greet(&self, stream: &mut TcpStream, serves: bool) -> Result<(u64, Duration), Failure> {
+        let master = || self.label();
+        let job = handshake::connect(stream, &self.settings.secret).await.map_err(|error| match error {
+            HandshakeError::Io(error) => Failure::Passing(format!("the connection was lost ({error})")),
+            HandshakeError::Magic(_) => {
+                Failure::Final(Error::Stranger { master: master(), reason: error.to_string() })
+            }
+            HandshakeError::Secret(reason) => {
+                Failure::Final(Error::Secret { master: master(), reason: reason.into() })
+            }
+            HandshakeError::Version(_) | HandshakeError::Random(_) => {
+                Failure::Final(Error::Refused { master: master(), reason: error.to_string() })
+            }
+        })?;
+        let hello = ToMaster::Hello(self.hello(serves));
+        wire::write(stream, &hello).await.map_err(|error| Failure::Passing(error.to_string()))?;
+        match wire::read::<ToRank>(stream, EARLY_LIMIT).await {
+            Ok((ToRank::Welcome { peer_timeout_ms }, _)) => {
+                Ok((job, Duration::from_millis(peer_timeout_ms.max(1))))
+            }
+            Ok((ToRank::Reject { reason, retry: true }, _)) => Err(Failure::Passing(reason)),
+            Ok((ToRank::Reject { reason, retry: false }, _)) => {
+                Err(Failure::Final(Error::Refused { master: master(), reason }))
+            }
+            Ok(_) => Err(Failure::Passing("it said something out of turn".into())),
+            Err(error) => Err(Failure::Passing(error.to_string())),
+        }
+    }
+
+    fn hello(&self, serves: bool) -> Hello {
+        let wide = |number: Option<usize>| number.map(|number| number as u64);
+        Hello {
+            host: host_name(),
+            host_id: host_identity(),
+            pid: std::process::id(),
+            job: self.settings.job.clone(),
+            world_size: self.world_size as u64,
+            num_nodes: wide(self.settings.num_nodes),
+            rank: wide(self.settings.rank),
+            local_rank: wide(self.settings.local_rank),
+            serves,
+        }
+    }
+}
+
+/// Ends a master that this process serves in vain.
+fn stop(master: Option<MasterHandle>) {
+    if let Some(master) = master {
+        // `shutdown` may block, which this thread's runtime does not allow.
+        let _ = std::thread::spawn(move || master.shutdown()).join();
+    }
+}
+
+/// Listens with a queue long enough for a whole machine that starts at once.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
+    // The port of a job that has just ended is free for the next.
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() && address.ip().is_unspecified() {
+        socket.set_only_v6(false)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(4096)?;
+    Ok(socket.into())
+}

@@ -1,0 +1,184 @@
+//! The two steps into a world: find the master, then say where this process is reached.
+//!
+//! In two steps because the transports need to know, before they listen, which job this is and which of
+//! this host's addresses lead to the others; and the others need to know where they listen.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::client::{Begun, Client, Command, Formed};
+use crate::error::Error;
+use crate::host::{host_identity, host_name};
+use crate::interfaces::{self, Choice};
+use crate::master::MasterHandle;
+use crate::parent::{self, Hook, Listener};
+use crate::session::{ControlEvent, Session};
+use crate::settings::{Settings, SettingsError};
+use crate::wire::Member;
+
+/// A process that has a place at the master and has not said yet where it is reached.
+pub struct Joining {
+    job: u64,
+    local: Vec<IpAddr>,
+    hook: Hook,
+    /// `None` in a world of one.
+    link: Option<(Client, Option<MasterHandle>)>,
+}
+
+impl std::fmt::Debug for Joining {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Joining").field("local", &self.local).finish_non_exhaustive()
+    }
+}
+
+impl Joining {
+    /// Finds the master, or becomes it, and gets a place there. A world of one needs neither network nor
+    /// master, unless a launcher serves it.
+    ///
+    /// # Errors
+    ///
+    /// When no interface can be used, the master is not reached within `timeout`, or it refuses.
+    pub fn begin(settings: &Settings) -> Result<Self, Error> {
+        let hook = Hook::default();
+        if let Some(pid) = settings.parent_pid {
+            parent::watch(pid, hook.clone())?;
+        }
+        let size = settings.size().unwrap_or(1);
+        let node = match &settings.master_node {
+            Some(node) if size > 1 || settings.launcher => node,
+            None if size > 1 => {
+                return Err(SettingsError::Inconsistent(format!(
+                    "the world has {size} ranks, but nothing says where they meet; set MASTER_NODE to a host of the job"
+                ))
+                .into());
+            }
+            _ => {
+                let mut job = [0; 8];
+                getrandom::fill(&mut job).map_err(|error| Error::system("drawing a job id", error))?;
+                return Ok(Self { job: u64::from_le_bytes(job), local: Vec::new(), hook, link: None });
+            }
+        };
+        let found = interfaces::enumerate()?;
+        let choice = interfaces::choose(&found, settings)?;
+        let (client, Begun { job, local, master, label }) = Client::start(settings, node, size, found)?;
+        let local = addresses(node, local, &choice);
+        tracing::debug!("reached the master {label}; offering the addresses {local:?}");
+        Ok(Self { job, local, hook, link: Some((client, master)) })
+    }
+
+    /// The random number that tells this job from all others.
+    #[must_use]
+    pub fn job(&self) -> u64 {
+        self.job
+    }
+
+    /// Addresses under which transports may offer themselves, best first: the one that reached the
+    /// master, then the other chosen ones; loopback only when everything is on it. Empty in a world of
+    /// one.
+    #[must_use]
+    pub fn local_addresses(&self) -> &[IpAddr] {
+        &self.local
+    }
+
+    /// Says where this process is reached (transport and address, opaque to everybody else) and waits
+    /// until all others have done the same.
+    ///
+    /// `on_event` is called from the control thread for whatever happens from then on. It must be quick
+    /// and must not call back into the session.
+    ///
+    /// # Errors
+    ///
+    /// When the others do not come in time or the master is lost.
+    pub fn join(
+        self,
+        addresses: Vec<(String, Vec<u8>)>,
+        on_event: Box<dyn Fn(ControlEvent) + Send + Sync>,
+    ) -> Result<Session, Error> {
+        let listener: Listener = Arc::from(on_event);
+        self.hook.set(Some(Arc::clone(&listener)));
+        let Some((client, master)) = self.link else {
+            let me =
+                Member { host: host_name(), host_id: host_identity(), pid: std::process::id(), addresses };
+            let alone =
+                Formed { rank: 0, size: 1, local_rank: 0, local_size: 1, members: vec![me], bytes: 0 };
+            return Ok(Session::new(self.job, alone, None, self.hook));
+        };
+        let (reply, formed) = std::sync::mpsc::sync_channel(1);
+        let ended = || Error::system("joining the world", "the control thread ended unexpectedly");
+        client.commands.send(Command::Ready { addresses, listener, reply }).map_err(|_| ended())?;
+        match formed.recv().map_err(|_| ended()).and_then(|formed| formed) {
+            Ok(formed) => Ok(Session::new(self.job, formed, Some((client, master)), self.hook)),
+            Err(error) => {
+                self.hook.set(None);
+                if let Some(master) = master {
+                    // The others should hear the reason too before this process ends.
+                    master.drain(std::time::Duration::from_millis(500));
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// See [`Joining::local_addresses`].
+fn addresses(node: &str, reached: IpAddr, choice: &Choice) -> Vec<IpAddr> {
+    let chosen: Vec<IpAddr> = choice.chosen.iter().map(|(interface, _)| interface.addr).collect();
+    // Only a literal loopback address says that everything is on this host; a name may mean 127.0.1.1
+    // here and the real address elsewhere.
+    let all_here = node == "localhost" || node.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    if all_here && !choice.explicit {
+        return vec![reached];
+    }
+    let link_local = matches!(reached, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let first = match choice.explicit {
+        true => chosen.contains(&reached),
+        false => !reached.is_loopback() && !link_local,
+    };
+    let mut all = Vec::with_capacity(chosen.len() + 1);
+    all.extend(first.then_some(reached));
+    all.extend(chosen.into_iter().filter(|address| !first || *address != reached));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interfaces::Interface;
+
+    fn choice(addresses: &[&str], explicit: bool) -> Choice {
+        let interface = |address: &&str| {
+            let addr: IpAddr = address.parse().unwrap();
+            let loopback = addr.is_loopback();
+            (Interface { name: "x".into(), addr, prefix: 24, loopback, up: true }, String::new())
+        };
+        Choice { chosen: addresses.iter().map(interface).collect(), excluded: Vec::new(), explicit }
+    }
+
+    fn offered(node: &str, reached: &str, choice: &Choice) -> Vec<String> {
+        addresses(node, reached.parse().unwrap(), choice).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_address_that_reached_the_master_comes_first() {
+        let two = choice(&["10.0.0.1", "10.1.0.1"], false);
+        assert_eq!(offered("n0", "10.1.0.1", &two), ["10.1.0.1", "10.0.0.1"]);
+        assert_eq!(offered("n0", "172.17.0.1", &two), ["172.17.0.1", "10.0.0.1", "10.1.0.1"]);
+    }
+
+    #[test]
+    fn loopback_is_offered_only_when_everything_is_on_it() {
+        let one = choice(&["10.0.0.1"], false);
+        assert_eq!(offered("127.0.0.1", "127.0.0.1", &one), ["127.0.0.1"]);
+        assert_eq!(offered("localhost", "::1", &one), ["::1"]);
+        assert_eq!(offered("n0", "127.0.0.1", &one), ["10.0.0.1"], "the master's own name is 127.0.1.1");
+        let only = choice(&["127.0.0.1"], false);
+        assert_eq!(offered("n0", "127.0.0.1", &only), ["127.0.0.1"]);
+    }
+
+    #[test]
+    fn what_the_user_left_out_is_never_offered() {
+        let explicit = choice(&["10.0.0.1"], true);
+        assert_eq!(offered("n0", "10.1.0.1", &explicit), ["10.0.0.1"]);
+        assert_eq!(offered("127.0.0.1", "127.0.0.1", &explicit), ["10.0.0.1"]);
+    }
+}

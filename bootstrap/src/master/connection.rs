@@ -1,0 +1,131 @@
+//! One control connection as the master sees it: handshake, then a reader and a writer.
+//!
+//! Strangers end here, with a log line, and never reach the hub. A reader reports every message and, at
+//! the end, why there will be no more; a writer sends what the hub says and a heartbeat when it says
+//! nothing, so that neither a slow nor a stopped peer can hold up the hub.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ringworld_auth::Secret;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+
+use super::hub::Inbound;
+use crate::handshake;
+use crate::wire::{self, EARLY_LIMIT, Hello, RANK_LIMIT, ReadError, ToMaster, ToRank};
+
+/// How long a stranger may keep a place among the handshakes.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
+/// How long the last words may take to leave.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Something for the writer.
+pub(super) enum Outgoing {
+    /// A frame; shared, because most go to everybody.
+    Frame(Arc<[u8]>),
+    /// Answer when everything before has been handed to the system.
+    Flush(oneshot::Sender<()>),
+}
+
+/// What every connection needs to know.
+pub(super) struct Common {
+    pub(super) secret: Secret,
+    pub(super) job: u64,
+    pub(super) peer_timeout: Duration,
+    pub(super) hub: mpsc::Sender<Inbound>,
+    pub(super) bytes_sent: Arc<AtomicU64>,
+}
+
+/// Sees one connection through, from the first byte to the last.
+pub(super) async fn serve(
+    mut stream: TcpStream,
+    from: SocketAddr,
+    connection: u64,
+    common: Arc<Common>,
+    permit: OwnedSemaphorePermit,
+) {
+    // Latency of small frames matters more than their number; a failure only costs speed.
+    let _ = stream.set_nodelay(true);
+    let hello = match timeout(HANDSHAKE, introduce(&mut stream, &common)).await {
+        Ok(Ok(hello)) => hello,
+        Ok(Err(reason)) => {
+            tracing::warn!("dropped a connection from {from}: {reason}");
+            return;
+        }
+        Err(_) => {
+            tracing::warn!("dropped a connection from {from}: no handshake within {HANDSHAKE:?}");
+            return;
+        }
+    };
+    drop(permit);
+    let (mut reading, writing) = stream.into_split();
+    let (outbox, inbox) = mpsc::unbounded_channel();
+    let joined = Inbound::Joined { connection, hello, outbox };
+    if common.hub.send(joined).await.is_err() {
+        return;
+    }
+    let mut writer = tokio::spawn(write(writing, inbox, Arc::clone(&common)));
+    let cause = loop {
+        match wire::read_within::<ToMaster>(&mut reading, RANK_LIMIT, common.peer_timeout).await {
+            Ok((ToMaster::Ping, _)) => {}
+            Ok((message, _)) => {
+                if common.hub.send(Inbound::Message { connection, message }).await.is_err() {
+                    break ReadError::Closed;
+                }
+            }
+            Err(error) => break error,
+        }
+    };
+    // An error here means that the hub has ended and nobody cares any more.
+    let _ = common.hub.send(Inbound::Gone { connection, cause }).await;
+    if timeout(LINGER, &mut writer).await.is_err() {
+        writer.abort();
+    }
+}
+
+async fn introduce(stream: &mut TcpStream, common: &Common) -> Result<Hello, String> {
+    handshake::accept(stream, &common.secret, common.job).await.map_err(|error| error.to_string())?;
+    match wire::read::<ToMaster>(stream, EARLY_LIMIT).await {
+        Ok((ToMaster::Hello(hello), _)) => Ok(hello),
+        Ok(_) => Err("it did not introduce itself".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn write(
+    mut stream: OwnedWriteHalf,
+    mut inbox: mpsc::UnboundedReceiver<Outgoing>,
+    common: Arc<Common>,
+) {
+    let Ok(ping) = wire::frame(&ToRank::Ping) else { return };
+    let ping: Arc<[u8]> = ping.into();
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = inbox.recv() => next,
+            () = sleep(common.peer_timeout / 4) => Some(Outgoing::Frame(Arc::clone(&ping))),
+        };
+        match next {
+            Some(Outgoing::Frame(bytes)) => {
+                if stream.write_all(&bytes).await.is_err() {
+                    // The reader finds out why.
+                    return;
+                }
+                common.bytes_sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            }
+            Some(Outgoing::Flush(done)) => {
+                let _ = done.send(());
+            }
+            None => {
+                let _ = stream.shutdown().await;
+                return;
+            }
+        }
+    }
+}

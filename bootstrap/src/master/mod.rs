@@ -1,0 +1,284 @@
+//! The master: serves the rendezvous, then watches over the world until it ends.
+//!
+//! Runs in a thread of its own, inside the launcher or inside the first process that bound the port.
+//! Neighbours: `roster` decides ranks, `connection` talks to one process, `hub` is the state machine.
+
+mod connection;
+mod hub;
+mod roster;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ringworld_auth::Secret;
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::error::Error;
+use crate::settings::Settings;
+use connection::Common;
+use hub::{Hub, Inbound};
+
+/// Handshakes under way at once: enough for any start, and a bound for those who only knock.
+const HANDSHAKES: usize = 512;
+
+/// What a master needs to know.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MasterConfig {
+    /// How many ranks to wait for.
+    pub world_size: usize,
+    /// How many hosts the joiners must agree on, if it matters.
+    pub num_nodes: Option<usize>,
+    /// What joiners must prove to know.
+    pub secret: Secret,
+    /// Name of the job; joiners must give the same.
+    pub job: Option<String>,
+    /// How long the world may take to form.
+    pub timeout: Duration,
+    /// Silence after which a rank is declared dead; told to every joiner.
+    pub peer_timeout: Duration,
+}
+
+impl MasterConfig {
+    /// A master for `world_size` ranks, with the secret, the job and the timeouts of the settings.
+    #[must_use]
+    pub fn new(world_size: usize, settings: &Settings) -> Self {
+        Self {
+            world_size,
+            num_nodes: settings.num_nodes,
+            secret: settings.secret.clone(),
+            job: settings.job.clone(),
+            timeout: settings.timeout,
+            peer_timeout: settings.peer_timeout,
+        }
+    }
+}
+
+/// How a world ended, from the master's point of view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Every rank said goodbye.
+    Finished,
+    /// Not everybody came in time; the text says who did.
+    Incomplete(String),
+    /// These ranks died, in this order, for these reasons; none is left.
+    Died(Vec<(usize, String)>),
+    /// A rank gave the world up.
+    Aborted {
+        /// Which rank.
+        rank: usize,
+        /// Its exit code.
+        code: i32,
+        /// Its reason.
+        reason: String,
+    },
+    /// [`MasterHandle::shutdown`] was called.
+    Stopped,
+    /// The master itself failed.
+    Failed(String),
+}
+
+/// Serves a rendezvous.
+#[derive(Debug)]
+pub struct Master;
+
+impl Master {
+    /// Serves on `listener` until the world has ended, in a thread of its own.
+    ///
+    /// Without a secret, a listener that can be reached from other hosts is warned about.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread, no event queue or no random numbers.
+    pub fn serve(listener: TcpListener, config: MasterConfig) -> Result<MasterHandle, Error> {
+        let address =
+            listener.local_addr().map_err(|e| Error::system("reading the listener's address", e))?;
+        let mut job = [0; 8];
+        getrandom::fill(&mut job).map_err(|e| Error::system("drawing a job id", e))?;
+        let job = u64::from_le_bytes(job);
+        if config.secret.is_empty() && !address.ip().is_loopback() {
+            tracing::warn!(
+                "the rendezvous at {address} can be reached from other hosts and anybody may join; set \
+                 RINGWORLD_SECRET to the same value for all processes of the job"
+            );
+        }
+        raise_descriptor_limit(config.world_size);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|e| Error::system("starting the master", e))?;
+        listener.set_nonblocking(true).map_err(|e| Error::system("preparing the listener", e))?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)
+                .map_err(|e| Error::system("preparing the listener", e))?
+        };
+        let (hub, inbound) = mpsc::channel(1024);
+        let shared = Arc::new(Shared::default());
+        let handle = MasterHandle { address, job, hub: hub.clone(), shared: Arc::clone(&shared) };
+        let common = Arc::new(Common {
+            secret: config.secret.clone(),
+            job,
+            peer_timeout: config.peer_timeout,
+            hub: hub.clone(),
+            bytes_sent: Arc::clone(&shared.bytes_sent),
+        });
+        let state = Hub::new(&config, hub);
+        std::thread::Builder::new()
+            .name("ringworld-master".into())
+            .spawn(move || {
+                // Wakes those who wait even if this thread panics.
+                let mut last = LastWord { shared, outcome: Outcome::Failed("its thread panicked".into()) };
+                last.outcome = runtime.block_on(async {
+                    let accepting = tokio::spawn(accept(listener, common));
+                    let outcome = state.run(inbound).await;
+                    // Frees the port at once for the next job.
+                    accepting.abort();
+                    let _ = accepting.await;
+                    outcome
+                });
+                // Writers may still be closing; they hold nothing that anybody waits for.
+                runtime.shutdown_background();
+            })
+            .map_err(|e| Error::system("starting the master's thread", e))?;
+        Ok(handle)
+    }
+}
+
+async fn accept(listener: tokio::net::TcpListener, common: Arc<Common>) {
+    let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
+    let mut number = 0;
+    loop {
+        let Ok(permit) = Arc::clone(&handshakes).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, from)) => {
+                number += 1;
+                tokio::spawn(connection::serve(stream, from, number, Arc::clone(&common), permit));
+            }
+            Err(error) => {
+                // Out of descriptors or a connection that died in the queue; both pass.
+                tracing::warn!("a connection could not be accepted: {error}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// One descriptor per rank, and some for the rest of the process.
+fn raise_descriptor_limit(ranks: usize) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let wanted = ranks as u64 + HANDSHAKES as u64 + 256;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+        if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum }) {
+            tracing::warn!("the limit of open files stays at {:?}: {error}", limit.current);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    outcome: Mutex<Option<Outcome>>,
+    ended: Condvar,
+    bytes_sent: Arc<AtomicU64>,
+}
+
+impl Shared {
+    fn outcome(&self) -> MutexGuard<'_, Option<Outcome>> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Publishes the outcome when the master's thread ends, however it ends.
+struct LastWord {
+    shared: Arc<Shared>,
+    outcome: Outcome,
+}
+
+impl Drop for LastWord {
+    fn drop(&mut self) {
+        *self.shared.outcome() = Some(self.outcome.clone());
+        self.shared.ended.notify_all();
+    }
+}
+
+/// A running master. Dropping the handle leaves it running until its world has ended.
+pub struct MasterHandle {
+    address: SocketAddr,
+    job: u64,
+    hub: mpsc::Sender<Inbound>,
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for MasterHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MasterHandle").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl MasterHandle {
+    /// Where it listens.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The random number that tells this job from all others.
+    #[must_use]
+    pub fn job(&self) -> u64 {
+        self.job
+    }
+
+    /// Bytes sent to ranks so far, heartbeats included, handshakes not.
+    #[must_use]
+    pub fn bytes_sent(&self) -> u64 {
+        self.shared.bytes_sent.load(Ordering::Relaxed)
+    }
+
+    /// How the world ended; `None` while it goes on.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.shared.outcome().clone()
+    }
+
+    /// Waits until the world has ended, at most `limit` if there is one.
+    #[must_use]
+    pub fn wait(&self, limit: Option<Duration>) -> Option<Outcome> {
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        let mut outcome = self.shared.outcome();
+        while outcome.is_none() {
+            outcome = match deadline {
+                None => self.shared.ended.wait(outcome).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return None;
+                    }
+                    self.shared.ended.wait_timeout(outcome, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        outcome.clone()
+    }
+
+    /// Waits, at most `limit`, until what was said to all ranks has left this process.
+    pub(crate) fn drain(&self, limit: Duration) {
+        let (done, drained) = std::sync::mpsc::sync_channel(1);
+        if self.hub.try_send(Inbound::Drain(done)).is_ok() {
+            // Whether it came too late or the master has ended: there is nothing more to wait for.
+            let _ = drained.recv_timeout(limit);
+        }
+    }
+
+    /// Stops serving and drops all connections; ranks that are still there see their master lost.
+    pub fn shutdown(self) {
+        // A full queue means a busy master: wait for room. It must not be called inside a runtime.
+        if self.hub.blocking_send(Inbound::Shutdown).is_ok() {
+            let _ = self.wait(Some(Duration::from_secs(5)));
+        }
+    }
+}

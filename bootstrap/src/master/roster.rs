@@ -1,0 +1,378 @@
+//! Who has joined, and which rank each gets. Pure: no socket, no clock.
+//!
+//! Ranks that were given are kept; the others are handed out by host, contiguous per host, the master's
+//! host first, within a host by local rank and then by arrival. Hosts are ordered by name, not by
+//! arrival, so that the same job gets the same ranks when it runs again. Neighbour: `hub` feeds it.
+
+use std::collections::BTreeMap;
+
+use crate::wire::{Addresses, Hello, Member};
+
+struct Joiner {
+    hello: Hello,
+    addresses: Option<Addresses>,
+}
+
+/// What one rank is told about itself, and where it is reached.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) connection: u64,
+    pub(super) local_rank: usize,
+    pub(super) local_size: usize,
+    pub(super) serves: bool,
+    pub(super) member: Member,
+}
+
+/// The joiners of a world that has not formed yet, by connection; connections are numbered by arrival.
+pub(super) struct Roster {
+    size: usize,
+    num_nodes: Option<u64>,
+    job: Option<String>,
+    joiners: BTreeMap<u64, Joiner>,
+    refused: Vec<String>,
+}
+
+impl Roster {
+    pub(super) fn new(size: usize, num_nodes: Option<usize>, job: Option<String>) -> Self {
+        let num_nodes = num_nodes.map(|nodes| nodes as u64);
+        Self { size, num_nodes, job, joiners: BTreeMap::new(), refused: Vec::new() }
+    }
+
+    /// Gives a process a place, or the reason why it gets none.
+    pub(super) fn admit(&mut self, connection: u64, hello: Hello) -> Result<(), String> {
+        let verdict = self.judge(&hello);
+        match &verdict {
+            Ok(()) => {
+                self.num_nodes = self.num_nodes.or(hello.num_nodes);
+                self.joiners.insert(connection, Joiner { hello, addresses: None });
+            }
+            Err(reason) => {
+                // Kept for the message that says why the world did not form; a few are enough.
+                if self.refused.len() < 8 {
+                    self.refused.push(format!("{}: {reason}", process(&hello)));
+                }
+            }
+        }
+        verdict
+    }
+
+    fn judge(&self, hello: &Hello) -> Result<(), String> {
+        if hello.job != self.job {
+            let name = |job: &Option<String>| job.as_ref().map_or("none".into(), |job| format!("{job:?}"));
+            return Err(format!(
+                "the master serves job {} and this process belongs to job {} (RINGWORLD_JOB)",
+                name(&self.job),
+                name(&hello.job)
+            ));
+        }
+        if hello.world_size != self.size as u64 {
+            return Err(format!(
+                "the master expects {} ranks and this process {}; set WORLD_SIZE, or NUM_NODES and \
+                 LOCAL_WORLD_SIZE, alike for all processes",
+                self.size, hello.world_size
+            ));
+        }
+        if let (Some(ours), Some(theirs)) = (self.num_nodes, hello.num_nodes)
+            && ours != theirs
+        {
+            return Err(format!(
+                "the others say that there are {ours} hosts and this process says {theirs}; set NUM_NODES alike \
+                 for all processes"
+            ));
+        }
+        if let Some(rank) = hello.rank {
+            if rank >= self.size as u64 {
+                return Err(format!(
+                    "rank {rank} was given, but the world has {} ranks, from 0 to {}",
+                    self.size,
+                    self.size.saturating_sub(1)
+                ));
+            }
+            if let Some(other) = self.joiners.values().find(|joiner| joiner.hello.rank == Some(rank)) {
+                return Err(format!(
+                    "rank {rank} was given twice: to {} and to {}; give each process its own RANK, or none",
+                    process(&other.hello),
+                    process(hello)
+                ));
+            }
+        }
+        if self.joiners.len() >= self.size {
+            return Err(format!(
+                "all {} ranks have joined already; start fewer processes or raise WORLD_SIZE",
+                self.size
+            ));
+        }
+        Ok(())
+    }
+
+    /// Frees the place of a process that left; answers who it was.
+    pub(super) fn leave(&mut self, connection: u64) -> Option<String> {
+        self.joiners.remove(&connection).map(|joiner| process(&joiner.hello))
+    }
+
+    /// Notes where a process is reached; `false` if it has no place or said so before.
+    pub(super) fn ready(&mut self, connection: u64, addresses: Addresses) -> bool {
+        match self.joiners.get_mut(&connection) {
+            Some(joiner) if joiner.addresses.is_none() => {
+                joiner.addresses = Some(addresses);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Everybody is there and reachable.
+    pub(super) fn complete(&self) -> bool {
+        self.joiners.len() == self.size && self.joiners.values().all(|joiner| joiner.addresses.is_some())
+    }
+
+    /// The connections of those who have joined.
+    pub(super) fn connections(&self) -> impl Iterator<Item = u64> + '_ {
+        self.joiners.keys().copied()
+    }
+
+    /// Gives out the ranks; the index of a seat is its rank.
+    pub(super) fn assign(mut self, master_host: u64) -> Vec<Seat> {
+        let mut seats: Vec<Option<(u64, Joiner)>> = (0..self.size).map(|_| None).collect();
+        let mut unranked = Vec::new();
+        for (connection, joiner) in std::mem::take(&mut self.joiners) {
+            let given = joiner.hello.rank.and_then(|rank| usize::try_from(rank).ok());
+            match given.and_then(|rank| seats.get_mut(rank)) {
+                Some(seat @ None) => *seat = Some((connection, joiner)),
+                _ => unranked.push((connection, joiner)),
+            }
+        }
+        unranked.sort_by_cached_key(|(connection, joiner)| {
+            let hello = &joiner.hello;
+            let local = hello.local_rank.unwrap_or(u64::MAX);
+            (hello.host_id != master_host, natural(&hello.host), hello.host_id, local, *connection)
+        });
+        let mut unranked = unranked.into_iter();
+        for seat in seats.iter_mut().filter(|seat| seat.is_none()) {
+            *seat = unranked.next();
+        }
+        let seats: Vec<(u64, Joiner)> = seats.into_iter().flatten().collect();
+        let locals = local_ranks(&seats);
+        seats
+            .into_iter()
+            .zip(locals)
+            .map(|((connection, joiner), (local_rank, local_size))| Seat {
+                connection,
+                local_rank,
+                local_size,
+                serves: joiner.hello.serves,
+                member: Member {
+                    host: joiner.hello.host,
+                    host_id: joiner.hello.host_id,
+                    pid: joiner.hello.pid,
+                    addresses: joiner.addresses.unwrap_or_default(),
+                },
+            })
+            .collect()
+    }
+
+    /// Who is there and how many are not, for the message when time is up.
+    pub(super) fn describe(&self) -> String {
+        let mut hosts = BTreeMap::new();
+        for joiner in self.joiners.values() {
+            let hello = &joiner.hello;
+            let who = match hello.rank {
+                Some(rank) => format!("rank {rank}"),
+                None => format!("process {}", hello.pid),
+            };
+            let entry = hosts.entry((natural(&hello.host), hello.host_id));
+            entry.or_insert_with(|| (hello.host.as_str(), Vec::new())).1.push(who);
+        }
+        let present: Vec<String> =
+            hosts.into_values().map(|(host, who)| format!("{host} ({})", shorten(&who))).collect();
+        let present = if present.is_empty() { "nobody".into() } else { present.join(", ") };
+        let missing = self.size - self.joiners.len().min(self.size);
+        let mut text = format!("{} of {} ranks joined: {present}", self.joiners.len(), self.size);
+        if missing > 0 {
+            text += &format!("; {missing} missing");
+        }
+        if !self.joiners.is_empty() && self.joiners.values().all(|joiner| joiner.hello.rank.is_some()) {
+            let here: Vec<u64> = self.joiners.values().filter_map(|joiner| joiner.hello.rank).collect();
+            let absent: Vec<String> = (0..self.size as u64)
+                .filter(|rank| !here.contains(rank))
+                .take(65)
+                .map(|rank| rank.to_string())
+                .collect();
+            if !absent.is_empty() {
+                text += &format!(" (rank {})", shorten(&absent));
+            }
+        }
+        if !self.refused.is_empty() {
+            text += &format!("; refused: {}", self.refused.join("; "));
+        }
+        text
+    }
+}
+
+fn process(hello: &Hello) -> String {
+    format!("process {} on {}", hello.pid, hello.host)
+}
+
+fn shorten(names: &[String]) -> String {
+    const SHOWN: usize = 64;
+    if names.len() <= SHOWN {
+        return names.join(", ");
+    }
+    format!("{}, …", names[..SHOWN].join(", "))
+}
+
+/// Place and number of ranks on its host, for each rank. Given local ranks are kept where a host's
+/// make sense together; else the order of ranks counts.
+fn local_ranks(seats: &[(u64, Joiner)]) -> Vec<(usize, usize)> {
+    let mut hosts: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (rank, (_, joiner)) in seats.iter().enumerate() {
+        hosts.entry(joiner.hello.host_id).or_default().push(rank);
+    }
+    let mut locals = vec![(0, 1); seats.len()];
+    for ranks in hosts.into_values() {
+        let given: Vec<Option<u64>> = ranks.iter().map(|&rank| seats[rank].1.hello.local_rank).collect();
+        let sensible =
+            (0..ranks.len() as u64).all(|wanted| given.iter().filter(|g| **g == Some(wanted)).count() == 1);
+        for (place, &rank) in ranks.iter().enumerate() {
+            let local = match given[place] {
+                Some(local) if sensible => usize::try_from(local).unwrap_or(place),
+                _ => place,
+            };
+            locals[rank] = (local, ranks.len());
+        }
+    }
+    locals
+}
+
+/// A part of a host name: digits compare as numbers, so that `n2` comes before `n10`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Chunk {
+    Number(u64),
+    Text(String),
+}
+
+fn natural(name: &str) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let digits = first.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != digits).unwrap_or(rest.len());
+        let (chunk, tail) = rest.split_at(end);
+        chunks.push(match chunk.parse() {
+            Ok(number) if digits => Chunk::Number(number),
+            _ => Chunk::Text(chunk.into()),
+        });
+        rest = tail;
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(host: &str) -> Hello {
+        Hello {
+            host: host.into(),
+            host_id: host.bytes().fold(7, |hash, byte| hash * 31 + u64::from(byte)),
+            pid: 100,
+            job: None,
+            world_size: 4,
+            num_nodes: None,
+            rank: None,
+            local_rank: None,
+            serves: false,
+        }
+    }
+
+    fn seated(hellos: Vec<Hello>, master_host: &str) -> Vec<(String, u64, usize, usize)> {
+        let mut roster = Roster::new(hellos.len(), None, None);
+        let size = hellos.len() as u64;
+        for (connection, hello) in hellos.into_iter().enumerate() {
+            roster.admit(connection as u64, Hello { world_size: size, ..hello }).unwrap();
+            assert!(!roster.complete());
+        }
+        for connection in 0..size {
+            assert!(roster.ready(connection, vec![("tcp".into(), vec![1])]));
+        }
+        assert!(roster.complete());
+        let master = hello(master_host).host_id;
+        let seats = roster.assign(master);
+        seats.into_iter().map(|s| (s.member.host, s.connection, s.local_rank, s.local_size)).collect()
+    }
+
+    #[test]
+    fn ranks_are_contiguous_per_host_and_begin_on_the_masters() {
+        let order = ["n10", "n2", "n1", "n10", "n2", "n1"].map(hello).to_vec();
+        let hosts: Vec<_> =
+            seated(order, "n2").into_iter().map(|(host, _, local, size)| (host, local, size)).collect();
+        let expected = [("n2", 0), ("n2", 1), ("n1", 0), ("n1", 1), ("n10", 0), ("n10", 1)];
+        assert_eq!(hosts, expected.map(|(host, local)| (host.to_string(), local, 2)));
+    }
+
+    #[test]
+    fn within_a_host_local_ranks_come_first_and_then_arrival() {
+        let local = |local_rank| Hello { local_rank, ..hello("n1") };
+        let seats = seated(vec![local(None), local(Some(1)), local(Some(0)), local(None)], "n1");
+        assert_eq!(seats.iter().map(|seat| seat.1).collect::<Vec<_>>(), [2, 1, 0, 3]);
+        assert_eq!(seats.iter().map(|seat| seat.2).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn given_ranks_are_kept_and_the_rest_fills_the_gaps() {
+        let given = |host, rank| Hello { rank: Some(rank), ..hello(host) };
+        let seats = seated(vec![hello("n1"), given("n2", 0), given("n1", 3), hello("n2")], "n1");
+        assert_eq!(seats.iter().map(|seat| seat.1).collect::<Vec<_>>(), [1, 0, 3, 2]);
+    }
+
+    #[test]
+    fn given_local_ranks_are_kept_when_they_make_sense() {
+        let given = |rank, local| Hello { rank: Some(rank), local_rank: Some(local), ..hello("n1") };
+        let locals = |seats: Vec<(String, u64, usize, usize)>| seats.iter().map(|s| s.2).collect::<Vec<_>>();
+        assert_eq!(locals(seated(vec![given(0, 1), given(1, 0)], "n1")), [1, 0]);
+        assert_eq!(locals(seated(vec![given(0, 1), given(1, 1)], "n1")), [0, 1]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_both_values() {
+        let mut roster = Roster::new(4, Some(2), Some("a".into()));
+        let good = Hello { job: Some("a".into()), num_nodes: Some(2), rank: Some(1), ..hello("n1") };
+        roster.admit(1, good.clone()).unwrap();
+        let mut refused = |change: &dyn Fn(&mut Hello)| {
+            let mut other = Hello { host: "n9".into(), rank: None, pid: 200, ..good.clone() };
+            change(&mut other);
+            roster.admit(2, other).unwrap_err()
+        };
+        for (text, parts) in [
+            (refused(&|h| h.job = Some("b".into())), ["\"a\"", "\"b\""]),
+            (refused(&|h| h.job = None), ["\"a\"", "none"]),
+            (refused(&|h| h.world_size = 8), ["4 ranks", "8"]),
+            (refused(&|h| h.num_nodes = Some(3)), ["2 hosts", "3"]),
+            (refused(&|h| h.rank = Some(4)), ["rank 4", "0 to 3"]),
+            (refused(&|h| h.rank = Some(1)), ["process 100 on n1", "process 200 on n9"]),
+        ] {
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        }
+        assert!(roster.describe().contains("refused: process 200 on n9"));
+    }
+
+    #[test]
+    fn one_too_many_is_refused_until_somebody_leaves() {
+        let mut roster = Roster::new(1, None, None);
+        let one = Hello { world_size: 1, ..hello("n1") };
+        roster.admit(1, one.clone()).unwrap();
+        assert!(roster.admit(2, one.clone()).unwrap_err().contains("all 1 ranks have joined"));
+        assert_eq!(roster.leave(1).as_deref(), Some("process 100 on n1"));
+        roster.admit(3, one).unwrap();
+        assert!(!roster.ready(1, Vec::new()), "the first has no place any more");
+    }
+
+    #[test]
+    fn the_description_says_who_is_there_and_who_is_not() {
+        let mut roster = Roster::new(4, None, None);
+        roster.admit(1, Hello { rank: Some(2), ..hello("n1") }).unwrap();
+        roster.admit(2, Hello { rank: Some(0), ..hello("n2") }).unwrap();
+        assert_eq!(roster.describe(), "2 of 4 ranks joined: n1 (rank 2), n2 (rank 0); 2 missing (rank 1, 3)");
+        assert!(Roster::new(2, None, None).describe().contains("nobody"));
+    }
+}

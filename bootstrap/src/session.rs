@@ -1,0 +1,209 @@
+//! A process's part in a world that has formed: who the others are, and what becomes of them.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::client::{Client, Command, Formed};
+use crate::master::{MasterHandle, Outcome};
+use crate::parent::Hook;
+use crate::wire::{Member, ToMaster, clip};
+
+/// How long last words may take to reach the master and all others.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+/// How long the process that serves the rendezvous stays for the others' sake when it leaves early.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Something that happened to the world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlEvent {
+    /// A rank is dead or out of reach.
+    PeerDown {
+        /// Which.
+        rank: usize,
+        /// Name of its host.
+        host: String,
+        /// Why.
+        cause: String,
+    },
+    /// A rank has said goodbye.
+    PeerFinished {
+        /// Which.
+        rank: usize,
+    },
+    /// A rank has given the world up.
+    Abort {
+        /// Which.
+        rank: usize,
+        /// The exit code for everybody.
+        code: i32,
+        /// Why.
+        reason: String,
+    },
+    /// A rank has found that the ranks disagree about a collective.
+    Fault {
+        /// Which rank found it.
+        rank: usize,
+        /// The communicator.
+        context: u32,
+        /// Who asked for what.
+        text: String,
+    },
+    /// The master is out of reach, or has given this rank up; nothing more will be heard.
+    MasterLost {
+        /// How.
+        cause: String,
+    },
+}
+
+/// Something that this rank has found out and all should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The data plane lost a peer.
+    PeerLost {
+        /// Which.
+        rank: usize,
+        /// How.
+        cause: String,
+    },
+    /// The ranks disagree about a collective.
+    Fault {
+        /// The communicator.
+        context: u32,
+        /// Who asked for what.
+        text: String,
+    },
+}
+
+/// Membership of a world.
+///
+/// Dropping it without [`Session::finish`] counts as dying: the others are told at once.
+pub struct Session {
+    /// This process's rank.
+    pub rank: usize,
+    /// Number of ranks.
+    pub size: usize,
+    /// This rank's place among those of its host.
+    pub local_rank: usize,
+    /// Number of ranks on this host.
+    pub local_size: usize,
+    /// The random number that tells this job from all others.
+    pub job: u64,
+    /// Everybody, by rank.
+    pub members: Vec<Member>,
+    /// Bytes received from the master until the world had formed; grows linearly with its size.
+    pub bytes_received: u64,
+    link: Mutex<Option<Client>>,
+    master: Option<MasterHandle>,
+    hook: Hook,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("rank", &self.rank).field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(crate) fn new(
+        job: u64,
+        formed: Formed,
+        link: Option<(Client, Option<MasterHandle>)>,
+        hook: Hook,
+    ) -> Self {
+        let (client, master) = match link {
+            Some((client, master)) => (Some(client), master),
+            None => (None, None),
+        };
+        let Formed { rank, size, local_rank, local_size, members, bytes } = formed;
+        Self {
+            rank,
+            size,
+            local_rank,
+            local_size,
+            job,
+            members,
+            bytes_received: bytes,
+            link: Mutex::new(client),
+            master,
+            hook,
+        }
+    }
+
+    /// Whether this process serves the rendezvous.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        self.master.is_some()
+    }
+
+    /// Passes on what this rank has found out. Returns at once.
+    pub fn report(&self, report: Report) {
+        self.send(Command::Report(report));
+    }
+
+    /// Gives the world up. When this returns, all others have been told, or could not be within a few
+    /// seconds.
+    pub fn abort(&self, code: i32, reason: String) {
+        self.last_words(ToMaster::Abort { code, reason: clip(reason) }, Some(LAST_WORDS));
+    }
+
+    /// Tells all others that this rank has panicked, so that they can say more than that it is gone.
+    /// Waits as [`Session::abort`] does.
+    pub fn panicked(&self, message: &str) {
+        self.last_words(ToMaster::Panicked { text: clip(message.into()) }, Some(LAST_WORDS));
+    }
+
+    /// Says goodbye. On the process that serves the rendezvous it returns when every other rank has
+    /// said goodbye or died; elsewhere at once.
+    pub fn finish(&self) {
+        // The master answers unless it is lost, which ends the wait as well.
+        self.last_words(ToMaster::Goodbye, None);
+        self.disconnect();
+        if let Some(master) = &self.master
+            && let Some(Outcome::Failed(reason)) = master.wait(None)
+        {
+            tracing::error!("the master failed: {reason}");
+        }
+    }
+
+    /// Leaves without a goodbye, after a failure that all others have heard of or are hearing of. On the
+    /// process that serves the rendezvous it returns when what was said to them has left this process.
+    pub fn leave(&self) {
+        self.disconnect();
+        if let Some(master) = &self.master {
+            master.drain(DRAIN);
+        }
+    }
+
+    fn send(&self, command: Command) -> bool {
+        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        link.as_ref().is_some_and(|client| client.commands.send(command).is_ok())
+    }
+
+    fn last_words(&self, words: ToMaster, limit: Option<Duration>) {
+        let (done, heard) = std::sync::mpsc::sync_channel(1);
+        if self.send(Command::Last { words, done }) {
+            // Bounded or not: the control thread drops `done` if it ends.
+            match limit {
+                Some(limit) => drop(heard.recv_timeout(limit)),
+                None => drop(heard.recv()),
+            }
+        }
+    }
+
+    fn disconnect(&self) {
+        let client = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut client) = client {
+            client.stop();
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.hook.set(None);
+        let connected = self.link.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if connected {
+            self.leave();
+        }
+    }
+}

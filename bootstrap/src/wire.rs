@@ -1,0 +1,234 @@
+//! What travels over a control connection: a fixed preamble, then frames of a length and a body.
+//!
+//! A frame is a 32-bit little-endian length and a `postcard` body. The reader refuses lengths above its
+//! limit before it allocates anything, and grows its buffer only as bytes arrive, so that nobody can
+//! make a process allocate by words alone. Neighbours: `handshake` speaks the preamble.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+
+/// First bytes of every control connection, in both directions.
+pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
+/// Version of everything in this file; the two sides must agree.
+pub(crate) const VERSION: u16 = 1;
+/// Longest frame before both sides are authenticated.
+pub(crate) const EARLY_LIMIT: usize = 64 << 10;
+/// Longest frame that a rank sends.
+pub(crate) const RANK_LIMIT: usize = 1 << 20;
+/// Longest frame that the master sends.
+pub(crate) const MASTER_LIMIT: usize = 64 << 20;
+/// Longest text that a rank may have told to all others.
+pub(crate) const TEXT_LIMIT: usize = 16 << 10;
+
+/// Where one transport of a member is reached: its name, and bytes that only it understands.
+pub(crate) type Addresses = Vec<(String, Vec<u8>)>;
+
+/// One process of the world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Member {
+    /// Name of its host, for messages.
+    pub host: String,
+    /// Identity of its host: equal for ranks that share one.
+    pub host_id: u64,
+    /// Its process id there.
+    pub pid: u32,
+    /// Where each of its transports is reached.
+    pub addresses: Vec<(String, Vec<u8>)>,
+}
+
+/// A process introduces itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub(crate) host: String,
+    pub(crate) host_id: u64,
+    pub(crate) pid: u32,
+    pub(crate) job: Option<String>,
+    pub(crate) world_size: u64,
+    pub(crate) num_nodes: Option<u64>,
+    pub(crate) rank: Option<u64>,
+    pub(crate) local_rank: Option<u64>,
+    /// Its process serves this very rendezvous.
+    pub(crate) serves: bool,
+}
+
+/// From a rank to the master.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum ToMaster {
+    Hello(Hello),
+    Ready { addresses: Addresses },
+    Ping,
+    PeerLost { rank: u64, cause: String },
+    Fault { context: u32, text: String },
+    Abort { code: i32, reason: String },
+    Panicked { text: String },
+    Goodbye,
+}
+
+/// From the master to a rank.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum ToRank {
+    Welcome {
+        peer_timeout_ms: u64,
+    },
+    /// `retry`: the master is about to make room for another job.
+    Reject {
+        reason: String,
+        retry: bool,
+    },
+    Incomplete {
+        reason: String,
+    },
+    Assigned {
+        rank: u64,
+        size: u64,
+        local_rank: u64,
+        local_size: u64,
+        serving: Option<u64>,
+    },
+    Members(Vec<Member>),
+    Ping,
+    PeerDown {
+        rank: u64,
+        cause: String,
+    },
+    PeerFinished {
+        rank: u64,
+    },
+    Fault {
+        rank: u64,
+        context: u32,
+        text: String,
+    },
+    Abort {
+        rank: u64,
+        code: i32,
+        reason: String,
+    },
+    /// The last word of this rank has been passed on to all.
+    Heard,
+    /// The master has given this rank up.
+    Expelled {
+        cause: String,
+    },
+}
+
+/// Why a frame could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error("the connection was closed")]
+    Closed,
+    #[error("{0}")]
+    Io(std::io::Error),
+    #[error("a frame of {0} bytes is too long")]
+    TooLong(usize),
+    #[error("a frame makes no sense: {0}")]
+    Nonsense(postcard::Error),
+    #[error("nothing was heard for {0:.1} s")]
+    Silence(f64),
+}
+
+/// A message as a frame.
+pub(crate) fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, postcard::Error> {
+    let mut bytes = postcard::to_extend(message, vec![0; 4])?;
+    let length = u32::try_from(bytes.len() - 4).map_err(|_| postcard::Error::SerializeBufferFull)?;
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    Ok(bytes)
+}
+
+/// Reads one frame; also tells how many bytes it took.
+pub(crate) async fn read<T: DeserializeOwned>(
+    stream: &mut (impl AsyncRead + Unpin),
+    limit: usize,
+) -> Result<(T, usize), ReadError> {
+    let mut prefix = [0; 4];
+    match stream.read_exact(&mut prefix).await {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(ReadError::Closed),
+        Err(error) => return Err(ReadError::Io(error)),
+    }
+    let length = u32::from_le_bytes(prefix) as usize;
+    if length > limit {
+        return Err(ReadError::TooLong(length));
+    }
+    let mut body = Vec::with_capacity(length.min(EARLY_LIMIT));
+    let read = stream.take(length as u64).read_to_end(&mut body).await.map_err(ReadError::Io)?;
+    if read < length {
+        return Err(ReadError::Closed);
+    }
+    Ok((postcard::from_bytes(&body).map_err(ReadError::Nonsense)?, length + 4))
+}
+
+/// Reads one frame, or gives up after `patience` without a whole one.
+///
+/// The wait has two parts, so that a process that was stopped, and finds its timer expired when it goes
+/// on, still reads what has arrived meanwhile before it blames the other side.
+pub(crate) async fn read_within<T: DeserializeOwned>(
+    stream: &mut (impl AsyncRead + Unpin),
+    limit: usize,
+    patience: Duration,
+) -> Result<(T, usize), ReadError> {
+    let mut reading = pin!(read(stream, limit));
+    if let Ok(heard) = timeout(patience / 4 * 3, &mut reading).await {
+        return heard;
+    }
+    match timeout(patience / 4, reading).await {
+        Ok(heard) => heard,
+        Err(_) => Err(ReadError::Silence(patience.as_secs_f64())),
+    }
+}
+
+/// Writes one frame.
+pub(crate) async fn write<T: Serialize>(
+    stream: &mut (impl AsyncWrite + Unpin),
+    message: &T,
+) -> std::io::Result<usize> {
+    let bytes = frame(message).map_err(std::io::Error::other)?;
+    stream.write_all(&bytes).await?;
+    Ok(bytes.len())
+}
+
+/// Cuts a text to [`TEXT_LIMIT`] bytes.
+pub(crate) fn clip(mut text: String) -> String {
+    if text.len() > TEXT_LIMIT {
+        let end = (0..=TEXT_LIMIT).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
+        text.truncate(end);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn a_frame_survives_the_journey() {
+        let bytes = frame(&ToMaster::Fault { context: 7, text: "x".into() }).unwrap();
+        let (message, taken): (ToMaster, _) = block(read(&mut &bytes[..], EARLY_LIMIT)).unwrap();
+        assert!(matches!(message, ToMaster::Fault { context: 7, text } if text == "x"));
+        assert_eq!(taken, bytes.len());
+    }
+
+    #[test]
+    fn frames_above_the_limit_nonsense_and_stumps_are_refused() {
+        let refuse = |bytes: &[u8]| block(read::<ToMaster>(&mut &bytes[..], EARLY_LIMIT)).unwrap_err();
+        assert!(matches!(refuse(b"GET / HTTP/1.1\r\n"), ReadError::TooLong(_)));
+        assert!(matches!(refuse(&[1, 0, 0, 0, 200]), ReadError::Nonsense(_)));
+        assert!(matches!(refuse(&[9, 0, 0, 0, 1]), ReadError::Closed));
+        assert!(matches!(refuse(&[]), ReadError::Closed));
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let cut = clip("é".repeat(TEXT_LIMIT));
+        assert!(cut.len() <= TEXT_LIMIT && cut.len() >= TEXT_LIMIT - 1);
+    }
+}

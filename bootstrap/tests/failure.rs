@@ -1,0 +1,245 @@
+//! What the failure detector promises: whoever dies, falls silent, panics or aborts is named to all.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Rank, finish, free_port, join, settings, split_server, world};
+use ringworld_bootstrap::{ControlEvent, Master, MasterConfig, Outcome, Report};
+
+const SOON: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_rank_that_ends_without_goodbye_is_named_to_all_within_a_second() {
+    let (server, mut others) = split_server(world(4, &[]));
+    let dead = others.pop().unwrap();
+    let rank = dead.session.rank;
+    drop(dead);
+    for survivor in others.iter().chain([&server]) {
+        let cause = survivor.hears_death(rank, SOON);
+        assert!(cause.contains("without finishing"), "{cause}");
+    }
+    others.push(server);
+    finish(others);
+}
+
+#[test]
+fn goodbye_is_not_death() {
+    let (server, mut others) = split_server(world(3, &[]));
+    let leaver = others.pop().unwrap();
+    let rank = leaver.session.rank;
+    finish(vec![leaver]);
+    for survivor in others.iter().chain([&server]) {
+        survivor.hears(SOON, |event| *event == ControlEvent::PeerFinished { rank });
+        assert!(survivor.events.recv_timeout(Duration::from_millis(300)).is_err());
+    }
+    others.push(server);
+    finish(others);
+}
+
+#[test]
+fn the_serving_process_stays_until_all_have_left() {
+    let (server, mut others) = split_server(world(3, &[]));
+    let begin = Instant::now();
+    let server = std::thread::spawn(move || finish(vec![server]));
+    let last = others.pop().unwrap();
+    finish(others);
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(!server.is_finished(), "one rank is still there");
+    drop(last);
+    server.join().unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(3));
+}
+
+#[test]
+fn abort_is_heard_by_all_before_it_returns() {
+    let ranks = world(4, &[]);
+    ranks[2].session.abort(42, "no more data".into());
+    for survivor in [0, 1, 3] {
+        let event = ranks[survivor].hears(SOON, |event| matches!(event, ControlEvent::Abort { .. }));
+        assert_eq!(event, ControlEvent::Abort { rank: 2, code: 42, reason: "no more data".into() });
+    }
+    for rank in ranks {
+        rank.session.leave();
+    }
+}
+
+#[test]
+fn a_panic_is_told_with_its_message() {
+    let ranks = world(3, &[]);
+    ranks[1].session.panicked("index out of bounds");
+    for survivor in [0, 2] {
+        let cause = ranks[survivor].hears_death(1, SOON);
+        assert!(cause.contains("panicked: index out of bounds"), "{cause}");
+    }
+}
+
+#[test]
+fn a_fault_is_told_to_all_others() {
+    let ranks = world(3, &[]);
+    ranks[0].session.report(Report::Fault { context: 5, text: "rank 1 asked for barrier".into() });
+    for other in [1, 2] {
+        let event = ranks[other].hears(SOON, |event| matches!(event, ControlEvent::Fault { .. }));
+        let text = "rank 1 asked for barrier".to_string();
+        assert_eq!(event, ControlEvent::Fault { rank: 0, context: 5, text });
+    }
+    finish(ranks);
+}
+
+#[test]
+fn a_peer_lost_by_the_data_plane_is_declared_down_for_all_and_knows_it() {
+    let (server, others) = split_server(world(4, &[]));
+    let (suspect, reporter) = (&others[0], &others[1]);
+    let lost = Report::PeerLost { rank: suspect.session.rank, cause: "connection reset".into() };
+    reporter.session.report(lost);
+    for survivor in [&server, reporter, &others[2]] {
+        let cause = survivor.hears_death(suspect.session.rank, SOON);
+        let by = format!("rank {} on", reporter.session.rank);
+        assert!(cause.contains("connection reset") && cause.contains(&by), "{cause}");
+    }
+    let event = suspect.hears(SOON, |event| matches!(event, ControlEvent::MasterLost { .. }));
+    assert!(matches!(&event, ControlEvent::MasterLost { cause } if cause.contains("given this rank up")));
+    assert!(suspect.events.try_recv().is_err(), "the serving rank is not blamed");
+}
+
+#[test]
+fn a_peer_that_really_died_is_named_once_with_the_better_cause() {
+    let (server, mut others) = split_server(world(3, &[]));
+    let dead = others.pop().unwrap();
+    let rank = dead.session.rank;
+    others[0].session.report(Report::PeerLost { rank, cause: "connection reset".into() });
+    drop(dead);
+    for survivor in [&server, &others[0]] {
+        assert!(survivor.hears_death(rank, SOON).contains("without finishing"));
+        assert!(survivor.events.recv_timeout(Duration::from_millis(400)).is_err(), "only once");
+    }
+    others.push(server);
+    finish(others);
+}
+
+#[test]
+fn a_master_that_goes_away_is_noticed_by_all() {
+    let port = free_port();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let master = Master::serve(listener, MasterConfig::new(3, &settings(port, 3, &[]))).unwrap();
+    let ranks = common::world_at(port, 3, &[("master_external", "1")]);
+    master.shutdown();
+    for rank in &ranks {
+        rank.hears(SOON, |event| matches!(event, ControlEvent::MasterLost { .. }));
+        // Nothing hangs without a master.
+        rank.session.abort(1, "x".into());
+        rank.session.finish();
+    }
+}
+
+#[test]
+fn the_outcome_tells_a_launcher_how_the_world_ended() {
+    let run = |end: &dyn Fn(Vec<Rank>)| {
+        let port = free_port();
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let master = Master::serve(listener, MasterConfig::new(2, &settings(port, 2, &[]))).unwrap();
+        end(common::world_at(port, 2, &[("master_external", "1")]));
+        master.wait(Some(Duration::from_secs(5))).expect("it ends")
+    };
+    assert_eq!(run(&finish), Outcome::Finished);
+    let outcome = run(&|ranks| ranks[1].session.abort(3, "why".into()));
+    assert_eq!(outcome, Outcome::Aborted { rank: 1, code: 3, reason: "why".into() });
+    let outcome = run(&|mut ranks| {
+        drop(ranks.remove(1));
+        ranks[0].hears_death(1, SOON);
+        finish(ranks);
+    });
+    assert!(matches!(outcome, Outcome::Died(dead) if dead.len() == 1 && dead[0].0 == 1));
+}
+
+#[test]
+fn heartbeats_keep_a_quiet_world_alive() {
+    let ranks = world(3, &[("peer_timeout", "400ms")]);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(ranks.iter().all(|rank| rank.events.try_recv().is_err()));
+    finish(ranks);
+}
+
+/// What a child process of this test binary does: join, say so, and wait to be killed.
+#[test]
+fn child() {
+    let Ok(port) = std::env::var("RINGWORLD_TEST_CHILD_PORT") else { return };
+    let mut more = vec![("master_external", "1"), ("rank", "1"), ("peer_timeout", "700ms")];
+    let parent = std::env::var("RINGWORLD_TEST_CHILD_PARENT");
+    if let Ok(parent) = &parent {
+        more.push(("parent_pid", parent));
+    }
+    let rank = join(&settings(port.parse().unwrap(), 2, &more), "child").unwrap();
+    let event = rank.hears(Duration::from_secs(60), |_| true);
+    // The parent's test looks at what a rank hears that was given up.
+    if let Ok(path) = std::env::var("RINGWORLD_TEST_CHILD_SAYS") {
+        std::fs::write(path, format!("{event:?}")).unwrap();
+    }
+    std::thread::sleep(Duration::from_secs(if parent.is_ok() { 60 } else { 0 }));
+}
+
+fn start_child(port: u16, more: &[(&str, &str)]) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env("RINGWORLD_TEST_CHILD_PORT", port.to_string())
+        .envs(more.iter().copied())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn with_child(more: &[(&str, &str)]) -> (Rank, Child, ringworld_bootstrap::MasterHandle) {
+    let port = free_port();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let quick = settings(port, 2, &[("peer_timeout", "700ms"), ("master_external", "1")]);
+    let master = Master::serve(listener, MasterConfig::new(2, &quick)).unwrap();
+    let child = start_child(port, more);
+    (join(&quick, "parent").unwrap(), child, master)
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn a_process_killed_with_9_is_named_within_a_second() {
+    let (rank, mut child, _master) = with_child(&[]);
+    child.kill().unwrap();
+    let cause = rank.hears_death(1, SOON);
+    assert!(cause.contains("ended") || cause.contains("lost"), "{cause}");
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_process_that_stops_answering_is_named_after_the_timeout_and_learns_of_it() {
+    let says = tempfile::NamedTempFile::new().unwrap();
+    let (rank, mut child, _master) =
+        with_child(&[("RINGWORLD_TEST_CHILD_SAYS", says.path().to_str().unwrap())]);
+    signal(&child, rustix::process::Signal::STOP);
+    let begin = Instant::now();
+    let cause = rank.hears_death(1, Duration::from_secs(3));
+    assert!(begin.elapsed() > Duration::from_millis(400), "silence is not death at once");
+    assert!(cause.contains("silent for 0.7 s"), "{cause}");
+    signal(&child, rustix::process::Signal::CONT);
+    child.wait().unwrap();
+    let heard = std::fs::read_to_string(says.path()).unwrap();
+    assert!(heard.contains("MasterLost") && heard.contains("silent"), "{heard}");
+}
+
+#[test]
+fn a_process_ends_when_its_parent_is_gone() {
+    let mut parent = Command::new("sleep").arg("60").spawn().unwrap();
+    let (rank, mut child, _master) = with_child(&[("RINGWORLD_TEST_CHILD_PARENT", &parent.id().to_string())]);
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let begin = Instant::now();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(begin.elapsed() < Duration::from_secs(3));
+    rank.hears_death(1, SOON);
+}

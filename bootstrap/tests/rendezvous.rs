@@ -1,0 +1,316 @@
+//! What the rendezvous promises: any start order, the right ranks, one table for all, clear refusals.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use common::{Rank, finish, free_port, join, settings, spawn, world, world_at};
+use ringworld_bootstrap::{Error, Joining, Master, MasterConfig, Outcome, Settings};
+
+fn same_table(ranks: &[Rank]) {
+    let size = ranks.len();
+    for (index, rank) in ranks.iter().enumerate() {
+        let session = &rank.session;
+        assert_eq!((session.rank, session.size, session.local_size), (index, size, size));
+        assert_eq!(session.members, ranks[0].session.members);
+        assert_eq!(session.job, ranks[0].session.job);
+    }
+    let names: BTreeSet<_> = ranks[0].session.members.iter().map(|m| m.addresses[0].1.clone()).collect();
+    assert_eq!(names.len(), size, "everybody appears once");
+    let locals: BTreeSet<_> = ranks.iter().map(|rank| rank.session.local_rank).collect();
+    assert_eq!(locals, (0..size).collect());
+}
+
+#[test]
+fn a_world_of_one_needs_no_network() {
+    let joining = Joining::begin(&Settings::default()).unwrap();
+    assert!(joining.local_addresses().is_empty());
+    let session = joining.join(vec![("x".into(), vec![1])], Box::new(|_| {})).unwrap();
+    assert_eq!((session.rank, session.size, session.local_rank, session.local_size), (0, 1, 0, 1));
+    assert_eq!(session.members[0].host, ringworld_bootstrap::host_name());
+    session.abort(1, "nobody listens".into());
+    session.finish();
+}
+
+#[test]
+fn worlds_of_many_sizes_form_and_end() {
+    for size in [2, 3, 8, 64] {
+        let begin = Instant::now();
+        let ranks = world(size, &[]);
+        assert!(begin.elapsed() < Duration::from_secs(15), "{size} ranks took {:?}", begin.elapsed());
+        same_table(&ranks);
+        assert_eq!(ranks.iter().filter(|rank| rank.session.serves()).count(), 1);
+        finish(ranks);
+    }
+}
+
+#[test]
+fn start_order_and_pauses_do_not_matter() {
+    let port = free_port();
+    let mut threads = Vec::new();
+    for index in [3, 1, 2, 0] {
+        let rank = index.to_string();
+        threads.push(spawn(settings(port, 4, &[("rank", &rank)]), &rank));
+        std::thread::sleep(Duration::from_millis(40 * index));
+    }
+    let mut ranks: Vec<Rank> = threads.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect();
+    for (rank, expected) in ranks.iter().zip([3, 1, 2, 0]) {
+        assert_eq!(rank.session.rank, expected);
+        assert_eq!(rank.session.members[expected].addresses[0].1, expected.to_string().into_bytes());
+    }
+    ranks.sort_by_key(|rank| rank.session.rank);
+    same_table(&ranks);
+    finish(ranks);
+}
+
+#[test]
+fn a_process_that_comes_before_its_external_master_waits_for_it() {
+    let port = free_port();
+    let early: Vec<_> = (0..2)
+        .map(|index| spawn(settings(port, 2, &[("master_external", "1")]), &format!("{index}")))
+        .collect();
+    std::thread::sleep(Duration::from_millis(150));
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let master = Master::serve(listener, MasterConfig::new(2, &settings(port, 2, &[]))).unwrap();
+    let ranks: Vec<Rank> = early.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect();
+    assert!(ranks.iter().all(|rank| !rank.session.serves() && rank.session.job == master.job()));
+    assert_eq!(master.outcome(), None);
+    finish(ranks);
+    assert_eq!(master.wait(Some(Duration::from_secs(5))), Some(Outcome::Finished));
+}
+
+#[test]
+fn the_port_is_free_for_the_next_job_at_once() {
+    let port = free_port();
+    for _ in 0..5 {
+        let ranks = world_at(port, 3, &[]);
+        same_table(&ranks);
+        finish(ranks);
+    }
+}
+
+#[test]
+fn a_process_of_the_next_job_waits_while_the_last_one_ends() {
+    let port = free_port();
+    let (server, others) = common::split_server(world_at(port, 2, &[]));
+    finish(others);
+    let next: Vec<_> = (0..2).map(|index| spawn(settings(port, 2, &[]), &format!("{index}"))).collect();
+    std::thread::sleep(Duration::from_millis(200));
+    let old = server.session.job;
+    finish(vec![server]);
+    let ranks: Vec<Rank> = next.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect();
+    assert!(ranks.iter().all(|rank| rank.session.job != old));
+    finish(ranks);
+}
+
+#[test]
+fn ipv6_and_names_work_like_ipv4() {
+    for node in ["::1", "localhost"] {
+        if node == "::1" && TcpListener::bind("[::1]:0").is_err() {
+            eprintln!("SKIPPED: this host has no IPv6 loopback");
+            continue;
+        }
+        let port = free_port();
+        let ranks = world_at(port, 3, &[("master_node", node)]);
+        same_table(&ranks);
+        finish(ranks);
+    }
+}
+
+#[test]
+fn a_real_address_of_this_host_is_served_and_offered_first() {
+    let interfaces = ringworld_bootstrap::interfaces::enumerate().unwrap();
+    let choice = ringworld_bootstrap::interfaces::choose(&interfaces, &Settings::default()).unwrap();
+    for (interface, _) in choice.chosen.iter().filter(|(interface, _)| !interface.loopback) {
+        let node = interface.addr.to_string();
+        let settings = settings(free_port(), 2, &[("master_node", &node)]);
+        let joining = Joining::begin(&settings).unwrap();
+        assert_eq!(joining.local_addresses()[0], interface.addr);
+        assert!(joining.local_addresses().iter().all(|address| !address.is_loopback()));
+    }
+}
+
+#[test]
+fn this_hosts_own_name_is_served_even_if_it_means_loopback() {
+    use std::net::ToSocketAddrs;
+    let name = ringworld_bootstrap::host_name();
+    if (name.as_str(), 1).to_socket_addrs().is_err() {
+        eprintln!("SKIPPED: this host's name {name} does not resolve");
+        return;
+    }
+    let ranks = world_at(free_port(), 2, &[("master_node", &name)]);
+    same_table(&ranks);
+    finish(ranks);
+}
+
+#[test]
+fn a_rank_given_twice_is_refused_to_the_second() {
+    let port = free_port();
+    let first = spawn(settings(port, 2, &[("rank", "1")]), "first");
+    std::thread::sleep(Duration::from_millis(200));
+    let error = join(&settings(port, 2, &[("rank", "1")]), "second").err().unwrap();
+    assert!(matches!(error, Error::Refused { .. }));
+    let text = error.to_string();
+    assert!(text.contains("rank 1 was given twice") && text.contains("RANK"), "{text}");
+    let other = spawn(settings(port, 2, &[]), "third");
+    let ranks = vec![first.join().unwrap().unwrap(), other.join().unwrap().unwrap()];
+    assert_eq!(ranks.iter().map(|rank| rank.session.rank).collect::<Vec<_>>(), [1, 0]);
+    finish(ranks);
+}
+
+#[test]
+fn disagreement_about_the_world_is_refused_with_both_values() {
+    let port = free_port();
+    let first = spawn(settings(port, 2, &[("num_nodes", "1"), ("job", "a")]), "first");
+    std::thread::sleep(Duration::from_millis(200));
+    let refused = |size, more: &[(&str, &str)], parts: [&str; 2]| {
+        let text = join(&settings(port, size, more), "other").err().unwrap().to_string();
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    };
+    refused(3, &[("job", "a")], ["2 ranks", "this process 3"]);
+    refused(2, &[("job", "a"), ("num_nodes", "2")], ["1 hosts", "says 2"]);
+    refused(2, &[("job", "b")], ["\"a\"", "\"b\""]);
+    refused(2, &[], ["\"a\"", "none"]);
+    let second = spawn(settings(port, 2, &[("job", "a")]), "second");
+    finish(vec![first.join().unwrap().unwrap(), second.join().unwrap().unwrap()]);
+}
+
+#[test]
+fn one_process_too_many_is_refused_and_the_world_goes_on() {
+    let port = free_port();
+    let ranks = world_at(port, 2, &[]);
+    let text = join(&settings(port, 2, &[]), "third").err().unwrap().to_string();
+    assert!(text.contains("2 ranks is complete"), "{text}");
+    assert!(ranks.iter().all(|rank| rank.events.try_recv().is_err()), "nobody heard of it");
+    finish(ranks);
+}
+
+#[test]
+fn a_wrong_or_missing_secret_is_named_at_the_joiner_and_harms_nobody() {
+    let port = free_port();
+    let first = spawn(settings(port, 2, &[("secret", "right")]), "first");
+    std::thread::sleep(Duration::from_millis(200));
+    for (more, part) in [(&[("secret", "wrong")][..], "differs"), (&[], "missing here")] {
+        let error = join(&settings(port, 2, more), "stranger").err().unwrap();
+        assert!(matches!(error, Error::Secret { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("RINGWORLD_SECRET") && text.contains(part), "{text}");
+    }
+    let second = spawn(settings(port, 2, &[("secret", "right")]), "second");
+    finish(vec![first.join().unwrap().unwrap(), second.join().unwrap().unwrap()]);
+}
+
+#[test]
+fn time_out_says_who_came_and_how_many_are_missing() {
+    let begin = Instant::now();
+    let port = free_port();
+    let quick = &[("timeout", "700ms")][..];
+    let threads = [spawn(settings(port, 4, quick), "a"), spawn(settings(port, 4, quick), "b")];
+    for thread in threads {
+        let text = thread.join().unwrap().err().unwrap().to_string();
+        let host = ringworld_bootstrap::host_name();
+        for part in ["2 of 4 ranks joined", "2 missing", &host, "0.7 s", "RINGWORLD_TIMEOUT"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+    assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_master_that_never_comes_is_an_error_that_says_what_was_tried() {
+    let external = &[("timeout", "300ms"), ("master_external", "1")][..];
+    let text = join(&settings(free_port(), 2, external), "a").err().unwrap().to_string();
+    assert!(text.contains("127.0.0.1") && text.contains("refused") && text.contains("MASTER_NODE"), "{text}");
+    let unknown = &[("timeout", "300ms"), ("master_node", "no-such-host.invalid")][..];
+    let text = join(&settings(free_port(), 2, unknown), "a").err().unwrap().to_string();
+    assert!(text.contains("no-such-host.invalid") && text.contains("cannot be resolved"), "{text}");
+}
+
+#[test]
+fn another_program_on_the_port_is_recognised() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+            let _ = stream.read(&mut [0; 64]);
+        }
+    });
+    let error = join(&settings(port, 2, &[]), "a").err().unwrap();
+    assert!(matches!(error, Error::Stranger { .. }), "{error}");
+    assert!(error.to_string().contains("HTTP/1.1"), "{error}");
+}
+
+#[test]
+fn strangers_do_not_disturb() {
+    let port = free_port();
+    let first = spawn(settings(port, 3, &[]), "first");
+    std::thread::sleep(Duration::from_millis(200));
+    let mut strangers = Vec::new();
+    let mut knock = |bytes: &[u8]| {
+        for _ in 0..20 {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let _ = stream.write_all(bytes);
+            strangers.push(stream);
+        }
+    };
+    knock(b"");
+    knock(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    knock(&[0xff; 4096]);
+    knock(b"RINGWCTL");
+    knock(b"RINGWCTL\x63\x00");
+    let mut half = b"RINGWCTL\x01\x00".to_vec();
+    half.extend([7; 32]);
+    knock(&half);
+    half.extend([9; 32]);
+    knock(&half);
+    let others = [spawn(settings(port, 3, &[]), "second"), spawn(settings(port, 3, &[]), "third")];
+    let mut ranks = vec![first.join().unwrap().unwrap()];
+    ranks.extend(others.into_iter().map(|thread| thread.join().unwrap().unwrap()));
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(ranks.iter().all(|rank| rank.events.try_recv().is_err()), "nobody heard of them");
+    finish(ranks);
+}
+
+#[test]
+fn a_joiner_that_leaves_before_the_world_has_formed_frees_its_place() {
+    let port = free_port();
+    let first = spawn(settings(port, 2, &[]), "first");
+    std::thread::sleep(Duration::from_millis(200));
+    let gone = Joining::begin(&settings(port, 2, &[("rank", "1")])).unwrap();
+    drop(gone);
+    // The place is free as soon as the master has read the end of that connection.
+    std::thread::sleep(Duration::from_millis(200));
+    let second = spawn(settings(port, 2, &[("rank", "1")]), "second");
+    let ranks = vec![first.join().unwrap().unwrap(), second.join().unwrap().unwrap()];
+    assert_eq!(ranks[0].session.members[1].addresses[0].1, b"second");
+    finish(ranks);
+}
+
+#[test]
+fn bytes_per_rank_grow_linearly_with_the_world() {
+    let measure = |size: usize| {
+        let port = free_port();
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let master = Master::serve(listener, MasterConfig::new(size, &settings(port, size, &[]))).unwrap();
+        let ranks = world_at(port, size, &[("master_external", "1")]);
+        let per_rank = ranks.iter().map(|rank| rank.session.bytes_received).max().unwrap();
+        let sent = master.bytes_sent();
+        finish(ranks);
+        assert!(sent <= (per_rank + 64) * size as u64, "{sent} bytes to {size} ranks of {per_rank}");
+        per_rank as f64
+    };
+    let (small, large) = (measure(8), measure(64));
+    assert!(large / small < 8.0 * 1.2, "{small} bytes for 8 ranks, {large} for 64");
+    assert!(large < 64.0 * 200.0, "{large} bytes for a table of 64");
+}
