@@ -59,9 +59,9 @@ mod split;
 mod stamp;
 #[doc(hidden)]
 pub mod testing;
-// mod transports;
+mod transports;
 mod tuning;
-// mod world;
+mod world;
 
 pub use communicator::{Communicator, Message, Source, Status, Tag};
 pub use datatype::{DType, Reducible};
@@ -69,6 +69,6 @@ pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use reduce::Op;
 pub use request::{Pending, PendingRecv};
-// pub use transports::compiled_in as transports;
+pub use transports::compiled_in as transports;
 pub use tuning::tuning_table;
-// pub use world::{Builder, World};
+pub use world::{Builder, World};
