@@ -1,1 +1,57 @@
-//! Placeholder.
+//! The `ringworld` command: `run` starts the ranks of one host and takes them all down together,
+//! `info` explains what a rank started here would choose, `bench` measures.
+//!
+//! ```text
+//!  ringworld run -n 4 -- prog          one process, one poll loop, no busy waiting
+//!    ├─ rendezvous   serves the master for a job on this host (own thread)
+//!    ├─ guard        ends the ranks' process groups should the launcher be killed with -9
+//!    ├─ exec-rank 0 → prog             same pid before and after: asks the kernel to be killed
+//!    ├─ exec-rank 1 → prog             with its parent, then becomes the program
+//!    └─ …                              each rank leads its own process group
+//! ```
+//!
+//! Who decides and who acts are apart: `run::supervisor` decides from events and times alone,
+//! `run::environment` is a pure function, `run::output` cuts bytes into lines; `run::job` owns the
+//! processes, pipes and signals. Nothing here knows messages or collectives; `bench` and `info` use
+//! the same public surface as any program.
+//!
+//! Exit status of `run`: that of the first rank that failed (128 + signal when a signal killed it),
+//! 0 when all succeed, 124 when `--timeout` passed, 128 + signal when the launcher was told to end,
+//! 127 and 126 when the program is missing or cannot be executed, 2 for a wrong command line,
+//! 1 when the system refused something.
+
+#![forbid(unsafe_code)]
+
+mod cli;
+mod exit;
+mod run;
+mod signals;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+/// Runs the command line of this process and returns its exit status.
+///
+/// `run` and `bench` start this same executable again (as `exec-rank` and `guard`), so a program that
+/// calls this function must do so before anything else and leave its arguments alone.
+#[must_use]
+pub fn main() -> ExitCode {
+    // The two internal roles take raw bytes and must start fast: 200 ranks pass through here.
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next() {
+        Some(first) if first == run::EXEC_RANK => return run::exec_rank(arguments).into(),
+        Some(first) if first == run::GUARD => return run::guard().into(),
+        _ => {}
+    }
+    let command = match cli::Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => {
+            // A closed standard output (`ringworld --help | head -1`) is no failure.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+    };
+    match command {
+        cli::Command::Run(options) => run::run(&options).into(),
+    }
+}

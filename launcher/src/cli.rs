@@ -1,0 +1,183 @@
+//! The command line: what can be asked for, parsed once into types that cannot be wrong.
+
+use std::ffi::OsString;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The whole command line.
+#[derive(Debug, clap::Parser)]
+#[command(name = "ringworld", version, about = "Start, explain and measure ringworld jobs")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Start the ranks of this host and take them all down together
+    Run(RunOptions),
+}
+
+/// `ringworld run`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RunOptions {
+    /// Ranks to start on this host
+    #[arg(short, long = "ranks", value_name = "N", default_value = "1", value_parser = positive)]
+    pub(crate) n: usize,
+    /// Hosts in the job; start the same line on each of them
+    #[arg(long, value_name = "M", value_parser = positive, requires = "master")]
+    pub(crate) nnodes: Option<usize>,
+    /// Where the ranks of all hosts meet: an address or name of one of the hosts, and a free port on it
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) master: Option<Endpoint>,
+    /// Begin every line of output with the rank that wrote it
+    #[arg(long)]
+    pub(crate) tag_output: bool,
+    /// Begin every line of output with the time (UTC) at which it arrived
+    #[arg(long)]
+    pub(crate) timestamp_output: bool,
+    /// End the job, with exit status 124, once it has run this long (90, 90s, 5m, 1h30m)
+    #[arg(long, value_name = "S", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// How long ranks told to end may take before they are killed
+    #[arg(long, value_name = "S", value_parser = duration, default_value = "2s")]
+    pub(crate) grace: Duration,
+    /// Set an environment variable for the ranks; may be repeated
+    #[arg(short = 'x', long = "env", value_name = "KEY=VALUE")]
+    pub(crate) env: Vec<Assignment>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<OsString>,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("a job needs at least one; give 1 or more".to_owned()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("expected a whole number, 1 or more".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds)
+            .map_err(|_| "expected a length of time that is not negative, such as 90 or 1m30s".to_owned());
+    }
+    humantime::parse_duration(text)
+        .map_err(|_| "expected seconds, or a length such as 500ms or 1m30s".to_owned())
+}
+
+/// `HOST:PORT`; an IPv6 address stands in brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    /// A name, an IPv4 address, or an IPv6 address without its brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected HOST:PORT, such as node0:29500 or [2001:db8::1]:29500";
+        let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("the port is missing; {expected}"))?;
+        let port = match port.parse() {
+            Ok(0) => {
+                return Err("all hosts must know the port, so it cannot be 0; pick a free one".to_owned());
+            }
+            Ok(port) => port,
+            Err(_) => return Err(format!("{port:?} is no port number; {expected}")),
+        };
+        let host = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(inner) if inner.parse::<std::net::Ipv6Addr>().is_ok() => inner,
+            Some(inner) => return Err(format!("{inner:?} is no IPv6 address; {expected}")),
+            None if host.contains(':') => {
+                return Err(format!("an IPv6 address must stand in brackets; {expected}"));
+            }
+            None => host,
+        };
+        if host.is_empty() || host.contains(char::is_whitespace) {
+            return Err(format!("the host is missing; {expected}"));
+        }
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+/// `KEY=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assignment {
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+impl FromStr for Assignment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.is_empty() => {
+                Ok(Self { key: key.to_owned(), value: value.to_owned() })
+            }
+            _ => Err("expected KEY=VALUE (the ranks inherit the variables of this shell anyway)".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory as _, Parser as _};
+
+    fn run(line: &[&str]) -> Result<RunOptions, String> {
+        match Cli::try_parse_from([&["ringworld", "run"], line].concat()) {
+            Ok(Cli { command: Command::Run(options) }) => Ok(options),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_program_keeps_its_own_options() {
+        let options = run(&["-n", "4", "--tag-output", "prog", "-n", "9", "--", "--help"]).unwrap();
+        assert_eq!((options.n, options.tag_output), (4, true));
+        assert_eq!(options.program, ["prog", "-n", "9", "--", "--help"]);
+        assert_eq!(run(&["-n", "2", "--", "prog", "-x"]).unwrap().program, ["prog", "-x"]);
+    }
+
+    #[test]
+    fn times_are_seconds_or_carry_a_unit() {
+        for (text, seconds) in [("90", 90.0), ("0.5", 0.5), ("500ms", 0.5), ("1m30s", 90.0)] {
+            assert_eq!(duration(text).unwrap().as_secs_f64(), seconds, "{text}");
+        }
+        for text in ["-1", "soon", "NaN", "inf", ""] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn endpoints_are_names_or_addresses_with_a_port() {
+        for (text, host) in [("node0:29500", "node0"), ("10.0.0.1:29500", "10.0.0.1"), ("[::1]:29500", "::1")]
+        {
+            assert_eq!(text.parse(), Ok(Endpoint { host: host.to_owned(), port: 29500 }), "{text}");
+        }
+        for text in ["node0", "node0:", "node0:0", "node0:99999", ":29500", "::1:29500", "[x]:29500", "a b:1"]
+        {
+            let error = text.parse::<Endpoint>().unwrap_err();
+            assert!(error.len() > 20, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_a_reason() {
+        assert!(run(&["-n", "0", "p"]).unwrap_err().contains("at least one"));
+        assert!(run(&["-n", "x", "p"]).unwrap_err().contains("whole number"));
+        assert!(run(&["--nnodes", "2", "p"]).unwrap_err().contains("--master"));
+        assert!(run(&["-x", "K", "p"]).unwrap_err().contains("KEY=VALUE"));
+        assert!(run(&[]).unwrap_err().contains("PROGRAM"));
+    }
+}

@@ -1,0 +1,227 @@
+//! The variables the ranks see. Pure: options in, a list of changes out.
+//!
+//! Invariant: a rank hears one story. Whatever an outer scheduler or an outer launcher said about ranks,
+//! sizes and the rendezvous is removed, because it describes the launcher and not its ranks; everything
+//! else is inherited. What the launcher itself decides cannot be overridden with `--env`.
+
+use crate::cli::{Assignment, Endpoint};
+use ringworld_bootstrap::KNOBS;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+
+/// Settings that say who a rank is and where the job meets: the launcher's to decide.
+const PLACE: [&str; 9] = [
+    "master_node",
+    "master_port",
+    "num_nodes",
+    "world_size",
+    "rank",
+    "local_rank",
+    "local_world_size",
+    "master_external",
+    "parent_pid",
+];
+
+/// Families of scheduler variables, besides those in the table of settings.
+const FOREIGN: [&str; 6] = ["OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE", "PMI_", "PMIX_", "PMI2_", "MPI_LOCAL"];
+
+/// Where the ranks of the job meet.
+#[derive(Clone, Debug)]
+pub(crate) enum Rendezvous {
+    /// On this host, served by the launcher at this port of 127.0.0.1.
+    Here { port: u16 },
+    /// At a host of the job, served by the first rank there.
+    There { master: Endpoint, nodes: usize },
+}
+
+/// Everything that the variables depend on.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) ranks: usize,
+    pub(crate) rendezvous: Rendezvous,
+    /// The launcher's process.
+    pub(crate) parent: u32,
+    /// The secret made for this job; `None` when the user gave one, which is inherited.
+    pub(crate) secret: Option<String>,
+    /// The name made for this job; `None` when the user gave one, which is inherited.
+    pub(crate) job: Option<String>,
+    pub(crate) env: &'a [Assignment],
+}
+
+/// Changes to the inherited environment: a value to set, or `None` to remove the variable.
+pub(crate) type Changes = BTreeMap<OsString, Option<OsString>>;
+
+impl Plan<'_> {
+    /// The changes for the rank with this place among those of this host.
+    pub(crate) fn changes<'n>(&self, local: usize, inherited: impl Iterator<Item = &'n OsStr>) -> Changes {
+        let owned = owned();
+        let mut changes: Changes = inherited
+            .filter(|name| name.to_str().is_some_and(|name| owned.contains(name) || is_foreign(name)))
+            .map(|name| (name.to_owned(), None))
+            .collect();
+        let mut set = |name: &str, value: String| changes.insert(name.into(), Some(value.into()));
+        match &self.rendezvous {
+            Rendezvous::Here { port } => {
+                set("MASTER_NODE", "127.0.0.1".to_owned());
+                set("MASTER_PORT", port.to_string());
+                set("NUM_NODES", "1".to_owned());
+                set("WORLD_SIZE", self.ranks.to_string());
+                set("RANK", local.to_string());
+                set("RINGWORLD_MASTER_EXTERNAL", "1".to_owned());
+            }
+            Rendezvous::There { master, nodes } => {
+                set("MASTER_NODE", master.host.clone());
+                set("MASTER_PORT", master.port.to_string());
+                set("NUM_NODES", nodes.to_string());
+                set("WORLD_SIZE", nodes.saturating_mul(self.ranks).to_string());
+            }
+        }
+        set("LOCAL_RANK", local.to_string());
+        set("LOCAL_WORLD_SIZE", self.ranks.to_string());
+        set("RINGWORLD_PARENT_PID", self.parent.to_string());
+        if let Some(secret) = &self.secret {
+            set("RINGWORLD_SECRET", secret.clone());
+        }
+        if let Some(job) = &self.job {
+            set("RINGWORLD_JOB", job.clone());
+        }
+        for Assignment { key, value } in self.env {
+            set(key, value.clone());
+        }
+        changes
+    }
+}
+
+/// Refuses `--env` for a variable that the launcher decides.
+///
+/// # Errors
+///
+/// A sentence that names the variable and what to use instead.
+pub(crate) fn check(env: &[Assignment]) -> Result<(), String> {
+    let owned = owned();
+    match env.iter().find(|assignment| owned.contains(&assignment.key)) {
+        Some(Assignment { key, .. }) => Err(format!(
+            "--env {key}: this variable is set by the launcher; use -n, --nnodes and --master to shape the job"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Every name under which a [`PLACE`] setting can be said.
+fn owned() -> BTreeSet<String> {
+    let of_place = KNOBS.iter().filter(|knob| PLACE.contains(&knob.key));
+    of_place
+        .flat_map(|knob| {
+            let names = knob.aliases.iter().chain(knob.schedulers).map(|&name| name.to_owned());
+            names.chain([knob.env()])
+        })
+        .collect()
+}
+
+fn is_foreign(name: &str) -> bool {
+    FOREIGN.iter().any(|family| name.starts_with(family))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here(env: &[Assignment]) -> Plan<'_> {
+        Plan {
+            ranks: 4,
+            rendezvous: Rendezvous::Here { port: 4000 },
+            parent: 99,
+            secret: Some("s".to_owned()),
+            job: Some("j".to_owned()),
+            env,
+        }
+    }
+
+    fn shown(changes: &Changes) -> Vec<String> {
+        let text = |text: &OsString| text.to_string_lossy().into_owned();
+        changes
+            .iter()
+            .map(|(name, value)| format!("{}={}", text(name), value.as_ref().map_or("-".to_owned(), text)))
+            .collect()
+    }
+
+    #[test]
+    fn a_rank_of_one_host_is_told_everything() {
+        assert_eq!(
+            shown(&here(&[]).changes(2, std::iter::empty())),
+            [
+                "LOCAL_RANK=2",
+                "LOCAL_WORLD_SIZE=4",
+                "MASTER_NODE=127.0.0.1",
+                "MASTER_PORT=4000",
+                "NUM_NODES=1",
+                "RANK=2",
+                "RINGWORLD_JOB=j",
+                "RINGWORLD_MASTER_EXTERNAL=1",
+                "RINGWORLD_PARENT_PID=99",
+                "RINGWORLD_SECRET=s",
+                "WORLD_SIZE=4",
+            ]
+        );
+    }
+
+    #[test]
+    fn with_several_hosts_the_master_gives_the_ranks_out() {
+        let master = Endpoint { host: "n0".to_owned(), port: 29500 };
+        let plan =
+            Plan { rendezvous: Rendezvous::There { master, nodes: 3 }, secret: None, job: None, ..here(&[]) };
+        assert_eq!(
+            shown(&plan.changes(1, ["RANK", "RINGWORLD_RANK"].map(OsStr::new).into_iter())),
+            [
+                "LOCAL_RANK=1",
+                "LOCAL_WORLD_SIZE=4",
+                "MASTER_NODE=n0",
+                "MASTER_PORT=29500",
+                "NUM_NODES=3",
+                "RANK=-",
+                "RINGWORLD_PARENT_PID=99",
+                "RINGWORLD_RANK=-",
+                "WORLD_SIZE=12",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_an_outer_scheduler_said_is_not_inherited() {
+        let outer = [
+            "OMPI_COMM_WORLD_RANK",
+            "PMI_RANK",
+            "PMIX_RANK",
+            "SLURM_PROCID",
+            "JOB_COMPLETION_INDEX",
+            "MASTER_ADDR",
+        ];
+        let kept = [
+            "PATH",
+            "OMPI_MCA_btl",
+            "SLURM_JOB_ID",
+            "RINGWORLD_TIMEOUT",
+            "RINGWORLD_IF_INCLUDE",
+            "NCCL_IB_HCA",
+        ];
+        let changes = here(&[]).changes(0, outer.iter().chain(&kept).map(OsStr::new));
+        for name in outer {
+            assert_eq!(changes.get(OsStr::new(name)), Some(&None), "{name}");
+        }
+        for name in kept {
+            assert_eq!(changes.get(OsStr::new(name)), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn assignments_are_given_on_and_never_contradict_the_launcher() {
+        let assign = |text: &str| vec![text.parse::<Assignment>().unwrap()];
+        let env = assign("A=b=c");
+        let changes = here(&env).changes(0, std::iter::empty());
+        assert_eq!(changes.get(OsStr::new("A")), Some(&Some("b=c".into())));
+        for taken in ["RANK=1", "RINGWORLD_WORLD_SIZE=9", "MASTER_ADDR=x", "SLURM_PROCID=1"] {
+            assert!(check(&assign(taken)).unwrap_err().contains("set by the launcher"), "{taken}");
+        }
+        assert_eq!(check(&assign("RINGWORLD_SECRET=x")), Ok(()));
+    }
+}

@@ -1,0 +1,113 @@
+//! `ringworld run`: the ranks of this host, started and ended together.
+//!
+//! This file turns options into a job: it finds the program, opens the rendezvous and writes
+//! each rank's environment (`rendezvous`, `environment`). What happens then is in `job` (processes, pipes, signals),
+//! `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
+
+mod environment;
+mod input;
+mod job;
+mod output;
+mod rendezvous;
+mod shim;
+mod sink;
+mod supervisor;
+
+use crate::cli::RunOptions;
+use crate::exit::{Failure, Status};
+use environment::Rendezvous;
+use job::{Job, JobSpec, RankSpec};
+use output::Marks;
+use rustix::process::{Resource, Rlimit};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+pub(crate) use shim::{EXEC_RANK, GUARD, exec_rank, guard};
+
+/// Runs the job to its end.
+pub(crate) fn run(options: &RunOptions) -> Status {
+    match try_run(options) {
+        Ok(status) => status,
+        Err(Failure { status, message }) => {
+            complain(&message);
+            status
+        }
+    }
+}
+
+fn try_run(options: &RunOptions) -> Result<Status, Failure> {
+    environment::check(&options.env).map_err(Failure::usage)?;
+    let path = options.env.iter().rev().find(|assignment| assignment.key == "PATH");
+    let path = path.map(|assignment| OsString::from(&assignment.value)).or_else(|| std::env::var_os("PATH"));
+    find_program(options.program.first().map_or(OsStr::new(""), OsString::as_os_str), path.as_deref())?;
+    let nofile = raise_open_files();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+
+    let plan = rendezvous::open(options)?;
+    let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
+    let inherited: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
+    let ranks = (0..options.n).map(|local| RankSpec {
+        // With several hosts, ranks are given out by the master; the launcher never learns them.
+        label: if alone { local.to_string() } else { format!("{host}/{local}") },
+        environment: plan.changes(local, inherited.iter().map(OsString::as_os_str)),
+    });
+    let job = Job::start(JobSpec {
+        program: &options.program,
+        ranks: ranks.collect(),
+        noun: if alone { "rank" } else { "local rank" },
+        host: &host,
+        marks: Marks { tag: options.tag_output, time: options.timestamp_output },
+        grace: options.grace,
+        timeout: options.timeout,
+        nofile,
+    })?;
+    job.wait()
+}
+
+/// Says so now and once, where each of 200 ranks would say it otherwise.
+fn find_program(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Failure> {
+    let shown = program.display();
+    let direct = program.as_encoded_bytes().contains(&b'/');
+    let candidates: Vec<PathBuf> = if direct {
+        vec![PathBuf::from(program)]
+    } else {
+        let path = path.unwrap_or(OsStr::new("/bin:/usr/bin"));
+        std::env::split_paths(path).map(|folder| folder.join(program)).collect()
+    };
+    let is_file = |path: &&PathBuf| path.is_file();
+    let executable =
+        |path: &Path| path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
+    if let Some(found) = candidates.iter().filter(is_file).find(|path| executable(path)) {
+        return Ok(found.clone());
+    }
+    let (status, message) = match candidates.iter().find(is_file) {
+        Some(file) => {
+            let file = file.display();
+            (Status::NOT_EXECUTABLE, format!("{file} is not executable; `chmod +x {file}` makes it so"))
+        }
+        None if direct && Path::new(program).is_dir() => {
+            (Status::NOT_EXECUTABLE, format!("{shown} is a folder, not a program"))
+        }
+        None if direct => (Status::NOT_FOUND, format!("there is no program {shown}")),
+        None if Path::new(program).is_file() => {
+            (Status::NOT_FOUND, format!("no {shown} in PATH; to start the one in this folder give ./{shown}"))
+        }
+        None => (Status::NOT_FOUND, format!("no {shown} in PATH; give the path of the program")),
+    };
+    Err(Failure { status, message })
+}
+
+/// Two pipes per rank may be more files than the usual limit allows. Returns the limit as it was.
+fn raise_open_files() -> u64 {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    // Never refused below the hard limit; if it is, starting ranks says what is missing.
+    let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    limit.current.unwrap_or(u64::MAX)
+}
+
+fn complain(sentence: &str) {
+    // There is nobody else to tell.
+    let _ = writeln!(io::stderr(), "ringworld run: {sentence}");
+}

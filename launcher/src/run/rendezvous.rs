@@ -1,0 +1,82 @@
+//! Where the ranks meet: opened here when the job is on this host, only described when it spans several.
+//!
+//! Invariant: what the ranks will read is read first by the launcher, with the same rules, so that a wrong
+//! setting is said once and before anything starts; and the master and the ranks share one view.
+
+use super::environment::{Plan, Rendezvous};
+use crate::cli::RunOptions;
+use crate::exit::Failure;
+use ringworld_auth::Secret;
+use ringworld_bootstrap::{Master, MasterConfig, Settings};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::net::{Ipv4Addr, TcpListener};
+
+/// Opens or describes the place, makes a secret for a job that has none, and returns what to tell the ranks.
+///
+/// A master served here runs in its own thread until its world has ended or this process does; how the job
+/// went is seen from its processes, which also works for programs that never join.
+///
+/// # Errors
+///
+/// When a setting cannot be meant, or the system gives no port, thread or random numbers.
+pub(crate) fn open(options: &RunOptions) -> Result<Plan<'_>, Failure> {
+    let refused = |error: std::io::Error| Failure::system("cannot open a port on 127.0.0.1", error);
+    let (rendezvous, listener) = match &options.master {
+        Some(master) => {
+            let nodes = options.nnodes.unwrap_or(1);
+            (Rendezvous::There { master: master.clone(), nodes }, None)
+        }
+        None => {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(refused)?;
+            let port = listener.local_addr().map_err(refused)?.port();
+            (Rendezvous::Here { port }, Some(listener))
+        }
+    };
+    let parent = std::process::id();
+    let mut plan = Plan { ranks: options.n, rendezvous, parent, secret: None, job: None, env: &options.env };
+    let given = settings(&plan)?;
+    start_log(&given);
+    let Some(listener) = listener else {
+        let nodes = options.nnodes.unwrap_or(1);
+        if given.secret.is_empty() && nodes > 1 {
+            super::complain(
+                "RINGWORLD_SECRET is not set, so anybody who reaches the master's port may join; set it to the \
+                 same random text on every host",
+            );
+        }
+        return Ok(plan);
+    };
+    if given.secret.is_empty() {
+        let secret = Secret::random().map_err(|error| Failure::system("cannot make a secret", error))?;
+        plan.secret = Some(String::from_utf8_lossy(secret.expose()).into_owned());
+    }
+    if given.job.is_none() {
+        plan.job = Some(format!("run-{parent}"));
+    }
+    let config = MasterConfig::new(options.n, &settings(&plan)?);
+    Master::serve(listener, config).map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
+    Ok(plan)
+}
+
+/// The settings exactly as the first rank will see them.
+fn settings(plan: &Plan<'_>) -> Result<Settings, Failure> {
+    let inherited: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let changes = plan.changes(0, inherited.iter().map(|(name, _)| name.as_os_str()));
+    let kept = inherited.iter().filter(|(name, _)| !changes.contains_key(name));
+    let kept = kept.map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let set = changes.iter().filter_map(|(name, value)| Some((name.as_os_str(), value.as_deref()?)));
+    let text = |text: &OsStr| text.to_str().map(str::to_owned);
+    let environment: BTreeMap<String, String> =
+        kept.chain(set).filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
+    Settings::load(&[], &environment).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The master's warnings (strangers, ranks of another job) belong beside the launcher's own words.
+fn start_log(settings: &Settings) {
+    let filter = tracing_subscriber::EnvFilter::try_new(settings.log.as_deref().unwrap_or("warn"));
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    // It fails only if a program that embeds the launcher has its own log, which then serves.
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _ = log.with_ansi(false).without_time().try_init();
+}

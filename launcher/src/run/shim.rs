@@ -1,0 +1,74 @@
+//! The two small roles in which the launcher starts itself: `exec-rank` and `guard`.
+//!
+//! Together they keep the promise that nothing is left running, even when the launcher is killed with -9:
+//! the kernel kills each rank with its parent, which needs no cooperation from the program, and the guard
+//! kills the process groups, which reaches what the ranks have started. Neighbour: `job` starts both.
+
+use crate::exit::Status;
+use rustix::process::{Pid, Resource, Rlimit, Signal};
+use std::ffi::OsString;
+use std::io::{self, BufRead as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+/// First argument of the first role: `exec-rank PARENT NOFILE PROGRAM [ARGUMENT…]`.
+pub(crate) const EXEC_RANK: &str = "exec-rank";
+
+/// First argument of the second role; what it needs comes over its standard input.
+pub(crate) const GUARD: &str = "guard";
+
+/// The guard's word for "the job is over, you may go".
+pub(crate) const DONE: &str = "done";
+
+/// Ties this process to its parent and becomes the program. Returns only when it cannot.
+///
+/// The process stays the same, so process id, group and exit status are the program's. `NOFILE` is the
+/// limit on open files before the launcher raised its own, as many programs size tables by it.
+pub(crate) fn exec_rank(mut arguments: impl Iterator<Item = OsString>) -> Status {
+    let mut number = || arguments.next().and_then(|text| text.to_str()?.parse::<u64>().ok());
+    let (Some(parent), Some(nofile), Some(program)) = (number(), number(), arguments.next()) else {
+        complain("exec-rank is for the launcher's own use; use `ringworld run`");
+        return Status::USAGE;
+    };
+    if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
+        complain(&format!("cannot tie this rank to its launcher: {error}"));
+        return Status::SYSTEM;
+    }
+    // The launcher may have died before the kernel was asked; nobody would kill this process then.
+    let actual = rustix::process::getppid().map_or(0, Pid::as_raw_pid);
+    if u64::try_from(actual) != Ok(parent) {
+        return Status::SYSTEM;
+    }
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    // Lowering a soft limit is always allowed; if not, a higher one does no harm.
+    let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(nofile), ..limit });
+
+    let error = Command::new(&program).args(arguments).exec();
+    complain(&format!("cannot start {}: {error}", program.display()));
+    match error.kind() {
+        io::ErrorKind::NotFound => Status::NOT_FOUND,
+        _ => Status::NOT_EXECUTABLE,
+    }
+}
+
+/// Waits for the launcher's end. If it came without [`DONE`], kills every process group it named.
+pub(crate) fn guard() -> Status {
+    let mut groups = Vec::new();
+    for line in io::stdin().lock().lines() {
+        match line {
+            Ok(line) if line == DONE => return Status::SUCCESS,
+            Ok(line) => groups.extend(line.parse().ok().and_then(Pid::from_raw)),
+            Err(_) => break,
+        }
+    }
+    for group in groups {
+        // Most often the group is gone already, killed by the kernel.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    Status::SUCCESS
+}
+
+fn complain(sentence: &str) {
+    // There is nobody else to tell.
+    let _ = writeln!(io::stderr(), "ringworld run: {sentence}");
+}

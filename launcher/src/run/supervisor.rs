@@ -1,0 +1,317 @@
+//! What to do when a rank ends, a signal arrives or a time passes. Pure: events and times in, actions
+//! out; `job` carries them out and tests drive it with made-up clocks.
+//!
+//! Invariant: the status is decided once, by what happened first, and every action after that only
+//! serves to end the job: the signal that was asked for, SIGTERM half way, SIGKILL after the grace.
+
+use crate::exit::Status;
+use crate::signals;
+use signal_hook::consts::{SIGCONT, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// How a rank ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Exited(i32),
+    Killed { signal: i32, core: bool },
+}
+
+impl Ending {
+    fn status(self) -> Status {
+        match self {
+            Self::Exited(code) => Status(u8::try_from(code & 0xff).unwrap_or(u8::MAX)),
+            Self::Killed { signal, .. } => Status::signal(signal),
+        }
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Self::Exited(code) => format!("exited with status {code}"),
+            Self::Killed { signal, core } => {
+                let core = if core { ", core dumped" } else { "" };
+                format!("was killed by signal {signal} ({}{core})", signals::name(signal))
+            }
+        }
+    }
+}
+
+/// What `job` must do, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Send the signal to the process group of every rank.
+    Signal(i32),
+    /// Print the sentence.
+    Say(String),
+    /// Stop the launcher too, as Ctrl-Z asked; it goes on from here after SIGCONT.
+    Suspend,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Running { until: Option<Instant> },
+    Ending { term_at: Option<Instant>, kill_at: Instant },
+    Killed,
+}
+
+/// The state of the job, seen from above.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    /// One per rank, for messages: `rank 2 (pid 123) on node0`.
+    names: Vec<String>,
+    alive: BTreeSet<usize>,
+    phase: Phase,
+    status: Status,
+    grace: Duration,
+    timeout: Option<Duration>,
+}
+
+impl Supervisor {
+    /// All ranks are alive from now on.
+    pub(crate) fn new(names: Vec<String>, grace: Duration, timeout: Option<Duration>, now: Instant) -> Self {
+        Self {
+            alive: (0..names.len()).collect(),
+            names,
+            // A time-out too far away to be named is none.
+            phase: Phase::Running { until: timeout.and_then(|timeout| now.checked_add(timeout)) },
+            status: Status::SUCCESS,
+            grace,
+            timeout,
+        }
+    }
+
+    /// Whether every rank has ended.
+    pub(crate) fn finished(&self) -> bool {
+        self.alive.is_empty()
+    }
+
+    /// What the launcher will return, once finished.
+    pub(crate) fn status(&self) -> Status {
+        self.status
+    }
+
+    /// When [`Self::tick`] has something to do, if nothing else happens.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Running { until } => until,
+            Phase::Ending { term_at, kill_at } => Some(term_at.map_or(kill_at, |term| term.min(kill_at))),
+            Phase::Killed => None,
+        }
+    }
+
+    /// These ranks were found dead in one look: which of them was first is not known to the system.
+    ///
+    /// A rank that was killed is named before one that exited: ranks that lose a peer give up with an
+    /// error and a status of their own, often within the same millisecond.
+    pub(crate) fn ended(&mut self, now: Instant, mut ranks: Vec<(usize, Ending)>) -> Vec<Action> {
+        for (rank, _) in &ranks {
+            self.alive.remove(rank);
+        }
+        if !matches!(self.phase, Phase::Running { .. }) {
+            return Vec::new();
+        }
+        ranks.retain(|(_, ending)| *ending != Ending::Exited(0));
+        ranks.sort_by_key(|&(rank, ending)| (matches!(ending, Ending::Exited(_)), rank));
+        let Some(&(rank, ending)) = ranks.first() else { return Vec::new() };
+        self.status = ending.status();
+        let mut said = format!("{} {}", self.name(rank), ending.describe());
+        match self.alive.len() {
+            0 => {}
+            1 => said.push_str("; ending the other rank"),
+            others => said.push_str(&format!("; ending the other {others} ranks")),
+        }
+        let mut actions = vec![Action::Say(said)];
+        actions.extend(self.end(now, SIGTERM));
+        actions
+    }
+
+    /// The launcher received a signal.
+    pub(crate) fn signalled(&mut self, now: Instant, signal: i32) -> Vec<Action> {
+        if signals::PASSED_ON.contains(&signal) || signal == SIGCONT {
+            return vec![Action::Signal(signal)];
+        }
+        if signal == SIGTSTP {
+            return vec![Action::Signal(SIGTSTP), Action::Suspend];
+        }
+        if !signals::ENDING.contains(&signal) {
+            return Vec::new();
+        }
+        let name = signals::name(signal);
+        match self.phase {
+            Phase::Running { .. } => {
+                self.status = Status::signal(signal);
+                let hint = if signal == SIGINT { " (once more kills at once)" } else { "" };
+                let mut actions = vec![Action::Say(format!("received {name}; ending the job{hint}"))];
+                actions.extend(self.end(now, signal));
+                actions
+            }
+            Phase::Ending { .. } => {
+                self.phase = Phase::Killed;
+                vec![
+                    Action::Say(format!("received {name} again; killing {}", self.living())),
+                    Action::Signal(SIGKILL),
+                ]
+            }
+            Phase::Killed => Vec::new(),
+        }
+    }
+
+    /// Time has passed; call at [`Self::deadline`].
+    pub(crate) fn tick(&mut self, now: Instant) -> Vec<Action> {
+        match &mut self.phase {
+            Phase::Running { until: Some(until) } if now >= *until => {
+                self.status = Status::TIMEOUT;
+                let limit = humantime::format_duration(self.timeout.unwrap_or_default());
+                let said = format!("the job ran longer than --timeout {limit}; ending {}", self.living());
+                let mut actions = vec![Action::Say(said)];
+                actions.extend(self.end(now, SIGTERM));
+                actions
+            }
+            Phase::Ending { kill_at, .. } if now >= *kill_at => {
+                self.phase = Phase::Killed;
+                let grace = humantime::format_duration(self.grace);
+                let said = format!("{} did not end within --grace {grace}; killing", self.living());
+                vec![Action::Say(said), Action::Signal(SIGKILL)]
+            }
+            Phase::Ending { term_at, .. } if term_at.is_some_and(|at| now >= at) => {
+                *term_at = None;
+                vec![Action::Signal(SIGTERM), Action::Signal(SIGCONT)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn end(&mut self, now: Instant, signal: i32) -> Vec<Action> {
+        // No program needs a longer grace than a year, and an `Instant` cannot hold every length.
+        let grace = self.grace.min(Duration::from_secs(365 * 86400));
+        let term_at = (signal != SIGTERM).then(|| now + grace / 2);
+        self.phase = Phase::Ending { term_at, kill_at: now + grace };
+        // A stopped process hears SIGTERM only once it goes on.
+        vec![Action::Signal(signal), Action::Signal(SIGCONT)]
+    }
+
+    fn name(&self, rank: usize) -> &str {
+        self.names.get(rank).map_or("a rank", String::as_str)
+    }
+
+    fn living(&self) -> String {
+        const NAMED: usize = 4;
+        let mut names: Vec<&str> = self.alive.iter().take(NAMED).map(|&rank| self.name(rank)).collect();
+        let more = format!("{} more", self.alive.len().saturating_sub(NAMED));
+        if self.alive.len() > NAMED {
+            names.push(&more);
+        }
+        names.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use signal_hook::consts::SIGUSR1;
+
+    const GRACE: Duration = Duration::from_secs(2);
+
+    fn job(n: usize, timeout: Option<u64>) -> (Supervisor, Instant) {
+        let now = Instant::now();
+        let names = (0..n).map(|rank| format!("rank {rank} (pid {}) on h", 100 + rank)).collect();
+        (Supervisor::new(names, GRACE, timeout.map(Duration::from_secs), now), now)
+    }
+
+    fn signals(actions: &[Action]) -> Vec<i32> {
+        actions.iter().filter_map(|a| if let Action::Signal(s) = a { Some(*s) } else { None }).collect()
+    }
+
+    fn said(actions: &[Action]) -> String {
+        actions.iter().filter_map(|a| if let Action::Say(s) = a { Some(s.as_str()) } else { None }).collect()
+    }
+
+    #[test]
+    fn ranks_may_end_well_one_by_one() {
+        let (mut s, now) = job(3, None);
+        for rank in [2, 0, 1] {
+            assert!(!s.finished());
+            assert_eq!(s.ended(now, vec![(rank, Ending::Exited(0))]), []);
+        }
+        assert!(s.finished());
+        assert_eq!((s.status(), s.deadline()), (Status::SUCCESS, None));
+    }
+
+    #[test]
+    fn the_first_failure_decides_and_ends_the_others() {
+        let (mut s, now) = job(4, None);
+        let actions = s.ended(now, vec![(2, Ending::Killed { signal: 9, core: false })]);
+        assert_eq!(
+            said(&actions),
+            "rank 2 (pid 102) on h was killed by signal 9 (SIGKILL); ending the other 3 ranks"
+        );
+        assert_eq!(signals(&actions), [SIGTERM, SIGCONT]);
+        assert_eq!(
+            s.ended(now, vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 15, core: false })]),
+            []
+        );
+        assert_eq!(s.ended(now, vec![(3, Ending::Exited(0))]), []);
+        assert_eq!((s.finished(), s.status()), (true, Status(137)));
+    }
+
+    #[test]
+    fn of_ranks_found_dead_together_the_killed_one_is_named() {
+        let (mut s, now) = job(2, None);
+        let actions =
+            s.ended(now, vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 11, core: true })]);
+        assert_eq!(said(&actions), "rank 1 (pid 101) on h was killed by signal 11 (SIGSEGV, core dumped)");
+        assert_eq!(s.status(), Status(139));
+    }
+
+    #[test]
+    fn those_that_outlive_the_grace_are_killed_by_name() {
+        let (mut s, now) = job(2, None);
+        s.ended(now, vec![(0, Ending::Exited(3))]);
+        assert_eq!(s.deadline(), Some(now + GRACE));
+        assert_eq!(s.tick(now + GRACE / 2), []);
+        let actions = s.tick(now + GRACE);
+        assert!(
+            said(&actions).contains("rank 1 (pid 101) on h did not end within --grace 2s"),
+            "{actions:?}"
+        );
+        assert_eq!((signals(&actions), s.deadline(), s.status()), (vec![SIGKILL], None, Status(3)));
+    }
+
+    #[test]
+    fn ctrl_c_is_passed_on_then_term_then_kill() {
+        let (mut s, now) = job(2, Some(100));
+        assert_eq!(signals(&s.signalled(now, SIGINT)), [SIGINT, SIGCONT]);
+        assert_eq!(s.deadline(), Some(now + GRACE / 2));
+        assert_eq!(signals(&s.tick(now + GRACE / 2)), [SIGTERM, SIGCONT]);
+        assert_eq!(signals(&s.tick(now + GRACE)), [SIGKILL]);
+        assert_eq!(s.status(), Status(130));
+    }
+
+    #[test]
+    fn a_second_ctrl_c_kills_at_once() {
+        let (mut s, now) = job(1, None);
+        s.signalled(now, SIGINT);
+        assert_eq!(signals(&s.signalled(now, SIGINT)), [SIGKILL]);
+        assert_eq!(s.signalled(now, SIGINT), []);
+    }
+
+    #[test]
+    fn a_timeout_names_who_was_still_running() {
+        let (mut s, now) = job(6, Some(5));
+        s.ended(now, vec![(1, Ending::Exited(0))]);
+        assert_eq!(s.tick(now + Duration::from_secs(4)), []);
+        let actions = s.tick(now + Duration::from_secs(5));
+        assert!(said(&actions).contains("--timeout 5s; ending rank 0 (pid 100) on h, rank 2"), "{actions:?}");
+        assert!(said(&actions).ends_with("1 more"), "{actions:?}");
+        assert_eq!(s.status(), Status::TIMEOUT);
+    }
+
+    #[test]
+    fn other_signals_pass_through_and_change_nothing() {
+        let (mut s, now) = job(1, None);
+        assert_eq!(s.signalled(now, SIGUSR1), [Action::Signal(SIGUSR1)]);
+        assert_eq!(s.signalled(now, SIGTSTP), [Action::Signal(SIGTSTP), Action::Suspend]);
+        assert_eq!(s.signalled(now, SIGCONT), [Action::Signal(SIGCONT)]);
+        assert!(!s.finished() && s.status() == Status::SUCCESS);
+    }
+}
