@@ -1,5 +1,6 @@
 //! The settings of a machine. Invariant of a checked configuration: the largest eager message fits an
-//! idle window, so that a lone send never waits for credit. Neighbours: `credit.rs`, `machine/mod.rs`.
+//! idle window, so that a lone send never waits for credit, and at least one request to send fits beside a
+//! full one. Neighbours: `credit.rs`, `machine/mod.rs`.
 
 use crate::{OVERHEAD, Rank};
 
@@ -14,7 +15,18 @@ pub struct Config {
     pub eager_limit: usize,
     /// How many bytes each peer may have lying here unreceived, [`OVERHEAD`] per message included.
     pub window: usize,
+    /// How many requests to send each peer may have lying here unmatched beside a full window, of
+    /// [`OVERHEAD`] bytes each. Messages that find no room in the window come as such requests, so this
+    /// bounds how many messages may be unmatched before their sender is held back.
+    pub requests: usize,
 }
+
+/// Requests to send per peer in small worlds.
+const REQUESTS: usize = 1 << 16;
+/// The fewest per peer in large ones.
+const LEAST_REQUESTS: usize = 1 << 10;
+/// Those of all peers together, as far as each may still have the fewest.
+const ALL_REQUESTS: usize = 1 << 22;
 
 /// A configuration that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +54,8 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Checks the settings.
+    /// Checks the settings. [`Config::requests`] is 65,536, in worlds of more than 64 ranks less: 4,194,304
+    /// shared out, but never below 1,024. See [`Config::with_requests`].
     ///
     /// ```
     /// use ringworld_protocol::Config;
@@ -60,7 +73,21 @@ impl Config {
         if eager_limit.checked_add(OVERHEAD).is_none_or(|needed| needed > window) {
             return Err(ConfigError::Window { window, eager_limit });
         }
-        Ok(Self { rank, size, eager_limit, window })
+        let requests = (ALL_REQUESTS / size).clamp(LEAST_REQUESTS, REQUESTS);
+        Ok(Self { rank, size, eager_limit, window, requests })
+    }
+
+    /// The same with another number of [`Config::requests`]; none counts as one.
+    ///
+    /// ```
+    /// use ringworld_protocol::Config;
+    /// assert_eq!(Config::new(0, 2, 1024, 8192)?.requests, 65_536);
+    /// assert_eq!(Config::new(0, 2, 1024, 8192)?.with_requests(100).requests, 100);
+    /// # Ok::<(), ringworld_protocol::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn with_requests(self, requests: usize) -> Self {
+        Self { requests: requests.max(1), ..self }
     }
 
     /// The nearest settings that work, for a `Config` that was not made by [`Config::new`].
@@ -71,6 +98,7 @@ impl Config {
             size: self.size.max(self.rank.saturating_add(1)),
             eager_limit: self.eager_limit.min(window - OVERHEAD),
             window,
+            requests: self.requests.max(1),
         }
     }
 }
@@ -91,8 +119,17 @@ mod tests {
     #[test]
     fn clamped_settings_pass_the_check() {
         for (eager_limit, window) in [(0, 0), (10, 5), (1000, 1000), (usize::MAX, 1 << 20)] {
-            let c = Config { rank: 3, size: 2, eager_limit, window }.clamped();
-            assert_eq!(Config::new(c.rank, c.size, c.eager_limit, c.window), Ok(c));
+            let c = Config { rank: 3, size: 2, eager_limit, window, requests: 0 }.clamped();
+            let checked = Config::new(c.rank, c.size, c.eager_limit, c.window);
+            assert_eq!(checked.map(|checked| checked.with_requests(0)), Ok(c));
         }
+    }
+
+    #[test]
+    fn records_of_unmatched_messages_are_shared_out_in_large_worlds() {
+        let requests = |size| Config::new(0, size, 0, 1000).map(|config| config.requests);
+        assert_eq!(requests(64), Ok(65_536));
+        assert_eq!(requests(1024), Ok(4096));
+        assert_eq!(requests(1 << 20), Ok(1024));
     }
 }

@@ -1,16 +1,30 @@
-//! Credits: how much eager data a sender may leave lying at a receiver.
+//! Credits: how much a sender may leave lying at a receiver, and what a message does that finds no room.
 //!
-//! Each ordered pair of ranks has a window of bytes. A message that needs credit (eager, or a request to
-//! send) takes its payload plus [`OVERHEAD`] out of the window when it leaves, and the receiver gives
-//! it back once the message occupies nothing there. Invariant, for each pair:
+//! Each ordered pair of ranks has one budget of bytes. An eager message takes its payload plus
+//! [`OVERHEAD`] out of it when it leaves, a request to send [`OVERHEAD`], and the receiver gives it back
+//! once the message occupies nothing there. Eager messages may use the first part of the budget, the
+//! window, requests all of it:
 //!
 //! ```text
-//! available at the sender + on the wire + lying at the receiver + owed by the receiver = window
+//! |<-------------- window -------------->|<-- Config::requests x OVERHEAD -->|
+//! |  eager messages and requests to send |     requests to send only         |
+//!
+//! available at the sender + on the wire + lying at the receiver + owed by the receiver = total
 //! ```
 //!
+//! So an eager message without room in the window can still go as a request, and a receive that is
+//! posted gets its message however many others lie unmatched before it. Because a request costs a round
+//! trip, and a receiver that merely lags is about to give credit back, the first such request *asks*:
+//! the receiver answers at once, matched or not, with all that it owes. Further eager messages wait for
+//! that answer or for credit. When the window is shown to be *dammed*, that is, nothing left by eager
+//! since the question and the answer does not free half of the window, they go as requests, unasked,
+//! until half of it is free.
+//!
 //! What is owed rides on every header that goes back anyway; an explicit message is due once so much is
-//! owed that the largest message might not fit into the rest. Neighbours: `machine/send.rs` takes,
-//! `machine/arrive.rs` admits, `machine/mod.rs` settles.
+//! owed that the largest message might not fit into the rest, or once the sender can send nothing at
+//! all. Neighbours: `machine/send.rs` takes, `machine/arrive.rs` admits, `machine/mod.rs` settles.
+
+use crate::Config;
 
 /// What a message costs beyond its payload, in bytes: about what the receiver keeps to remember it.
 pub const OVERHEAD: usize = 128;
@@ -18,19 +32,36 @@ pub const OVERHEAD: usize = 128;
 /// The same for all pairs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
+    /// Eager messages keep within this.
     pub(crate) window: usize,
+    /// Requests to send keep within this.
+    total: usize,
     /// An explicit credit message is due when this much is owed.
     threshold: usize,
 }
 
 impl Limits {
-    /// `eager_limit + OVERHEAD` must not exceed `window`.
-    pub(crate) fn new(eager_limit: usize, window: usize) -> Self {
+    /// Of a configuration that passes its check.
+    pub(crate) fn new(config: &Config) -> Self {
+        let window = config.window;
         // With less than this owed, the largest message fits into what is left, so a sender never waits
         // for credit that its idle receiver keeps to itself.
-        let spare = window.saturating_sub(eager_limit.saturating_add(OVERHEAD)).saturating_add(1);
-        Self { window, threshold: spare.min(window / 2).max(1) }
+        let spare = window.saturating_sub(config.eager_limit.saturating_add(OVERHEAD)).saturating_add(1);
+        Self {
+            window,
+            total: window.saturating_add(config.requests.saturating_mul(OVERHEAD)),
+            threshold: spare.min(window / 2).max(1),
+        }
     }
+}
+
+/// How a message leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// With its payload.
+    Eager,
+    /// As a request to send.
+    Request { asks: bool },
 }
 
 /// One peer's account, in both directions.
@@ -42,37 +73,90 @@ pub(crate) struct Credit {
     outstanding: usize,
     /// What is free here but has not been given back yet.
     owed: usize,
+    /// The request whose answer will tell whether the window is dammed.
+    asked: Option<u64>,
+    /// An eager message has left since the question, so its answer proves nothing.
+    moved: bool,
+    /// The window is full of what the peer has seen and does not receive.
+    dammed: bool,
 }
 
 impl Credit {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { available: limits.window, outstanding: 0, owed: 0 }
+        Self { available: limits.total, outstanding: 0, owed: 0, asked: None, moved: false, dammed: false }
     }
 
-    /// Spends `cost` if there is enough.
-    pub(crate) fn spend(&mut self, cost: usize) -> bool {
-        match self.available.checked_sub(cost) {
-            Some(rest) => {
-                self.available = rest;
-                true
-            }
-            None => false,
+    /// How request `id` leaves, its cost spent; `eager`: the length of its payload when it may go with
+    /// it. `None`: not now.
+    pub(crate) fn depart(&mut self, id: u64, eager: Option<usize>, limits: &Limits) -> Option<Way> {
+        let Some(len) = eager else {
+            return self.spend(OVERHEAD, limits.total, limits).then_some(Way::Request { asks: false });
+        };
+        if self.spend(len.saturating_add(OVERHEAD), limits.window, limits) {
+            self.moved = true;
+            return Some(Way::Eager);
         }
+        let asks = !self.dammed;
+        if asks && self.asked.is_some() || !self.spend(OVERHEAD, limits.total, limits) {
+            return None;
+        }
+        if asks {
+            self.asked = Some(id);
+            self.moved = false;
+        }
+        Some(Way::Request { asks })
+    }
+
+    /// Spends `cost` if no more than `bound` is then spent.
+    fn spend(&mut self, cost: usize, bound: usize, limits: &Limits) -> bool {
+        let Some(rest) = self.available.checked_sub(cost).filter(|rest| limits.total - rest <= bound) else {
+            return false;
+        };
+        self.available = rest;
+        true
+    }
+
+    /// Whether an answer to a question is awaited.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// The peer has seen request `id` (`None`: the one that asked); `true` when that answers a question.
+    /// Credit that comes with the answer is to be added *afterwards*.
+    pub(crate) fn seen(&mut self, id: Option<u64>) -> bool {
+        let answers = self.asked.is_some() && id.is_none_or(|id| self.asked == Some(id));
+        if answers {
+            self.asked = None;
+            self.dammed |= !self.moved;
+        }
+        answers
     }
 
     /// What would be available if the peer gave back `amount`; `None` when that is more than was spent.
     pub(crate) fn refilled(&self, amount: u64, limits: &Limits) -> Option<usize> {
         let amount = usize::try_from(amount).ok()?;
-        self.available.checked_add(amount).filter(|sum| *sum <= limits.window)
+        self.available.checked_add(amount).filter(|sum| *sum <= limits.total)
     }
 
-    pub(crate) fn refill(&mut self, available: usize) {
+    pub(crate) fn refill(&mut self, available: usize, limits: &Limits) {
         self.available = available;
+        // Half, not any: else a window that is nearly full would be asked about time and again.
+        self.dammed &= limits.total - available > limits.window / 2;
     }
 
-    /// Whether a message of `cost` keeps the peer within its window.
-    pub(crate) fn admits(&self, cost: usize, limits: &Limits) -> bool {
-        self.outstanding.checked_add(cost).is_some_and(|sum| sum <= limits.window)
+    /// Whether an eager message of `len` bytes keeps the peer within its window.
+    pub(crate) fn admits_eager(&self, len: usize, limits: &Limits) -> bool {
+        self.fits(len, limits.window)
+    }
+
+    /// Whether a request to send keeps the peer within its budget.
+    pub(crate) fn admits_request(&self, limits: &Limits) -> bool {
+        self.fits(0, limits.total)
+    }
+
+    fn fits(&self, len: usize, bound: usize) -> bool {
+        let sum = len.checked_add(OVERHEAD).and_then(|cost| cost.checked_add(self.outstanding));
+        sum.is_some_and(|sum| sum <= bound)
     }
 
     pub(crate) fn admit(&mut self, cost: usize) {
@@ -86,7 +170,7 @@ impl Credit {
 
     /// Whether the peer must be told, even if nothing else goes there.
     pub(crate) fn is_due(&self, limits: &Limits) -> bool {
-        self.owed >= limits.threshold
+        self.owed >= limits.threshold || self.owed > 0 && !self.admits_request(limits)
     }
 
     /// Gives back all that is owed: the amount to write into a header that leaves now.
@@ -101,24 +185,28 @@ impl Credit {
 mod tests {
     use super::*;
 
+    fn limits(eager_limit: usize, window: usize, requests: usize) -> Limits {
+        Limits::new(&Config { rank: 0, size: 1, eager_limit, window, requests })
+    }
+
     #[test]
     fn the_largest_message_always_fits_an_idle_window() {
         for eager_limit in [0, 1, 500, 1000, 10_000] {
             for spare in [0, 1, 2, 700, 5000, 100_000] {
                 let window = eager_limit + OVERHEAD + spare;
-                let limits = Limits::new(eager_limit, window);
+                let limits = limits(eager_limit, window, 1 + spare % 3);
                 let mut receiver = Credit::new(&limits);
                 let mut sender = Credit::new(&limits);
                 for round in 0..1000 {
-                    let cost =
-                        OVERHEAD + if round % 3 == 0 { eager_limit } else { round % (eager_limit + 1) };
-                    assert!(sender.spend(cost), "limit {eager_limit}, window {window}, round {round}");
-                    assert!(receiver.admits(cost, &limits));
-                    receiver.admit(cost);
-                    receiver.free(cost);
+                    let len = if round % 3 == 0 { eager_limit } else { round % (eager_limit + 1) };
+                    let way = sender.depart(round as u64, Some(len), &limits);
+                    assert_eq!(way, Some(Way::Eager), "limit {eager_limit}, window {window}, round {round}");
+                    assert!(receiver.admits_eager(len, &limits));
+                    receiver.admit(len + OVERHEAD);
+                    receiver.free(len + OVERHEAD);
                     if receiver.is_due(&limits) {
                         let available = sender.refilled(receiver.settle(), &limits).unwrap();
-                        sender.refill(available);
+                        sender.refill(available, &limits);
                     }
                 }
             }
@@ -126,14 +214,58 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_window_is_neither_spent_nor_admitted_nor_given_back() {
-        let limits = Limits::new(100, 300);
+    fn more_than_the_budget_is_neither_spent_nor_admitted_nor_given_back() {
+        let limits = limits(100, 300, 2);
         let mut credit = Credit::new(&limits);
-        assert!(credit.spend(300) && !credit.spend(1));
-        assert_eq!(credit.refilled(301, &limits), None);
+        assert_eq!(credit.depart(0, Some(300 - OVERHEAD), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(1, None, &limits), Some(Way::Request { asks: false }));
+        assert_eq!(credit.depart(2, None, &limits), Some(Way::Request { asks: false }));
+        assert_eq!(credit.depart(3, None, &limits), None);
+        assert_eq!(credit.depart(3, Some(0), &limits), None);
+        let spent = 300 + 2 * OVERHEAD as u64;
+        assert_eq!(credit.refilled(spent + 1, &limits), None);
         assert_eq!(credit.refilled(u64::MAX, &limits), None);
-        assert_eq!(credit.refilled(300, &limits), Some(300));
-        credit.admit(200);
-        assert!(credit.admits(100, &limits) && !credit.admits(101, &limits));
+        assert_eq!(credit.refilled(spent, &limits), Some(limits.total));
+        credit.admit(200 - OVERHEAD);
+        assert!(credit.admits_eager(100, &limits) && !credit.admits_eager(101, &limits));
+        assert!(!credit.admits_eager(usize::MAX, &limits));
+        credit.admit(300 - (200 - OVERHEAD) + OVERHEAD);
+        assert!(credit.admits_request(&limits));
+        credit.admit(1);
+        assert!(!credit.admits_request(&limits));
+    }
+
+    #[test]
+    fn one_request_asks_and_the_next_ones_wait_for_its_answer() {
+        let limits = limits(100, 300, 10);
+        let mut credit = Credit::new(&limits);
+        assert_eq!(credit.depart(0, Some(100), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(1, Some(100), &limits), Some(Way::Request { asks: true }));
+        assert_eq!(credit.depart(2, Some(100), &limits), None, "the answer is awaited");
+        assert!(!credit.seen(Some(0)) && credit.has_asked());
+        assert!(credit.seen(Some(1)) && !credit.has_asked());
+        for id in 2..5 {
+            assert_eq!(credit.depart(id, Some(100), &limits), Some(Way::Request { asks: false }));
+        }
+        let available = credit.refilled(100 + 3 * OVERHEAD as u64, &limits).unwrap();
+        credit.refill(available, &limits);
+        assert_eq!(credit.depart(6, Some(0), &limits), Some(Way::Request { asks: false }), "still dammed");
+        let available = credit.refilled(2 * OVERHEAD as u64, &limits).unwrap();
+        credit.refill(available, &limits);
+        assert_eq!(credit.depart(7, Some(0), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(8, Some(100), &limits), Some(Way::Request { asks: true }), "a new question");
+    }
+
+    #[test]
+    fn an_answer_proves_nothing_once_credit_has_come_in_between() {
+        let limits = limits(100, 300, 10);
+        let mut credit = Credit::new(&limits);
+        assert_eq!(credit.depart(0, Some(100), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(1, Some(100), &limits), Some(Way::Request { asks: true }));
+        let available = credit.refilled(100 + OVERHEAD as u64, &limits).unwrap();
+        credit.refill(available, &limits);
+        assert_eq!(credit.depart(2, Some(0), &limits), Some(Way::Eager));
+        assert!(credit.seen(None));
+        assert_eq!(credit.depart(3, Some(100), &limits), Some(Way::Request { asks: true }));
     }
 }

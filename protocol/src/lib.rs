@@ -16,6 +16,9 @@
 //!
 //! no bytes     sender ── rts ───────────────────────────▶ receiver    empty synchronous message, or
 //!              sender ◀─ ack ──────────────────────────── receiver    no room at the receiver
+//!
+//! window full  sender ── rts that asks ─────────────────▶ receiver    instead of eager; matched: as
+//!              sender ◀─ noted, with all credit owed ──── receiver    above, else this at once
 //! ```
 //!
 //! # What is promised
@@ -23,7 +26,11 @@
 //! * Matching is by context, source and tag; messages of one context and source never overtake one
 //!   another, whatever their sizes; wildcard and specific receives are ordered together.
 //! * A receiver that does not receive holds at most `window` bytes per sender, [`OVERHEAD`] per message
-//!   included. Further sends wait at the sender, in order.
+//!   included, and beside them [`Config::requests`] requests to send, of [`OVERHEAD`] bytes each.
+//! * A send whose receive is posted is received, whatever lies unreceived before it, as long as less than
+//!   that lies there: a message that finds the window full goes by rendezvous. Beyond, sends wait at the
+//!   sender, in order, until earlier messages are received. A sender never waits longer than one round
+//!   trip for a receiver that answers, unless that bound is reached.
 //! * A receive that is too short fails with [`Failure::Truncated`]; its message is consumed, the sender
 //!   succeeds, and everything else goes on.
 //! * Whatever a peer sends, [`Machine::header`] does not panic and refuses what cannot be.

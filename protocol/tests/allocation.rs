@@ -107,5 +107,22 @@ fn the_steady_state_allocates_nothing() {
         let after = ALLOCATIONS.with(Cell::get);
         assert_eq!(after - before, 0, "1000 ping-pongs of {len} bytes, posted before arrival: {expected}");
     }
+    // The same behind a window full of messages that nobody receives.
+    for from in [0, 1] {
+        let envelope = Envelope { context: 3, tag: 8, stamp: [0; 16] };
+        let span = Span { buffer: BufferId(0), offset: 0, len: 1000 };
+        for _ in 0..40 {
+            machines[from].send(1 - from, envelope, span, Mode::Standard);
+        }
+        exchange(&mut machines);
+        while machines[from].next_completion().is_some() {}
+    }
+    for (len, expected) in [(8, true), (8, false)] {
+        (0..100).for_each(|_| round(&mut machines, len, expected));
+        let before = ALLOCATIONS.with(Cell::get);
+        (0..1000).for_each(|_| round(&mut machines, len, expected));
+        let after = ALLOCATIONS.with(Cell::get);
+        assert_eq!(after - before, 0, "1000 ping-pongs behind a full window, posted first: {expected}");
+    }
     assert!(ALLOCATIONS.with(Cell::get) > 0, "the counter counts");
 }

@@ -7,7 +7,7 @@ mod net;
 use net::{Random, selector};
 use proptest::prelude::*;
 use ringworld_protocol::{
-    Action, BufferId, Config, Envelope, Header, Key, Machine, Mode, OVERHEAD, Place, Span,
+    Action, BufferId, Config, Envelope, Header, Key, Machine, Mode, OVERHEAD, Place, Span, Stage,
 };
 
 const EAGER: usize = 64;
@@ -41,6 +41,7 @@ const CTS: u8 = 3;
 const ACK: u8 = 4;
 const NACK: u8 = 5;
 const CREDIT: u8 = 6;
+const NOTED: u8 = 7;
 
 #[test]
 fn an_answer_to_nothing_is_refused() {
@@ -97,6 +98,24 @@ fn credit_that_was_never_spent_is_refused() {
 }
 
 #[test]
+fn an_answer_to_a_question_that_was_not_asked_is_refused() {
+    let mut machine = machine(0);
+    let noted = raw(NOTED, 0, &[]);
+    assert!(machine.header(1, &noted, 0).is_err());
+    for _ in 0..4 {
+        machine.send(1, ENVELOPE, span(EAGER), Mode::Standard);
+    }
+    assert!(machine.header(1, &noted, 0).is_err(), "the window is just full");
+    let asking = machine.send(1, ENVELOPE, span(EAGER), Mode::Standard);
+    let waiting = machine.send(1, ENVELOPE, span(EAGER), Mode::Standard);
+    assert_eq!(machine.describe(asking).unwrap().stage, Stage::Match);
+    assert_eq!(machine.describe(waiting).unwrap().stage, Stage::Credit);
+    assert!(machine.header(1, &noted, 0).is_ok());
+    assert_eq!(machine.describe(waiting).unwrap().stage, Stage::Match);
+    assert!(machine.header(1, &noted, 0).is_err(), "an answer counts once");
+}
+
+#[test]
 fn a_payload_where_there_is_none_is_refused() {
     let (mut sender, mut receiver) = (machine(0), machine(1));
     sender.send(1, ENVELOPE, span(1000), Mode::Standard);
@@ -122,12 +141,13 @@ fn more_than_the_window_is_refused_and_leaves_no_trace() {
 }
 
 #[test]
-fn requests_to_send_are_bounded_by_the_window_too() {
-    let (mut sender, mut receiver) = (machine(0), machine(1));
+fn requests_to_send_are_bounded_too() {
+    let config = Config::new(1, 2, EAGER, WINDOW).unwrap().with_requests(100);
+    let (mut sender, mut receiver) = (machine(0), Machine::new(config));
     sender.send(1, ENVELOPE, span(1000), Mode::Standard);
     let rts = message(&mut sender);
     let accepted = (0..1000).take_while(|_| receiver.header(0, rts.as_bytes(), 0).is_ok()).count();
-    assert_eq!(accepted, WINDOW / OVERHEAD);
+    assert_eq!(accepted, WINDOW / OVERHEAD + 100);
 }
 
 #[test]
@@ -154,7 +174,7 @@ proptest! {
     fn random_headers_never_panic(seed: u64) {
         let mut random = Random(seed);
         let (mut victim, mut model) = (machine(0), machine(1));
-        let mut valid: Vec<Vec<u8>> = vec![raw(ACK, 0, &[0]), raw(CTS, 0, &[0, 1]), raw(CREDIT, 1, &[])];
+        let mut valid: Vec<Vec<u8>> = vec![raw(ACK, 0, &[0]), raw(CTS, 0, &[0, 1]), raw(CREDIT, 1, &[]), raw(NOTED, 0, &[])];
         let mut tokens = Vec::new();
         let mut bounces = std::collections::BTreeMap::new();
         for _ in 0..60 {
@@ -177,7 +197,7 @@ proptest! {
                     let mut bytes = valid[random.below(valid.len())].clone();
                     for _ in 0..random.below(3) {
                         let at = random.below(bytes.len());
-                        bytes[at] = if random.below(2) == 0 { random.below(8) as u8 } else { random.next() as u8 };
+                        bytes[at] = if random.below(2) == 0 { random.below(9) as u8 } else { random.next() as u8 };
                     }
                     if random.below(8) == 0 {
                         bytes.truncate(random.below(70));

@@ -6,7 +6,7 @@ mod net;
 
 use net::{Net, selector};
 use proptest::prelude::*;
-use ringworld_protocol::{Matched, Mode, OVERHEAD, Rank, RequestId};
+use ringworld_protocol::{Config, Matched, Mode, OVERHEAD, Rank, RequestId, Stage};
 
 /// How often each kind of event is drawn and how large things are.
 #[derive(Clone, Debug)]
@@ -19,12 +19,14 @@ struct Shape {
     /// Out of 16: how often something moves on the wire rather than at a rank.
     steps: usize,
     tags: usize,
+    /// The bound on requests to send.
+    requests: usize,
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
     let sizes = (any::<u64>(), 1..5usize, 0..100usize, 0..600usize);
-    (sizes, 1..250usize, 0..16usize, 1..4usize).prop_map(
-        |((seed, size, eager, spare), events, steps, tags)| Shape {
+    (sizes, 1..250usize, 0..16usize, 1..4usize, prop_oneof![1..20usize, Just(1000)]).prop_map(
+        |((seed, size, eager, spare), events, steps, tags, requests)| Shape {
             seed,
             size,
             eager,
@@ -32,16 +34,20 @@ fn shapes() -> impl Strategy<Value = Shape> {
             events,
             steps,
             tags,
+            requests,
         },
     )
 }
 
 const CONTEXTS: u32 = 2;
 const LONGEST: usize = 300;
+/// Not in any selector: received by wildcards, and at the end.
+const UNWANTED: u64 = 1000;
 
 fn run(shape: &Shape) -> Net {
-    let Shape { seed, size, eager, spare, events, steps, tags } = *shape;
-    let mut net = Net::new(size, eager, eager + OVERHEAD + spare, seed);
+    let Shape { seed, size, eager, spare, events, steps, tags, requests } = *shape;
+    let config = Config::new(0, size, eager, eager + OVERHEAD + spare).unwrap();
+    let mut net = Net::with(config.with_requests(requests), seed);
     let mut receives: Vec<(Rank, RequestId)> = Vec::new();
     let mut held: Vec<(Rank, Matched)> = Vec::new();
     let mut sends = Vec::new();
@@ -83,14 +89,43 @@ fn run(shape: &Shape) -> Net {
                     net.cancel(rank, request);
                 }
             }
-            _ => {}
+            _ => {
+                let count = net.random.below(12);
+                for _ in 0..count {
+                    let len = net.random.below(eager + 1);
+                    sends.push((rank, net.send(rank, peer, context, UNWANTED, len, Mode::Standard)));
+                }
+            }
         }
     }
+    net.settle();
+    held_back_at_the_bound_only(&net, &sends, &held, requests);
     finish(&mut net, receives, held);
     for (rank, request) in sends {
         assert!(matches!(net.outcome(rank, request), Some(Ok(_))), "a send did not succeed");
     }
     net
+}
+
+/// Once nothing moves, a send may wait for credit only if its receiver holds as many messages of the
+/// sender as the bound says: so whatever a posted receive could match has been offered to it.
+fn held_back_at_the_bound_only(
+    net: &Net,
+    sends: &[(Rank, RequestId)],
+    held: &[(Rank, Matched)],
+    requests: usize,
+) {
+    for (rank, send) in sends {
+        let Some(description) = net.machines[*rank].describe(*send) else { continue };
+        if description.stage != Stage::Credit {
+            continue;
+        }
+        let peer = description.peer.unwrap();
+        let listed = (0..CONTEXTS).flat_map(|context| net.machines[peer].unexpected(context));
+        let taken = held.iter().filter(|(owner, _)| *owner == peer).map(|(_, matched)| matched.incoming);
+        let lying = listed.chain(taken).filter(|incoming| incoming.source == *rank).count();
+        assert!(lying >= requests, "a send waits although only {lying} of {requests} messages lie there");
+    }
 }
 
 /// Withdraws what has matched nothing and receives whatever was sent.
@@ -134,7 +169,8 @@ proptest! {
 
 #[test]
 fn equal_seeds_give_equal_runs() {
-    let shape = Shape { seed: 11, size: 4, eager: 64, spare: 200, events: 400, steps: 6, tags: 2 };
+    let shape =
+        Shape { seed: 11, size: 4, eager: 64, spare: 200, events: 400, steps: 6, tags: 2, requests: 10 };
     let (a, b) = (run(&shape), run(&shape));
     assert!(a.oracle.matches > 50, "the program matched only {} messages", a.oracle.matches);
     assert_eq!(format!("{:?}", a.ended), format!("{:?}", b.ended));

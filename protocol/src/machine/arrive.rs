@@ -5,16 +5,29 @@
 
 use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send, received};
 use super::{CONTROL, Id, Machine};
+use crate::credit::Credit;
 use crate::wire::{Frame, Key, Packet};
 use crate::{Envelope, Incoming, Malformed, OVERHEAD, Place, Rank, Target};
 
 /// A packet whose claims have been checked against what is known.
 enum Checked {
     Eager(Incoming),
-    Rts(Incoming, u64),
+    Rts { incoming: Incoming, number: u64, asks: bool },
     Cts { id: u64, accepted: usize, key: Key },
     Answer { id: u64, send: Send, refused: bool },
     Credit,
+    Noted,
+}
+
+impl Checked {
+    /// Which request this shows to have arrived at the peer; `Some(None)`: the one that asked.
+    fn answers(&self) -> Option<Option<u64>> {
+        match self {
+            Self::Cts { id, .. } | Self::Answer { id, .. } => Some(Some(*id)),
+            Self::Noted => Some(None),
+            Self::Eager(_) | Self::Rts { .. } | Self::Credit => None,
+        }
+    }
 }
 
 impl Machine {
@@ -36,16 +49,17 @@ impl Machine {
             ))
         })?;
         let checked = self.check(peer, &frame, payload_len)?;
-        if frame.credit > 0
-            && let Some(account) = self.peers.get_mut(peer)
-        {
-            account.credit.refill(available);
-            self.pump(peer);
+        if let Some(account) = self.peers.get_mut(peer) {
+            let answers = checked.answers().is_some_and(|id| account.credit.seen(id));
+            account.credit.refill(available, &self.limits);
+            if answers || frame.credit > 0 {
+                self.pump(peer);
+            }
         }
         Ok(match checked {
             Checked::Eager(incoming) => self.accept(incoming),
-            Checked::Rts(incoming, number) => {
-                self.consider(incoming, number);
+            Checked::Rts { incoming, number, asks } => {
+                self.consider(incoming, number, asks);
                 Target { announces: Some(incoming.envelope), ..NOTHING }
             }
             Checked::Cts { id, accepted, key } => {
@@ -56,7 +70,7 @@ impl Machine {
                 self.answered(id, &send, refused);
                 NOTHING
             }
-            Checked::Credit => NOTHING,
+            Checked::Credit | Checked::Noted => NOTHING,
         })
     }
 
@@ -90,15 +104,28 @@ impl Machine {
         }
         match frame.packet {
             Packet::Eager { envelope } => {
-                self.check_window(peer, payload_len)?;
+                if !self.credit(peer).is_some_and(|credit| credit.admits_eager(payload_len, &self.limits)) {
+                    let window = self.limits.window;
+                    return Err(Malformed(format!(
+                        "rank {peer} sends {payload_len} bytes beyond its window of {window}: all ranks need \
+                         the same settings"
+                    )));
+                }
                 Ok(Checked::Eager(Incoming { source: peer, envelope, len: payload_len }))
             }
-            Packet::Rts { envelope, id, len } => {
-                self.check_window(peer, 0)?;
+            Packet::Rts { envelope, id, len, asks } => {
+                if !self.credit(peer).is_some_and(|credit| credit.admits_request(&self.limits)) {
+                    let (window, requests) = (self.limits.window, self.config.requests);
+                    return Err(Malformed(format!(
+                        "rank {peer} sends one request more than {requests} beside a full window of {window}: \
+                         all ranks need the same settings"
+                    )));
+                }
                 let len = usize::try_from(len).map_err(|_| {
                     Malformed(format!("a message of {len} bytes, more than this host can name"))
                 })?;
-                Ok(Checked::Rts(Incoming { source: peer, envelope, len }, id))
+                let incoming = Incoming { source: peer, envelope, len };
+                Ok(Checked::Rts { incoming, number: id, asks })
             }
             Packet::Cts { id, accepted, key } => {
                 let len = self.offered(peer, id)?.data.len;
@@ -113,20 +140,13 @@ impl Machine {
             Packet::Nack { id } => Ok(Checked::Answer { id, send: self.offered(peer, id)?, refused: true }),
             Packet::Credit if frame.credit == 0 => Err(Malformed("a credit message without credit".into())),
             Packet::Credit => Ok(Checked::Credit),
+            Packet::Noted if self.credit(peer).is_some_and(Credit::has_asked) => Ok(Checked::Noted),
+            Packet::Noted => Err(Malformed(format!("rank {peer} answers a question that was not asked"))),
         }
     }
 
-    fn check_window(&self, peer: Rank, payload_len: usize) -> Result<(), Malformed> {
-        let fits = payload_len.checked_add(OVERHEAD).is_some_and(|cost| {
-            self.peers.get(peer).is_some_and(|account| account.credit.admits(cost, &self.limits))
-        });
-        if fits {
-            return Ok(());
-        }
-        let window = self.limits.window;
-        Err(Malformed(format!(
-            "rank {peer} sends {payload_len} bytes beyond its window of {window}: all ranks need the same settings"
-        )))
+    fn credit(&self, peer: Rank) -> Option<&Credit> {
+        self.peers.get(peer).map(|account| &account.credit)
     }
 
     /// An eager message that keeps to its window.
@@ -153,8 +173,8 @@ impl Machine {
         Target { token: id.to_bits(), place, announces: Some(envelope) }
     }
 
-    /// A request to send that keeps to its window.
-    fn consider(&mut self, incoming: Incoming, number: u64) {
+    /// A request to send that keeps to its budget.
+    fn consider(&mut self, incoming: Incoming, number: u64, asks: bool) {
         let Incoming { source, envelope, .. } = incoming;
         if let Some(account) = self.peers.get_mut(source) {
             account.credit.admit(OVERHEAD);
@@ -166,6 +186,12 @@ impl Machine {
         let message = Inbound { incoming, body: Body::Offered(number), claim: Claim::Unexpected };
         let id = self.inbound.insert(message);
         self.unexpected.arrive(id.index, envelope.context, source, envelope.tag);
+        if asks {
+            self.push_message(source, Packet::Noted, None, None);
+        } else {
+            // It may have used the last of the budget while something was owed.
+            self.settle_if_due(source);
+        }
     }
 
     /// Takes the posted receive that gets this message out of the lists.

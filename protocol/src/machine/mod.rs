@@ -68,7 +68,7 @@ impl Machine {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let config = config.clamped();
-        let limits = Limits::new(config.eager_limit, config.window);
+        let limits = Limits::new(&config);
         Self {
             config,
             limits,

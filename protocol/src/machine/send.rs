@@ -1,12 +1,14 @@
 //! Sending: from the call, through the wait for credit, to the last byte handed to the transport.
 //!
-//! Invariant: requests and payloads leave in the order of the calls, per peer; a send that lacks credit
-//! holds back everything behind it. Neighbours: `arrive.rs` (grants and credit), `credit.rs`.
+//! Invariant: requests and payloads leave in the order of the calls, per peer; a send that cannot leave
+//! holds back everything behind it. Whether a short one leaves with its payload or as a request is for
+//! `credit.rs` to say. Neighbours: `arrive.rs` (grants and credit), `credit.rs`.
 
 use super::states::{Request, Send, SendStage};
 use super::{Id, Machine};
+use crate::credit::Way;
 use crate::wire::{Key, Packet};
-use crate::{Action, Envelope, Failure, Malformed, Mode, OVERHEAD, Rank, RequestId, Span};
+use crate::{Action, Envelope, Failure, Malformed, Mode, Rank, RequestId, Span};
 
 impl Machine {
     /// Starts to send `data`, which must stay untouched until the completion.
@@ -20,8 +22,11 @@ impl Machine {
         let send = Send { peer, envelope, data, mode, stage: SendStage::Queued };
         let id = self.start(Request::Send(send));
         let Some(account) = self.peers.get_mut(peer) else { return RequestId(id) };
-        if account.queue.first().is_none() && account.credit.spend(self.config.cost(&send)) {
-            self.launch(id);
+        let eager = self.config.eager_len(&send);
+        if account.queue.first().is_none()
+            && let Some(way) = account.credit.depart(id.to_bits(), eager, &self.limits)
+        {
+            self.launch(id, way);
         } else {
             self.waiting.push_back(&mut account.queue, id.index);
         }
@@ -46,25 +51,29 @@ impl Machine {
             && let Some(index) = account.queue.first()
             && let Some(id) = self.requests.id_at(index)
             && let Some(Request::Send(send)) = self.requests.get(id)
-            && account.credit.spend(self.config.cost(send))
+            && let eager = self.config.eager_len(send)
+            && let Some(way) = account.credit.depart(id.to_bits(), eager, &self.limits)
         {
             self.waiting.unlink(&mut account.queue, index);
-            self.launch(id);
+            self.launch(id, way);
         }
     }
 
     /// Hands a send whose credit is spent to the transport.
-    fn launch(&mut self, id: Id) {
+    fn launch(&mut self, id: Id, way: Way) {
         let Some(Request::Send(send)) = self.requests.get_mut(id) else { return };
         let Send { peer, envelope, data, .. } = *send;
-        if self.config.is_eager(send) {
-            send.stage = SendStage::Leaving;
-            let payload = (data.len > 0).then_some(data);
-            self.push_message(peer, Packet::Eager { envelope }, payload, Some(id.to_bits()));
-        } else {
-            send.stage = SendStage::Offered;
-            let packet = Packet::Rts { envelope, id: id.to_bits(), len: data.len as u64 };
-            self.push_message(peer, packet, None, None);
+        match way {
+            Way::Eager => {
+                send.stage = SendStage::Leaving;
+                let payload = (data.len > 0).then_some(data);
+                self.push_message(peer, Packet::Eager { envelope }, payload, Some(id.to_bits()));
+            }
+            Way::Request { asks } => {
+                send.stage = SendStage::Offered;
+                let packet = Packet::Rts { envelope, id: id.to_bits(), len: data.len as u64, asks };
+                self.push_message(peer, packet, None, None);
+            }
         }
     }
 
@@ -92,12 +101,8 @@ impl Machine {
 }
 
 impl crate::Config {
-    fn is_eager(&self, send: &Send) -> bool {
-        send.mode == Mode::Standard && send.data.len <= self.eager_limit
-    }
-
-    /// What the send takes out of the peer's window.
-    fn cost(&self, send: &Send) -> usize {
-        if self.is_eager(send) { send.data.len + OVERHEAD } else { OVERHEAD }
+    /// The length of the payload when it may leave without being asked for.
+    fn eager_len(&self, send: &Send) -> Option<usize> {
+        (send.mode == Mode::Standard && send.data.len <= self.eager_limit).then_some(send.data.len)
     }
 }

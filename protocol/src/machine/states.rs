@@ -2,7 +2,7 @@
 //! neighbouring files.
 //!
 //! ```text
-//! send      Queued ─▶ Leaving ─▶ done            eager: credit, then `sent`
+//! send      Queued ─▶ Leaving ─▶ done            eager: room in the window, then `sent`
 //!              └────▶ Offered ─▶ Putting ─▶ done rendezvous: credit, then cts, then `sent`
 //!                        └─────▶ done            ack or nack
 //! receive   Posted ─▶ Arriving ─▶ done           eager: `delivered`

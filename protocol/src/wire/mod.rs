@@ -3,12 +3,15 @@
 //! ```text
 //! offset  0     1        2..4  4..8     8..16   16..24    24..40    40..48  48..56
 //! eager   1     0        0     context  credit  tag       stamp
-//! rts     2     0        0     context  credit  tag       stamp     id      length
+//! rts     2     0        asks  context  credit  tag       stamp     id      length
 //! cts     3     key len  0     0        credit  id        accepted (24..32), key (32..)
 //! ack     4     0        0     0        credit  id
 //! nack    5     0        0     0        credit  id
 //! credit  6     0        0     0        credit
+//! noted   7     0        0     0        credit
 //! ```
+//!
+//! `asks` is 0 or 1, in byte 2; byte 3 is 0.
 //!
 //! Invariant: a frame has exactly one encoding, and decoding refuses everything else; what a decoded
 //! frame *claims* is checked by the machine. There is no version here: the handshake that opens a
@@ -26,14 +29,16 @@ const CTS: u8 = 3;
 const ACK: u8 = 4;
 const NACK: u8 = 5;
 const CREDIT: u8 = 6;
+const NOTED: u8 = 7;
 
 /// What a header says besides credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packet {
     /// The payload follows.
     Eager { envelope: Envelope },
-    /// Ready to send: asks the receiver to match and to expose memory.
-    Rts { envelope: Envelope, id: u64, len: u64 },
+    /// Ready to send: asks the receiver to match and to expose memory. One that `asks` wants to hear at
+    /// once when nothing matches.
+    Rts { envelope: Envelope, id: u64, len: u64, asks: bool },
     /// Clear to send: put the first `accepted` bytes into the memory named by `key`.
     Cts { id: u64, accepted: u64, key: Key },
     /// The message has been matched and no bytes are wanted.
@@ -42,6 +47,8 @@ pub(crate) enum Packet {
     Nack { id: u64 },
     /// Nothing but credit.
     Credit,
+    /// The request that asked has arrived and nothing matches it yet.
+    Noted,
 }
 
 /// A whole header: a packet and the credit that rides on it.
@@ -61,14 +68,16 @@ impl Frame {
             Packet::Ack { .. } => (ACK, 0, 0),
             Packet::Nack { .. } => (NACK, 0, 0),
             Packet::Credit => (CREDIT, 0, 0),
+            Packet::Noted => (NOTED, 0, 0),
         };
+        let asks = matches!(self.packet, Packet::Rts { asks: true, .. });
         let mut header = Header::empty();
-        header.push(&[kind, key_length, 0, 0]);
+        header.push(&[kind, key_length, u8::from(asks), 0]);
         header.push(&context.to_le_bytes());
         header.push(&self.credit.to_le_bytes());
         match &self.packet {
             Packet::Eager { envelope } => push_envelope(&mut header, envelope),
-            Packet::Rts { envelope, id, len } => {
+            Packet::Rts { envelope, id, len, asks: _ } => {
                 push_envelope(&mut header, envelope);
                 header.push(&id.to_le_bytes());
                 header.push(&len.to_le_bytes());
@@ -79,18 +88,18 @@ impl Frame {
                 header.push(key.as_bytes());
             }
             Packet::Ack { id } | Packet::Nack { id } => header.push(&id.to_le_bytes()),
-            Packet::Credit => {}
+            Packet::Credit | Packet::Noted => {}
         }
         header
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader { all: bytes, rest: bytes };
-        let [kind, key_length, zero_a, zero_b] = reader.array()?;
+        let [kind, key_length, asks, zero] = reader.array()?;
         let context = u32::from_le_bytes(reader.array()?);
         let credit = reader.u64()?;
-        if zero_a != 0 || zero_b != 0 {
-            return Err(Malformed(format!("reserved bytes are {zero_a} and {zero_b}, must be 0")));
+        if zero != 0 || asks > u8::from(kind == RTS) {
+            return Err(Malformed(format!("reserved bytes of kind {kind} are {asks} and {zero}, must be 0")));
         }
         if key_length != 0 && kind != CTS || context != 0 && !matches!(kind, EAGER | RTS) {
             return Err(Malformed(format!("a header of kind {kind} has a field that this kind has not")));
@@ -99,7 +108,7 @@ impl Frame {
             EAGER => Packet::Eager { envelope: reader.envelope(context)? },
             RTS => {
                 let envelope = reader.envelope(context)?;
-                Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()? }
+                Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, asks: asks != 0 }
             }
             CTS => {
                 let (id, accepted) = (reader.u64()?, reader.u64()?);
@@ -111,7 +120,8 @@ impl Frame {
             ACK => Packet::Ack { id: reader.u64()? },
             NACK => Packet::Nack { id: reader.u64()? },
             CREDIT => Packet::Credit,
-            other => return Err(Malformed(format!("header kind {other}, must be 1 to 6"))),
+            NOTED => Packet::Noted,
+            other => return Err(Malformed(format!("header kind {other}, must be 1 to 7"))),
         };
         if !reader.rest.is_empty() {
             return Err(Malformed(format!(

@@ -24,8 +24,12 @@ fn the_layout_of_every_kind_is_fixed() {
     let golden = [
         (Packet::Eager { envelope: ENVELOPE }, format!("01000000 01020304 {credit} {envelope}")),
         (
-            Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000 },
+            Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000, asks: false },
             format!("02000000 01020304 {credit} {envelope} 05000000 00000000 00000000 01000000"),
+        ),
+        (
+            Packet::Rts { envelope: ENVELOPE, id: 5, len: 9, asks: true },
+            format!("02000100 01020304 {credit} {envelope} 05000000 00000000 09000000 00000000"),
         ),
         (
             Packet::Cts { id: 5, accepted: 9, key: Key::new(&[0xaa, 0xbb, 0xcc]).unwrap() },
@@ -34,6 +38,7 @@ fn the_layout_of_every_kind_is_fixed() {
         (Packet::Ack { id: 6 }, format!("04000000 00000000 {credit} 06000000 00000000")),
         (Packet::Nack { id: 7 }, format!("05000000 00000000 {credit} 07000000 00000000")),
         (Packet::Credit, format!("06000000 00000000 {credit}")),
+        (Packet::Noted, format!("07000000 00000000 {credit}")),
     ];
     for (packet, bytes) in golden {
         let bytes = hex(&bytes);
@@ -64,6 +69,12 @@ fn fields_that_a_kind_has_not_are_refused() {
         bad[offset] = 1;
         assert!(Frame::decode(&bad).is_err(), "byte {offset} set");
     }
+    let rts = frame(Packet::Rts { envelope: ENVELOPE, id: 5, len: 9, asks: true }).encode();
+    for (offset, value) in [(2, 2), (2, 255), (3, 1)] {
+        let mut bad = rts.as_bytes().to_vec();
+        bad[offset] = value;
+        assert!(Frame::decode(&bad).is_err(), "byte {offset} of a request set to {value}");
+    }
     let mut key_too_long = hex("03210000 00000000 0000000000000000 0600000000000000 0100000000000000");
     key_too_long.extend([0; 33]);
     assert!(Frame::decode(&key_too_long).is_err());
@@ -72,11 +83,12 @@ fn fields_that_a_kind_has_not_are_refused() {
 proptest! {
     #[test]
     fn what_decodes_encodes_to_the_same_bytes(
-        kind in 0u8..8,
+        kind in 0u8..9,
         key_length in prop_oneof![Just(0u8), 0u8..40],
+        asks in prop_oneof![4 => Just(0u8), 2 => Just(1u8), 1 => any::<u8>()],
         rest in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..70),
     ) {
-        let mut bytes = vec![kind, key_length, 0, 0];
+        let mut bytes = vec![kind, key_length, asks, 0];
         bytes.extend(rest);
         for length in [0, 4, 16, 24, 32 + usize::from(key_length), 40, 56, bytes.len()] {
             let cut = &bytes[..length.min(bytes.len())];

@@ -83,7 +83,7 @@ pub(crate) struct Net {
     /// The largest sum of bounce memory plus overhead ever seen for a pair.
     pub(crate) peak: usize,
     /// Headers that have been handed out, by their kind, per sender.
-    pub(crate) kinds: Vec<[usize; 7]>,
+    pub(crate) kinds: Vec<[usize; 8]>,
     pub(crate) fail_exposures: bool,
     spans: Vec<BTreeMap<RequestId, Span>>,
     wires: Vec<Vec<VecDeque<Flying>>>,
@@ -121,7 +121,13 @@ pub(crate) fn selector(context: u32, source: Option<Rank>, tag: Option<u64>) -> 
 
 impl Net {
     pub(crate) fn new(size: usize, eager_limit: usize, window: usize, seed: u64) -> Self {
-        let config = |rank| Config::new(rank, size, eager_limit, window).unwrap();
+        Self::with(Config::new(0, size, eager_limit, window).unwrap(), seed)
+    }
+
+    /// A network of ranks with these settings, whatever rank they name.
+    pub(crate) fn with(config: Config, seed: u64) -> Self {
+        let size = config.size;
+        let config = |rank| Config { rank, ..config };
         Self {
             machines: (0..size).map(|rank| Machine::new(config(rank))).collect(),
             buffers: vec![Vec::new(); size],
@@ -130,7 +136,7 @@ impl Net {
             random: Random(seed),
             bounced: vec![vec![0; size]; size],
             peak: 0,
-            kinds: vec![[0; 7]; size],
+            kinds: vec![[0; 8]; size],
             fail_exposures: false,
             spans: vec![BTreeMap::new(); size],
             wires: (0..size).map(|_| (0..size).map(|_| VecDeque::new()).collect()).collect(),
