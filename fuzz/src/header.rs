@@ -206,7 +206,8 @@ impl World {
 
 /// A header whose form is right and whose claims may be anything.
 fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
-    let kind = input.int_in_range(1..=6u8)?;
+    let kind = input.int_in_range(1..=7u8)?;
+    let asks = u8::from(kind == 2 && input.arbitrary()?);
     let small = |input: &mut Unstructured<'_>| -> Result<u64> {
         Ok(match input.int_in_range(0..=7)? {
             0 => input.arbitrary()?,
@@ -221,7 +222,7 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     };
     let key: u8 = if kind == 3 { input.int_in_range(0..=33)? } else { 0 };
     let context: u32 = if kind <= 2 { input.int_in_range(0..=1)? } else { 0 };
-    let mut bytes = vec![kind, key, 0, 0];
+    let mut bytes = vec![kind, key, asks, 0];
     bytes.extend(context.to_le_bytes());
     bytes.extend(credit.to_le_bytes());
     if kind <= 2 {

@@ -4,6 +4,8 @@
 //! functions with seeded random input on any toolchain. A function never keeps anything from one
 //! call to the next, so that a failing input fails alone.
 
+#![forbid(unsafe_code)]
+
 mod collectives;
 mod header;
 mod settings;
