@@ -168,6 +168,7 @@ impl Session {
     /// Leaves without a goodbye, after a failure that all others have heard of or are hearing of. On the
     /// process that serves the rendezvous it returns when what was said to them has left this process.
     pub fn leave(&self) {
+        self.send(Command::Say(ToMaster::Leaving));
         self.disconnect();
         if let Some(master) = &self.master {
             master.drain(DRAIN);

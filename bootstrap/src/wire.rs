@@ -60,12 +60,27 @@ pub(crate) struct Hello {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum ToMaster {
     Hello(Hello),
-    Ready { addresses: Addresses },
+    Ready {
+        addresses: Addresses,
+    },
     Ping,
-    PeerLost { rank: u64, cause: String },
-    Fault { context: u32, text: String },
-    Abort { code: i32, reason: String },
-    Panicked { text: String },
+    PeerLost {
+        rank: u64,
+        cause: String,
+    },
+    Fault {
+        context: u32,
+        text: String,
+    },
+    Abort {
+        code: i32,
+        reason: String,
+    },
+    Panicked {
+        text: String,
+    },
+    /// Leaves after a failure, without a goodbye.
+    Leaving,
     Goodbye,
 }
 

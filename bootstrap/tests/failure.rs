@@ -107,6 +107,19 @@ fn a_peer_lost_by_the_data_plane_is_declared_down_for_all_and_knows_it() {
 }
 
 #[test]
+fn a_rank_that_leaves_because_it_lost_a_peer_is_not_blamed_first() {
+    let (server, others) = split_server(world(4, &[]));
+    let (suspect, reporter) = (others[0].session.rank, others[1].session.rank);
+    others[1].session.report(Report::PeerLost { rank: suspect, cause: "connection reset".into() });
+    others[1].session.leave();
+    for survivor in [&server, &others[2]] {
+        let first = survivor.hears(SOON, |event| matches!(event, ControlEvent::PeerDown { .. }));
+        assert!(matches!(first, ControlEvent::PeerDown { rank, .. } if rank == suspect), "{first:?}");
+        assert!(survivor.hears_death(reporter, SOON).contains("left without finishing"));
+    }
+}
+
+#[test]
 fn a_peer_that_really_died_is_named_once_with_the_better_cause() {
     let (server, mut others) = split_server(world(3, &[]));
     let dead = others.pop().unwrap();

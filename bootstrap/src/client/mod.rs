@@ -35,6 +35,8 @@ pub(crate) enum Command {
         reply: SyncSender<Result<Formed, Error>>,
     },
     Report(Report),
+    /// Words that need no answer.
+    Say(ToMaster),
     /// Last words; answered when the master has passed them on.
     Last {
         words: ToMaster,
@@ -245,6 +247,7 @@ impl Control {
                 };
                 self.say(&message).await;
             }
+            Command::Say(words) => self.say(&words).await,
             Command::Last { words, done } => {
                 if let Some(world) = &mut self.formed {
                     world.farewell = true;

@@ -29,7 +29,7 @@ pub(super) enum Inbound {
     Joined { connection: u64, hello: Hello, outbox: mpsc::UnboundedSender<Outgoing> },
     Message { connection: u64, message: ToMaster },
     Gone { connection: u64, cause: ReadError },
-    Suspected { by: usize, rank: usize, cause: String },
+    Suspected { by: usize, rank: usize },
     Drain(std::sync::mpsc::SyncSender<()>),
     Shutdown,
 }
@@ -59,6 +59,8 @@ pub(super) struct Hub {
     by_connection: HashMap<u64, usize>,
     down: Vec<(usize, String)>,
     aborted: Option<Outcome>,
+    /// Who lost the connection to whom, and how; waiting for better evidence.
+    suspicions: Vec<(usize, usize, String)>,
     back: mpsc::Sender<Inbound>,
 }
 
@@ -75,6 +77,7 @@ impl Hub {
             by_connection: HashMap::new(),
             down: Vec::new(),
             aborted: None,
+            suspicions: Vec::new(),
             back,
         }
     }
@@ -93,7 +96,7 @@ impl Hub {
                 Some(Inbound::Joined { connection, hello, outbox }) => self.joined(connection, hello, outbox),
                 Some(Inbound::Message { connection, message }) => self.message(connection, message).await,
                 Some(Inbound::Gone { connection, cause }) => self.gone(connection, &cause),
-                Some(Inbound::Suspected { by, rank, cause }) => self.suspected(by, rank, &cause),
+                Some(Inbound::Suspected { by, rank }) => self.believe(by, Some(rank)),
                 Some(Inbound::Drain(done)) => {
                     self.flush(None).await;
                     let _ = done.try_send(());
@@ -186,11 +189,11 @@ impl Hub {
                 let Ok(lost) = usize::try_from(lost) else { return };
                 if lost != rank && self.ranks.get(lost).is_some_and(|lost| lost.state == State::Alive) {
                     let back = self.back.clone();
-                    let cause = wire::clip(cause);
+                    self.suspicions.push((rank, lost, wire::clip(cause)));
                     // A dead process also closes its control connection, which says more; wait for that.
                     tokio::spawn(async move {
                         sleep(SUSPICION).await;
-                        let _ = back.send(Inbound::Suspected { by: rank, rank: lost, cause }).await;
+                        let _ = back.send(Inbound::Suspected { by: rank, rank: lost }).await;
                     });
                 }
             }
@@ -213,6 +216,12 @@ impl Hub {
                 self.flush(Some(connection)).await;
                 self.send(connection, &ToRank::Heard);
             }
+            ToMaster::Leaving => {
+                self.believe(rank, None);
+                if self.ranks[rank].state == State::Alive {
+                    self.declare_down(rank, "it left without finishing".into());
+                }
+            }
             ToMaster::Goodbye => {
                 self.ranks[rank].state = State::Finished;
                 self.tell_others(rank, &ToRank::PeerFinished { rank: rank as u64 });
@@ -233,6 +242,7 @@ impl Hub {
         if let Some(&rank) = self.by_connection.get(&connection)
             && self.ranks[rank].state == State::Alive
         {
+            self.believe(rank, None);
             let text = match cause {
                 ReadError::Closed => "its process ended without finishing".to_string(),
                 ReadError::Silence(seconds) => {
@@ -246,17 +256,28 @@ impl Hub {
         self.outboxes.remove(&connection);
     }
 
-    fn suspected(&mut self, by: usize, rank: usize, cause: &str) {
-        let alive = |rank: usize| self.ranks.get(rank).is_some_and(|rank| rank.state == State::Alive);
-        // When two ranks blame one another, the first is believed.
-        if !alive(by) || !alive(rank) {
-            return;
+    /// Acts on what `by` said it lost: on one rank, or on all when `by` itself is leaving, since then
+    /// its loss is the cause and must be heard of before its own end.
+    fn believe(&mut self, by: usize, rank: Option<usize>) {
+        let mut believed = Vec::new();
+        self.suspicions.retain(|suspicion| {
+            let hit = suspicion.0 == by && rank.is_none_or(|rank| suspicion.1 == rank);
+            if hit {
+                believed.push((suspicion.1, suspicion.2.clone()));
+            }
+            !hit
+        });
+        for (rank, cause) in believed {
+            // When two ranks blame one another, the first is believed.
+            if self.ranks[by].state != State::Alive || self.ranks[rank].state != State::Alive {
+                continue;
+            }
+            let text = format!("rank {by} on {} lost its connection to it: {cause}", self.ranks[by].host);
+            let connection = self.ranks[rank].connection;
+            self.send(connection, &ToRank::Expelled { cause: text.clone() });
+            self.declare_down(rank, text);
+            self.outboxes.remove(&connection);
         }
-        let text = format!("rank {by} on {} lost its connection to it: {cause}", self.ranks[by].host);
-        let connection = self.ranks[rank].connection;
-        self.send(connection, &ToRank::Expelled { cause: text.clone() });
-        self.declare_down(rank, text);
-        self.outboxes.remove(&connection);
     }
 
     fn declare_down(&mut self, rank: usize, cause: String) {
