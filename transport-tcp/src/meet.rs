@@ -201,7 +201,12 @@ impl Tcp {
 
     fn log_rejection(&mut self, slot: usize, rejection: Rejection) {
         let Some(pending) = self.lobby.find(slot) else { return };
-        warn!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
+        if matches!(rejection, Rejection::Duplicate) {
+            // Both sides connected at once, and the other connection was faster: nothing to worry about.
+            debug!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
+        } else {
+            warn!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
+        }
         if !matches!(pending.role, Role::Leaving) {
             self.lobby.remove(slot);
         }
