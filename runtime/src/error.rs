@@ -16,7 +16,7 @@ pub enum Error {
     #[error("{0}")]
     Bootstrap(String),
 
-    /// A rank died, was killed, or is out of reach.
+    /// A rank died, was killed, panicked, or is out of reach.
     #[error("{operation} failed: rank {rank} on {host} is down: {cause}")]
     PeerFailed {
         /// Who.
@@ -43,7 +43,7 @@ pub enum Error {
         operation: String,
     },
 
-    /// A rank called [`crate::Communicator::abort`], or panicked.
+    /// A rank called [`crate::Communicator::abort`].
     #[error("{operation} failed: rank {rank} on {host} aborted the world with code {code}: {reason}")]
     Aborted {
         /// Who.

@@ -155,7 +155,7 @@ impl Drop for World {
             return;
         };
         if std::thread::panicking() {
-            link.session.abort(101, "this rank panicked".into());
+            link.session.panicked("its program panicked");
             engine.lock().fail(Fault::Finalized);
             return;
         }
@@ -259,6 +259,9 @@ impl Builder {
         let settings = Settings::from_env_with(&self.overrides)
             .map_err(|error| Error::Bootstrap(error.to_string()))?;
         crate::logging::install(settings.log.as_deref());
-        if settings.size().unwrap_or(1) == 1 { World::alone(&settings) } else { World::join(&settings) }
+        // Under a launcher even a single rank joins: the launcher waits for it, and it watches the launcher.
+        let launched = settings.launcher || settings.parent_pid.is_some();
+        let alone = settings.size().unwrap_or(1) == 1 && !launched;
+        if alone { World::alone(&settings) } else { World::join(&settings) }
     }
 }
