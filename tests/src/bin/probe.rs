@@ -1,0 +1,306 @@
+//! One rank of the jobs that the tests start: forms the world, plays a scenario, and says what happens.
+//!
+//! Every line is an event with `key=value` pairs; `at` is the monotonic clock of the machine in nanoseconds
+//! (`ringworld_tests::clock`), `text` is the last key and has the rest of the line. Exit status: 0 when the
+//! scenario went well, 3 when no world was formed, 4 when an operation failed, 5 when a result was wrong.
+//! Nothing here decides whether that is what should have happened: the tests do.
+
+#![forbid(unsafe_code)]
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, Subcommand, ValueEnum};
+use ringworld::{Error, Op, World};
+use ringworld_tests::{clock, proc};
+
+const NO_WORLD: u8 = 3;
+const FAILED: u8 = 4;
+const WRONG: u8 = 5;
+
+#[derive(Parser)]
+#[command(about = "One rank of a test")]
+struct Arguments {
+    #[command(subcommand)]
+    scenario: Scenario,
+}
+
+#[derive(Subcommand)]
+enum Scenario {
+    /// Form the world, meet in a barrier and an all-reduce, report time and memory, leave
+    Meet {
+        /// Elements of the all-reduce
+        #[arg(long, default_value_t = 1000)]
+        elements: usize,
+    },
+    /// All-reduce again and again, checking every result
+    AllReduce {
+        #[arg(long)]
+        elements: usize,
+        /// 0: until it fails
+        #[arg(long, default_value_t = 0)]
+        iterations: u64,
+    },
+    /// Wait for a message from the next rank that never comes
+    Recv,
+    /// One rank does something unusual; the others wait for it in an all-reduce
+    Victim {
+        #[arg(long)]
+        rank: usize,
+        #[arg(long)]
+        act: Act,
+        #[arg(long, default_value_t = 7)]
+        code: i32,
+    },
+    /// One rank leaves early and in good order; the others go on without it
+    Leave {
+        #[arg(long)]
+        rank: usize,
+    },
+    /// Rank 1 calls another collective than the others
+    Mismatch {
+        #[arg(long)]
+        kind: Kind,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Act {
+    /// Exit without dropping the world
+    Exit,
+    Panic,
+    Abort,
+    /// Compute for ever, never calling
+    Compute,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Count,
+    Dtype,
+    Op,
+    Root,
+    Call,
+}
+
+/// Why a scenario did not go well.
+enum Trouble {
+    Failed(Error),
+    Wrong(String),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// One event, in one write, so that the lines of ranks that share a pipe do not mix.
+fn say(event: &str, rank: Option<usize>, more: &str) {
+    let rank = rank.map(|rank| format!(" rank={rank}")).unwrap_or_default();
+    let line = format!("{event}{rank} at={} pid={} {more}\n", clock::now(), std::process::id());
+    let mut out = std::io::stdout().lock();
+    // Nobody may be listening any more; the scenario goes on all the same.
+    let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+}
+
+/// The name of the error's variant, and its text on one line.
+fn describe(error: &Error) -> String {
+    let debug = format!("{error:?}");
+    let kind = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    format!("kind={kind} text={}", error.to_string().replace('\n', " / "))
+}
+
+fn main() -> ExitCode {
+    let scenario = Arguments::parse().scenario;
+    let filter = std::env::var("RINGWORLD_LOG").unwrap_or_else(|_| "warn".to_owned());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+    let start = Instant::now();
+    let world = match World::from_env() {
+        Ok(world) => world,
+        Err(error) => {
+            say("refused", None, &describe(&error));
+            return NO_WORLD.into();
+        }
+    };
+    let rank = world.rank();
+    let formed = format!(
+        "size={} local_rank={} local_size={} host={} ms={}",
+        world.size(),
+        world.local_rank(),
+        world.local_size(),
+        world.host(rank),
+        start.elapsed().as_millis()
+    );
+    say("formed", Some(rank), &formed);
+    match play(world, &scenario) {
+        Ok(()) => {
+            say("left", Some(rank), "");
+            ExitCode::SUCCESS
+        }
+        Err(Trouble::Failed(error)) => {
+            say("gone", Some(rank), &describe(&error));
+            FAILED.into()
+        }
+        Err(Trouble::Wrong(text)) => {
+            say("wrong", Some(rank), &format!("text={text}"));
+            WRONG.into()
+        }
+    }
+}
+
+fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
+    let rank = world.rank();
+    let result = match *scenario {
+        Scenario::Meet { elements } => meet(&world, elements),
+        Scenario::AllReduce { elements, iterations } => all_reduce(&world, elements, iterations),
+        Scenario::Recv => recv(&world),
+        Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
+        Scenario::Leave { rank } => return leave(world, rank),
+        Scenario::Mismatch { kind } => mismatch(&world, kind),
+    };
+    if let Err(Trouble::Failed(error)) = &result {
+        // Before the world is dropped: the time that counts is that of the error.
+        say("failed", Some(rank), &describe(error));
+    }
+    drop(world);
+    result
+}
+
+/// What `rank` contributes to element `index`: small whole numbers, so that sums of f32 are exact.
+fn contribution(rank: usize, index: usize, round: u64) -> f32 {
+    (rank + 1) as f32 + ((index + round as usize) % 97) as f32
+}
+
+fn expected(size: usize, index: usize, round: u64) -> f32 {
+    (size * (size + 1) / 2) as f32 + (size * ((index + round as usize) % 97)) as f32
+}
+
+fn reduce_once(world: &World, data: &mut [f32], round: u64) -> Result<(), Trouble> {
+    let (rank, size) = (world.rank(), world.size());
+    for (index, x) in data.iter_mut().enumerate() {
+        *x = contribution(rank, index, round);
+    }
+    world.all_reduce(data, Op::Sum)?;
+    match data.iter().enumerate().find(|&(index, x)| *x != expected(size, index, round)) {
+        None => Ok(()),
+        Some((index, x)) => Err(Trouble::Wrong(format!(
+            "element {index} of all_reduce {round} is {x}, not {}",
+            expected(size, index, round)
+        ))),
+    }
+}
+
+fn meet(world: &World, elements: usize) -> Result<(), Trouble> {
+    let start = Instant::now();
+    world.barrier()?;
+    let barrier = start.elapsed();
+    reduce_once(world, &mut vec![0.0; elements], 0)?;
+    let reduced = start.elapsed() - barrier;
+    // All have arrived and nobody has left: this is what a rank of such a world uses.
+    world.barrier()?;
+    let (pss, rss) = proc::own_memory();
+    let more = format!(
+        "barrier_us={} all_reduce_us={} pss_kib={pss} rss_kib={rss}",
+        barrier.as_micros(),
+        reduced.as_micros()
+    );
+    say("met", Some(world.rank()), &more);
+    Ok(world.barrier()?)
+}
+
+fn all_reduce(world: &World, elements: usize, iterations: u64) -> Result<(), Trouble> {
+    let mut data = vec![0.0; elements];
+    let mut round = 0;
+    while iterations == 0 || round < iterations {
+        reduce_once(world, &mut data, round)?;
+        round += 1;
+        if round == 1 {
+            say("looping", Some(world.rank()), "");
+        }
+    }
+    Ok(())
+}
+
+fn recv(world: &World) -> Result<(), Trouble> {
+    world.barrier()?;
+    say("looping", Some(world.rank()), "");
+    world.recv(&mut [0u8; 8], (world.rank() + 1) % world.size(), 7)?;
+    Err(Trouble::Wrong("a message that nobody sent has arrived".to_owned()))
+}
+
+#[expect(clippy::panic, reason = "the scenario is a rank that panics")]
+fn victim(world: &World, who: usize, act: Act, code: i32) -> Result<(), Trouble> {
+    world.barrier()?;
+    say("looping", Some(world.rank()), "");
+    if world.rank() != who {
+        return Ok(world.all_reduce(&mut [1f32; 100], Op::Sum)?);
+    }
+    // Until then the others are waiting.
+    std::thread::sleep(Duration::from_millis(300));
+    say("acting", Some(who), "");
+    match act {
+        Act::Exit => std::process::exit(code),
+        Act::Panic => panic!("the victim panics on purpose"),
+        Act::Abort => world.abort(code),
+        Act::Compute => loop {
+            std::hint::black_box((0..1_000_000u64).fold(0, u64::wrapping_add));
+        },
+    }
+}
+
+fn leave(world: World, who: usize) -> Result<(), Trouble> {
+    const MESSAGE: usize = 100_000;
+    let (rank, size) = (world.rank(), world.size());
+    world.barrier()?;
+    let others: Vec<usize> = (0..size).filter(|&other| other != who).collect();
+    if rank == who {
+        for &other in &others {
+            world.send(&vec![other as u32; MESSAGE], other, 5)?;
+        }
+        drop(world);
+        return Ok(());
+    }
+    // Long enough for the other to be gone, if nothing keeps it.
+    std::thread::sleep(Duration::from_millis(200));
+    let mut data = vec![0u32; MESSAGE];
+    world.recv(&mut data, who, 5)?;
+    if data.iter().any(|x| *x != rank as u32) {
+        return Err(Trouble::Wrong("the message of the rank that left is damaged".to_owned()));
+    }
+    let place = others.iter().position(|&other| other == rank).unwrap_or(0);
+    let (to, from) = (others[(place + 1) % others.len()], others[(place + others.len() - 1) % others.len()]);
+    let sending = world.start_send(vec![rank as u64; 10], to, 6)?;
+    let mut got = [0u64; 10];
+    world.recv(&mut got, from, 6)?;
+    sending.wait()?;
+    if got != [from as u64; 10] {
+        return Err(Trouble::Wrong("the message of a rank that stayed is damaged".to_owned()));
+    }
+    say("stayed", Some(rank), "");
+    let missing = world.recv(&mut [0u8; 8], who, 7);
+    if let Err(error) = &missing {
+        say("failed", Some(rank), &describe(error));
+    }
+    drop(world);
+    missing?;
+    Err(Trouble::Wrong("a message that nobody sent has arrived".to_owned()))
+}
+
+fn mismatch(world: &World, kind: Kind) -> Result<(), Trouble> {
+    let odd = world.rank() == 1;
+    world.barrier()?;
+    say("looping", Some(world.rank()), "");
+    let mut floats = [1f32; 100];
+    match (kind, odd) {
+        (Kind::Count, true) => world.all_reduce(&mut [1f32; 99], Op::Sum)?,
+        (Kind::Dtype, true) => world.all_reduce(&mut [1i32; 100], Op::Sum)?,
+        (Kind::Op, true) => world.all_reduce(&mut floats, Op::Max)?,
+        (Kind::Call, true) => world.barrier()?,
+        (Kind::Root, _) => world.broadcast(&mut floats, usize::from(odd))?,
+        (_, false) => world.all_reduce(&mut floats, Op::Sum)?,
+    }
+    // A rank may have all it needs before another finds out; the next call must fail then.
+    Ok(world.barrier()?)
+}

@@ -1,0 +1,181 @@
+//! Hosts made of network namespaces: each with its own interfaces, addresses, routes and name.
+//!
+//! A [`Network`] has one switch (a namespace with a bridge for every segment) and hosts whose interfaces
+//! are veth pairs plugged into it. Dropping it deletes all namespaces, and with them every interface; names
+//! contain this process's id and a counter, so networks of parallel tests never meet.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::job::clean;
+use crate::process::Process;
+
+/// Why this machine cannot make networks, if so.
+#[must_use]
+pub fn missing() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("network namespaces need root".to_owned());
+    }
+    let works = |arguments: &[&str]| Command::new("ip").args(arguments).output().map(|o| o.status.success());
+    let name = format!("rw{}try", std::process::id());
+    let outcome = match works(&["netns", "add", &name]) {
+        Err(error) => Some(format!("the command `ip` (package iproute2) cannot be run: {error}")),
+        Ok(false) => Some("`ip netns add` is not permitted here".to_owned()),
+        Ok(true) => {
+            let pair = ["-n", &name, "link", "add", "a0", "type", "veth", "peer", "name", "b0"];
+            let bridge = ["-n", &name, "link", "add", "br0", "type", "bridge"];
+            let all = works(&pair).unwrap_or(false) && works(&bridge).unwrap_or(false);
+            (!all).then(|| "the kernel has no veth pairs or bridges".to_owned())
+        }
+    };
+    let _ = works(&["netns", "del", &name]);
+    outcome
+}
+
+/// Runs `ip`; a failure is a failure of the test's set-up.
+fn ip(arguments: &[&str]) -> String {
+    let output = Command::new("ip").args(arguments).output().expect("`ip` can be run");
+    assert!(
+        output.status.success(),
+        "ip {} failed: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A switch with several segments, and hosts.
+#[derive(Debug)]
+pub struct Network {
+    prefix: String,
+    hosts: Vec<Host>,
+}
+
+/// One namespace.
+#[derive(Debug)]
+pub struct Host {
+    namespace: String,
+    /// The host's name, which its processes see as theirs.
+    pub name: String,
+}
+
+impl Network {
+    /// A network of `hosts` hosts, called `node0`, `node1`, …, that have only a loopback interface; the
+    /// switch has `segments` segments.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be made; ask [`missing`] first.
+    #[must_use]
+    pub fn new(hosts: usize, segments: usize) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let prefix = format!("rw{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        // Complete before anything is made, so that a failure on the way leaves nothing behind.
+        let network = Self {
+            hosts: (0..hosts)
+                .map(|i| Host { namespace: format!("{prefix}h{i}"), name: format!("node{i}") })
+                .collect(),
+            prefix,
+        };
+        let switch = network.switch();
+        ip(&["netns", "add", &switch]);
+        for segment in 0..segments {
+            let bridge = format!("br{segment}");
+            ip(&["-n", &switch, "link", "add", &bridge, "type", "bridge"]);
+            ip(&["-n", &switch, "link", "set", &bridge, "up"]);
+        }
+        for host in &network.hosts {
+            ip(&["netns", "add", &host.namespace]);
+            ip(&["-n", &host.namespace, "link", "set", "lo", "up"]);
+        }
+        network
+    }
+
+    fn switch(&self) -> String {
+        format!("{}sw", self.prefix)
+    }
+
+    /// A host.
+    #[must_use]
+    pub fn host(&self, index: usize) -> &Host {
+        &self.hosts[index]
+    }
+
+    /// Gives a host an interface, plugged into a segment of the switch, with an address like `10.0.0.1/24`.
+    pub fn plug(&self, host: usize, interface: &str, segment: usize, address: &str) {
+        let (switch, end) = (self.switch(), format!("p{host}{interface}"));
+        let namespace = &self.hosts[host].namespace;
+        #[rustfmt::skip]
+        ip(&["-n", &switch, "link", "add", &end, "type", "veth", "peer", "name", interface, "netns", namespace]);
+        ip(&["-n", &switch, "link", "set", &end, "master", &format!("br{segment}"), "up"]);
+        self.hosts[host].raise(interface, address);
+    }
+
+    /// Cuts the cable of a host's interface: it stays up and has its address, but nothing passes any more.
+    pub fn cut(&self, host: usize, interface: &str) {
+        // Taken off the bridge, not down: the host itself sees no change, like with a switch that fails.
+        ip(&["-n", &self.switch(), "link", "set", &format!("p{host}{interface}"), "nomaster"]);
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for name in self.hosts.iter().map(|host| host.namespace.clone()).chain([self.switch()]) {
+            let _ = Command::new("ip").args(["netns", "del", &name]).output();
+        }
+    }
+}
+
+impl Host {
+    /// Gives the host an interface that leads nowhere, like that of a container engine: the inner end of a
+    /// pair, up and with an address.
+    pub fn stub(&self, interface: &str, address: &str) {
+        let peer = format!("veth{interface}");
+        #[rustfmt::skip]
+        ip(&["-n", &self.namespace, "link", "add", interface, "type", "veth", "peer", "name", &peer]);
+        ip(&["-n", &self.namespace, "link", "set", &peer, "up"]);
+        self.raise(interface, address);
+    }
+
+    fn raise(&self, interface: &str, address: &str) {
+        let mut add = vec!["-n", &self.namespace, "addr", "add", address, "dev", interface];
+        if address.contains(':') {
+            // Usable at once, without asking the neighbours whether they have it.
+            add.push("nodad");
+        }
+        ip(&add);
+        ip(&["-n", &self.namespace, "link", "set", interface, "up"]);
+    }
+
+    /// The command `program`, run on this host and under its name.
+    #[must_use]
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        // Each of these becomes the next, so the process started is the program in the end.
+        const NAMED: &str = r#"echo "$1" > /proc/sys/kernel/hostname; shift; exec "$@""#;
+        let mut command = clean("ip");
+        command.args(["netns", "exec", &self.namespace, "unshare", "--uts", "sh", "-c", NAMED, "sh", &self.name]);
+        command.arg(program.as_ref());
+        command
+    }
+
+    /// Starts `program` on this host.
+    #[must_use]
+    pub fn start(&self, program: &str, variables: &[(&str, &str)], arguments: &[&str]) -> Process {
+        let mut command = self.command(program);
+        command.envs(variables.iter().copied()).args(arguments);
+        Process::start(format!("{} {variables:?} {arguments:?}", self.name), command)
+    }
+
+    /// Bytes that an interface has sent and received.
+    #[must_use]
+    pub fn traffic(&self, interface: &str) -> u64 {
+        ["tx_bytes", "rx_bytes"]
+            .iter()
+            .map(|counter| {
+                let file = format!("/sys/class/net/{interface}/statistics/{counter}");
+                ip(&["netns", "exec", &self.namespace, "cat", &file]).trim().parse::<u64>().expect("a counter")
+            })
+            .sum()
+    }
+}

@@ -1,0 +1,99 @@
+//! Several ranks on this machine, started one by one like from so many shells.
+//!
+//! The environment of the ranks holds nothing but what the job gives them, so that the variables of
+//! whoever runs the tests play no part.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::line::Line;
+use crate::port::Port;
+use crate::process::Process;
+
+/// A command that inherits nothing but where programs are found.
+#[must_use]
+pub fn clean(program: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command.env_clear();
+    for kept in ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE"] {
+        if let Some(value) = std::env::var_os(kept) {
+            command.env(kept, value);
+        }
+    }
+    // Ranks wait for one another no longer than a test may take.
+    command.env("RINGWORLD_TIMEOUT", "25s");
+    command
+}
+
+/// What all ranks of a job have in common.
+#[derive(Debug)]
+pub struct Job {
+    program: String,
+    port: Port,
+    variables: Vec<(String, String)>,
+}
+
+impl Job {
+    /// A job of `size` ranks of `program`, which meet on the loopback interface.
+    #[must_use]
+    pub fn new(program: &str, size: usize) -> Self {
+        let port = Port::free();
+        let variables = vec![
+            ("MASTER_NODE".to_owned(), "127.0.0.1".to_owned()),
+            ("MASTER_PORT".to_owned(), port.number().to_string()),
+            ("WORLD_SIZE".to_owned(), size.to_string()),
+        ];
+        Self { program: program.to_owned(), port, variables }
+    }
+
+    /// Sets a variable for every rank, or takes it away.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Option<&str>) -> Self {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+        self
+    }
+
+    /// The port of the rendezvous.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// The command of one rank, with more variables of its own.
+    #[must_use]
+    pub fn command(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
+        let mut command = clean(&self.program);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(variables.iter().copied());
+        command.args(arguments);
+        command
+    }
+
+    /// Starts one process of the job.
+    #[must_use]
+    pub fn start(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Process {
+        Process::start(format!("{variables:?} {arguments:?}"), self.command(variables, arguments))
+    }
+
+    /// Starts `size` processes with the ranks 0 to `size` - 1 given; process `i` is rank `i`.
+    #[must_use]
+    pub fn start_ranks(&self, size: usize, arguments: &[&str]) -> Vec<Process> {
+        (0..size).map(|rank| self.start(&[("RANK", &rank.to_string())], arguments)).collect()
+    }
+}
+
+/// Checks that every rank has formed a world of `size`, and returns their lines by rank.
+///
+/// # Panics
+///
+/// When one has not.
+#[must_use]
+pub fn formed(processes: &[Process], size: usize) -> Vec<Line> {
+    let mut lines: Vec<Line> = processes.iter().map(|process| process.wait_event("formed")).collect();
+    lines.sort_by_key(Line::rank);
+    let ranks: Vec<usize> = lines.iter().map(Line::rank).collect();
+    assert_eq!(ranks, (0..size).collect::<Vec<_>>(), "the ranks are not 0 to {}", size - 1);
+    assert!(lines.iter().all(|line| line.number("size") == size as u64), "{lines:?}");
+    lines
+}
