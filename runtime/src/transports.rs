@@ -37,7 +37,12 @@ pub(crate) fn prepare(settings: &Settings, job: u64, local: &[IpAddr]) -> Result
     let _ = (job, local, allowed);
     Ok(Prepared {
         #[cfg(feature = "tcp")]
-        tcp: if allowed.contains(&"tcp") { Some(tcp::listen(settings, job, local)?) } else { None },
+        // A world of one needs no address, and is given none.
+        tcp: if allowed.contains(&"tcp") && !local.is_empty() {
+            Some(tcp::listen(settings, job, local)?)
+        } else {
+            None
+        },
     })
 }
 
