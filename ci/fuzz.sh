@@ -10,9 +10,9 @@ if cargo +nightly fuzz --version >/dev/null 2>&1; then
     cd fuzz
     for target in $(cargo +nightly fuzz list); do
         echo "libFuzzer: $target for $seconds s"
-        # --target-dir: cargo-fuzz needs its own, its flags differ from those of the other steps.
+        # A target directory of its own: sanitizers change the flags of every dependency.
         cargo +nightly fuzz run --target-dir target "$target" -- \
-            -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -print_final_stats=0
+            -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -verbosity=0
     done
 else
     echo "nightly or cargo-fuzz is not installed: seeded random input instead of libFuzzer"
