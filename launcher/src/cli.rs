@@ -17,6 +17,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start the ranks of this host and take them all down together
     Run(RunOptions),
+    /// Show what a rank started here would use, and why: transports, interfaces, settings
+    Info(InfoOptions),
+    /// Measure messages and collectives between ranks of this host
+    Bench(BenchOptions),
 }
 
 /// `ringworld run`.
@@ -49,6 +53,98 @@ pub(crate) struct RunOptions {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
+}
+
+/// `ringworld info`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct InfoOptions {
+    /// Show instead which algorithm serves which size of each collective
+    #[arg(long)]
+    pub(crate) tuning: bool,
+}
+
+/// `ringworld bench`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BenchOptions {
+    /// Ranks to start
+    #[arg(short, long = "ranks", value_name = "N", default_value = "2", value_parser = positive)]
+    pub(crate) n: usize,
+    /// What to measure
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["ping-pong", "all-reduce"])]
+    pub(crate) ops: Vec<Operation>,
+    /// Smallest size (8, 64K, 1M)
+    #[arg(long, value_name = "BYTES", default_value = "8", value_parser = size)]
+    pub(crate) min: usize,
+    /// Largest size
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = size)]
+    pub(crate) max: usize,
+    /// About how long to measure each size
+    #[arg(long, value_name = "S", default_value = "500ms", value_parser = duration)]
+    pub(crate) budget: Duration,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    /// Be one rank of the world that the environment describes, instead of starting ranks
+    #[arg(long, conflicts_with = "n")]
+    pub(crate) join: bool,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Operation {
+    /// A message to and fro between ranks 0 and 1
+    PingPong,
+    /// The sum of 32-bit floats over all ranks
+    AllReduce,
+}
+
+impl std::fmt::Display for Operation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::PingPong => "ping-pong",
+            Self::AllReduce => "all-reduce",
+        })
+    }
+}
+
+/// How measurements are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned, for people
+    Table,
+    /// Comma-separated, in bytes and seconds
+    Csv,
+    /// One JSON object per line, in bytes and seconds
+    Json,
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Table => "table",
+            Self::Csv => "csv",
+            Self::Json => "json",
+        })
+    }
+}
+
+/// Bytes, optionally in units of 1024 (`K`), 1024 K (`M`) or 1024 M (`G`); whole 32-bit floats.
+fn size(text: &str) -> Result<usize, String> {
+    let expected = "expected a number of bytes, 4 or more, such as 8, 64K or 1M";
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (text.get(..at), 10),
+        Some((at, 'm' | 'M')) => (text.get(..at), 20),
+        Some((at, 'g' | 'G')) => (text.get(..at), 30),
+        _ => (Some(text), 0),
+    };
+    let number = digits.and_then(|digits| digits.parse::<usize>().ok()).ok_or(expected)?;
+    match number.checked_mul(1 << shift) {
+        Some(bytes) if bytes >= 4 && bytes % 4 == 0 => Ok(bytes),
+        Some(bytes) if bytes >= 4 => {
+            Err("expected a multiple of 4, since sums are of 32-bit floats".to_owned())
+        }
+        _ => Err(expected.to_owned()),
+    }
 }
 
 fn positive(text: &str) -> Result<usize, String> {
@@ -132,6 +228,7 @@ mod tests {
     fn run(line: &[&str]) -> Result<RunOptions, String> {
         match Cli::try_parse_from([&["ringworld", "run"], line].concat()) {
             Ok(Cli { command: Command::Run(options) }) => Ok(options),
+            Ok(other) => Err(format!("{other:?} is no run")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -156,6 +253,16 @@ mod tests {
         }
         for text in ["-1", "soon", "NaN", "inf", ""] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_take_binary_units() {
+        for (text, bytes) in [("8", 8), ("64K", 65536), ("64m", 64 << 20), ("1G", 1 << 30)] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "2", "10", "-8", "8 K", "99999999999999G", "8é"] {
+            assert!(size(text).unwrap_err().starts_with("expected"), "{text}");
         }
     }
 

@@ -22,8 +22,10 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cli;
 mod exit;
+mod info;
 mod run;
 mod signals;
 
@@ -53,5 +55,7 @@ pub fn main() -> ExitCode {
     };
     match command {
         cli::Command::Run(options) => run::run(&options).into(),
+        cli::Command::Info(options) => info::info(&options).into(),
+        cli::Command::Bench(options) => bench::bench(&options).into(),
     }
 }

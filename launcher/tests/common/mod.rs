@@ -1,7 +1,7 @@
 //! Runs `ringworld run` on small shell programs, with a bound on every wait.
 
 #![allow(dead_code, reason = "each test file uses a part of this module")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic is how a test fails")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -29,15 +29,20 @@ impl Finished {
     }
 }
 
-/// `ringworld run` with these arguments, without the caller's ringworld and scheduler variables.
+/// `ringworld run` with these arguments.
 pub(crate) fn command(arguments: &[&str]) -> Command {
+    ringworld(&[&["run"], arguments].concat())
+}
+
+/// `ringworld` with these arguments, without the caller's ringworld variables.
+pub(crate) fn ringworld(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ringworld"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("RINGWORLD_") {
             command.env_remove(name);
         }
     }
-    command.arg("run").args(arguments);
+    command.args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,0 +1,148 @@
+//! Times one operation at one size: warm-up, then batches, then the slowest rank's time of each batch.
+//!
+//! Invariant: rank 0 alone decides how often, and tells the others before each batch, so that ranks whose
+//! clocks run differently never disagree about the number of calls. Results are checked once per size.
+
+use ringworld::{Op, Result, World};
+use std::time::{Duration, Instant};
+
+/// Batches per size: an odd number, so that the median is one of them.
+const BATCHES: usize = 11;
+
+/// Part of the budget spent before anything counts.
+const WARM_UP: f64 = 0.2;
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub(crate) struct Times {
+    /// Seconds per call, one per batch, in ascending order.
+    pub(crate) seconds: Vec<f64>,
+    /// Calls in all batches together.
+    pub(crate) calls: u64,
+    /// What was wrong with the result, if anything was.
+    pub(crate) wrong: Option<String>,
+}
+
+impl Times {
+    /// The middle batch.
+    pub(crate) fn median(&self) -> f64 {
+        self.seconds.get(self.seconds.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Measures in one world.
+pub(crate) struct Measure<'a> {
+    world: &'a World,
+    budget: Duration,
+}
+
+impl<'a> Measure<'a> {
+    /// Spends about `budget` on each size.
+    pub(crate) fn new(world: &'a World, budget: Duration) -> Self {
+        Self { world, budget }
+    }
+
+    /// Ranks 0 and 1 send a message to and fro; the time is half of the round trip. Others wait.
+    pub(crate) fn ping_pong(&self, bytes: usize) -> Result<Times> {
+        let rank = self.world.rank();
+        let send = vec![marker(rank); bytes];
+        let mut recv = vec![0u8; bytes];
+        let mut times = self.batches(|| match rank {
+            0 => {
+                self.world.send(&send, 1, 0)?;
+                self.world.recv(&mut recv, 1, 0).map(drop)
+            }
+            1 => {
+                self.world.recv(&mut recv, 0, 0)?;
+                self.world.send(&send, 0, 0)
+            }
+            _ => Ok(()),
+        })?;
+        times.seconds.iter_mut().for_each(|time| *time /= 2.0);
+        if rank < 2 && recv.iter().any(|&byte| byte != marker(1 - rank)) {
+            times.wrong =
+                Some(format!("ping-pong of {bytes} bytes: rank {rank} received other bytes than were sent"));
+        }
+        Ok(times)
+    }
+
+    /// Every rank contributes 32-bit floats and receives their sums.
+    pub(crate) fn all_reduce(&self, bytes: usize) -> Result<Times> {
+        let (rank, size) = (self.world.rank(), self.world.size());
+        // Small whole numbers: their sum is exact in any order.
+        let own = |rank: usize| (rank % 64 + 1) as f32;
+        let sum: f32 = (0..size).map(own).sum();
+        let send = vec![own(rank); (bytes / size_of::<f32>()).max(1)];
+        let mut recv = vec![0f32; send.len()];
+        let mut times = self.batches(|| self.world.all_reduce_into(&send, &mut recv, Op::Sum))?;
+        if let Some(wrong) = recv.iter().find(|&&value| value != sum) {
+            times.wrong =
+                Some(format!("all-reduce of {bytes} bytes: rank {rank} received {wrong} instead of {sum}"));
+        }
+        Ok(times)
+    }
+
+    fn batches(&self, mut call: impl FnMut() -> Result<()>) -> Result<Times> {
+        let each = self.warm_up(&mut call)?;
+        let calls = self.agreed(((self.budget.as_secs_f64() / BATCHES as f64 / each) as u64).max(1))?;
+        let mut seconds = Vec::with_capacity(BATCHES);
+        for _ in 0..BATCHES {
+            let mut slowest = [self.batch(calls, &mut call)?];
+            self.world.all_reduce(&mut slowest, Op::Max)?;
+            seconds.extend(slowest.map(|batch| batch / calls as f64));
+        }
+        seconds.sort_by(f64::total_cmp);
+        Ok(Times { seconds, calls: calls * BATCHES as u64, wrong: None })
+    }
+
+    /// Calls until connections, buffers and caches are as they will be; returns seconds per call.
+    fn warm_up(&self, call: &mut impl FnMut() -> Result<()>) -> Result<f64> {
+        let budget = self.budget.as_secs_f64() * WARM_UP;
+        let (mut calls, mut spent) = (1u64, 0.0);
+        loop {
+            let took = self.batch(calls, call)?;
+            spent += took;
+            let more = if spent < budget { calls.saturating_mul(2) } else { 0 };
+            match self.agreed(more)? {
+                // The last and longest batch; a clock too coarse to see it counts as a nanosecond.
+                0 => return Ok((took / calls as f64).max(1e-9)),
+                next => calls = next,
+            }
+        }
+    }
+
+    fn batch(&self, calls: u64, call: &mut impl FnMut() -> Result<()>) -> Result<f64> {
+        self.world.barrier()?;
+        let start = Instant::now();
+        for _ in 0..calls {
+            call()?;
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn agreed(&self, mine: u64) -> Result<u64> {
+        let mut value = [mine];
+        self.world.broadcast(&mut value, 0)?;
+        Ok(value.into_iter().next().unwrap_or(mine))
+    }
+}
+
+/// The byte that a rank sends; never the one that an unused buffer holds.
+fn marker(rank: usize) -> u8 {
+    u8::try_from(rank % 100).unwrap_or(0) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_of_one_is_measured_in_full_and_checked() {
+        let world = World::builder().world_size(1).build().unwrap();
+        let measure = Measure::new(&world, Duration::from_millis(20));
+        let times = measure.all_reduce(64).unwrap();
+        assert_eq!((times.seconds.len(), times.wrong.clone()), (BATCHES, None));
+        assert!(times.calls >= BATCHES as u64 && times.median() > 0.0);
+        assert!(times.seconds.is_sorted());
+    }
+}

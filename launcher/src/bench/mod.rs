@@ -1,0 +1,125 @@
+//! `ringworld bench`: how fast messages and collectives are, here and now.
+//!
+//! Started plainly, it starts itself as ranks, as `ringworld run` would; with `--join` it is one rank of
+//! the world that the environment describes, which is also how to measure between hosts:
+//! `ringworld run -n 1 --nnodes 2 --master n0:29500 -- ringworld bench --join`.
+//! Neighbours: `measure` times, `table` prints. Comparisons with other libraries are in `benches/peers`.
+
+mod measure;
+mod table;
+
+use crate::cli::{BenchOptions, Operation, RunOptions};
+use crate::exit::{Failure, Status};
+use measure::Measure;
+use ringworld::World;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::time::Duration;
+use table::{Row, Table};
+
+/// Measures, and prints on rank 0.
+pub(crate) fn bench(options: &BenchOptions) -> Status {
+    let result = check(options).and_then(|()| if options.join { join(options) } else { start(options) });
+    match result {
+        Ok(status) => status,
+        Err(Failure { status, message }) => {
+            // There is nobody else to tell.
+            let _ = writeln!(io::stderr(), "ringworld bench: {message}");
+            status
+        }
+    }
+}
+
+fn check(options: &BenchOptions) -> Result<(), Failure> {
+    if options.min > options.max {
+        let (min, max) = (table::bytes(options.min), table::bytes(options.max));
+        return Err(Failure::usage(format!(
+            "--min {min} is above --max {max}, so there is nothing to measure"
+        )));
+    }
+    Ok(())
+}
+
+/// Starts this program again, once per rank.
+fn start(options: &BenchOptions) -> Result<Status, Failure> {
+    let myself =
+        std::env::current_exe().map_err(|error| Failure::system("cannot find this program", error))?;
+    let ops: Vec<String> = options.ops.iter().map(|op| op.to_string()).collect();
+    let mut program: Vec<OsString> = vec![myself.into()];
+    let arguments = [
+        "bench".to_owned(),
+        "--join".to_owned(),
+        format!("--ops={}", ops.join(",")),
+        format!("--min={}", options.min),
+        format!("--max={}", options.max),
+        format!("--budget={}ms", options.budget.as_millis()),
+        format!("--format={}", options.format),
+    ];
+    program.extend(arguments.into_iter().map(OsString::from));
+    Ok(crate::run::run(&RunOptions {
+        n: options.n,
+        nnodes: None,
+        master: None,
+        tag_output: false,
+        timestamp_output: false,
+        timeout: None,
+        grace: Duration::from_secs(2),
+        env: Vec::new(),
+        program,
+    }))
+}
+
+/// Measures as one rank.
+fn join(options: &BenchOptions) -> Result<Status, Failure> {
+    let failed = |error: ringworld::Error| Failure { status: Status::SYSTEM, message: error.to_string() };
+    let world = World::from_env().map_err(failed)?;
+    let pair = options.ops.contains(&Operation::PingPong);
+    if pair && world.size() < 2 {
+        return Err(Failure::usage("ping-pong needs 2 ranks; give -n 2, or --ops all-reduce"));
+    }
+    let table = Table::new(options.format, world.rank() == 0);
+    table.begin(&world);
+    let measure = Measure::new(&world, options.budget);
+    for &op in &options.ops {
+        for bytes in sizes(options.min, options.max) {
+            let times = match op {
+                Operation::PingPong => measure.ping_pong(bytes),
+                Operation::AllReduce => measure.all_reduce(bytes),
+            };
+            let times = times.map_err(failed)?;
+            if let Some(wrong) = times.wrong {
+                return Err(Failure { status: Status::SYSTEM, message: wrong });
+            }
+            table.row(&Row::new(op, bytes, world.size(), times));
+        }
+    }
+    table.end();
+    Ok(Status::SUCCESS)
+}
+
+/// `min`, then every power of two above it, up to `max`, which is measured too.
+fn sizes(min: usize, max: usize) -> Vec<usize> {
+    let mut sizes = vec![min];
+    let mut next = min.saturating_add(1).checked_next_power_of_two();
+    while let Some(size) = next.filter(|&size| size < max) {
+        sizes.push(size);
+        next = size.checked_mul(2);
+    }
+    if max > min {
+        sizes.push(max);
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sizes;
+
+    #[test]
+    fn both_bounds_and_the_powers_of_two_between_are_measured() {
+        assert_eq!(sizes(8, 64), [8, 16, 32, 64]);
+        assert_eq!(sizes(12, 40), [12, 16, 32, 40]);
+        assert_eq!(sizes(4, 4), [4]);
+        assert_eq!(sizes(usize::MAX - 1, usize::MAX), [usize::MAX - 1, usize::MAX]);
+    }
+}

@@ -1,0 +1,97 @@
+//! `ringworld info` and `ringworld bench`: what they print, and that wrong settings are explained.
+
+mod common;
+
+use common::{finish, ringworld};
+
+#[test]
+fn info_shows_transports_interfaces_and_every_setting_with_its_source() {
+    let job = finish(ringworld(&["info"]).env("MASTER_NODE", "127.0.0.1").env("NUM_NODES", "3"));
+    assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
+    let has = |parts: &[&str]| job.out.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+    assert!(has(&["tcp", "usable"]), "{}", job.out);
+    assert!(has(&["tcp congestion", "the kernel offers"]), "{}", job.out);
+    assert!(has(&[" lo ", "127.0.0.1/8"]), "{}", job.out);
+    assert!(has(&["world", "3 ranks"]), "{}", job.out);
+    assert!(has(&["RINGWORLD_MASTER_NODE = 127.0.0.1"]) && has(&["environment MASTER_NODE"]), "{}", job.out);
+    for knob in ringworld_bootstrap::KNOBS {
+        assert!(has(&[&format!("  {} = ", knob.env())]), "{} is missing:\n{}", knob.key, job.out);
+    }
+}
+
+#[test]
+fn info_never_prints_the_secret() {
+    let job = finish(ringworld(&["info"]).env("RINGWORLD_SECRET", "correct horse"));
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    assert!(job.out.contains("RINGWORLD_SECRET = ") && !job.out.contains("horse"), "{}", job.out);
+}
+
+#[test]
+fn info_explains_a_wrong_choice_and_fails() {
+    let job = finish(ringworld(&["info"]).env("RINGWORLD_IF_INCLUDE", "nosuch0"));
+    assert_eq!(job.code, Some(2), "{}", job.err);
+    assert!(job.out.contains("nosuch0") && job.out.contains("lo 127.0.0.1/8"), "{}", job.out);
+    let job = finish(ringworld(&["info"]).env("RINGWORLD_TIMEOOUT", "3"));
+    assert_eq!((job.code, job.out.as_str()), (Some(2), ""));
+    assert!(job.err.contains("RINGWORLD_TIMEOUT"), "{}", job.err);
+}
+
+#[test]
+fn info_shows_the_selection_of_algorithms() {
+    let job = finish(&mut ringworld(&["info", "--tuning"]));
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    assert!(
+        job.out.lines().any(|line| line.starts_with("all-reduce") && line.contains("ring")),
+        "{}",
+        job.out
+    );
+}
+
+#[test]
+fn bench_measures_every_size_of_every_operation() {
+    let sizes = ["--min", "8", "--max", "256", "--budget", "20ms", "--format", "csv"];
+    let job = finish(&mut ringworld(&[&["bench", "-n", "2"], &sizes[..]].concat()));
+    assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
+    let lines: Vec<Vec<&str>> = job.out.lines().map(|line| line.split(',').collect()).collect();
+    let measured: Vec<(&str, &str)> = lines[1..].iter().map(|fields| (fields[0], fields[1])).collect();
+    let expected: Vec<(&str, &str)> = ["ping-pong", "all-reduce"]
+        .into_iter()
+        .flat_map(|op| ["8", "16", "32", "64", "128", "256"].map(|size| (op, size)))
+        .collect();
+    assert_eq!(measured, expected);
+    for fields in &lines[1..] {
+        let numbers: Vec<f64> = fields[2..].iter().map(|field| field.parse().unwrap()).collect();
+        let [calls, median, least, most, algorithm, bus] = numbers[..] else { panic!("{fields:?}") };
+        assert!(calls >= 11.0 && 0.0 < least && least <= median && median <= most, "{fields:?}");
+        // With two ranks, an all-reduce too moves the size once per rank.
+        assert!(algorithm > 0.0 && (bus - algorithm).abs() <= 1e-6 * bus, "{fields:?}");
+    }
+}
+
+#[test]
+fn bench_prints_a_table_for_three_ranks() {
+    let options = ["--ops", "all-reduce", "--min", "1K", "--max", "1K", "--budget", "20ms"];
+    let job = finish(&mut ringworld(&[&["bench", "-n", "3"], &options[..]].concat()));
+    assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
+    assert!(job.out.contains("3 ranks on ") && job.out.contains("bus GB/s"), "{}", job.out);
+    assert_eq!(
+        job.out.lines().filter(|line| line.starts_with("all-reduce       1K")).count(),
+        1,
+        "{}",
+        job.out
+    );
+}
+
+#[test]
+fn bench_refuses_what_it_cannot_measure() {
+    for (arguments, said) in [
+        (&["--min", "64", "--max", "8"][..], "nothing to measure"),
+        (&["-n", "1"][..], "ping-pong needs 2 ranks"),
+        (&["--ops", "teleport"][..], "teleport"),
+        (&["--max", "64Q"][..], "such as 8, 64K or 1M"),
+    ] {
+        let job = finish(&mut ringworld(&[&["bench"], arguments].concat()));
+        assert_eq!(job.code, Some(2), "{arguments:?}: {}", job.err);
+        assert!(job.err.contains(said), "{arguments:?}: {}", job.err);
+    }
+}
