@@ -78,11 +78,7 @@ impl Prepared {
     /// Where this rank is reached, per transport.
     pub(crate) fn addresses(&self) -> Vec<(String, Vec<u8>)> {
         #[cfg(feature = "tcp")]
-        return self
-            .tcp
-            .iter()
-            .map(|tcp| ("tcp".to_owned(), tcp.address().as_bytes().to_vec()))
-            .collect();
+        return self.tcp.iter().map(|tcp| ("tcp".to_owned(), tcp.address().as_bytes().to_vec())).collect();
         #[cfg(not(feature = "tcp"))]
         Vec::new()
     }
@@ -96,7 +92,8 @@ impl Prepared {
         let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::new();
         #[cfg(feature = "tcp")]
         if let Some(tcp) = self.tcp {
-            transports.push(("tcp", Box::new(tcp.with_rank(session.rank, session.size).map_err(tcp::refused)?)));
+            transports
+                .push(("tcp", Box::new(tcp.with_rank(session.rank, session.size).map_err(tcp::refused)?)));
         }
         let mut routes = Vec::with_capacity(session.size);
         for (rank, member) in session.members.iter().enumerate() {

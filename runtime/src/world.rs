@@ -117,8 +117,10 @@ impl World {
         local_size: usize,
     ) -> Result<Self> {
         let (rank, size) = (parts.rank, parts.routes.len());
-        let engine = Engine::new(parts)
-            .map_err(|error| Error::System { operation: "starting the engine".into(), cause: error.to_string() })?;
+        let engine = Engine::new(parts).map_err(|error| Error::System {
+            operation: "starting the engine".into(),
+            cause: error.to_string(),
+        })?;
         let mut tuning = Tuning::default();
         if let Some(segment) = settings.segment {
             tuning.segment = segment.max(1);
@@ -256,8 +258,8 @@ impl Builder {
     ///
     /// As for [`World::from_env`].
     pub fn build(self) -> Result<World> {
-        let settings = Settings::from_env_with(&self.overrides)
-            .map_err(|error| Error::Bootstrap(error.to_string()))?;
+        let settings =
+            Settings::from_env_with(&self.overrides).map_err(|error| Error::Bootstrap(error.to_string()))?;
         crate::logging::install(settings.log.as_deref());
         // Under a launcher even a single rank joins: the launcher waits for it, and it watches the launcher.
         let launched = settings.launcher || settings.parent_pid.is_some();

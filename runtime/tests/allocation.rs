@@ -42,6 +42,7 @@ unsafe impl GlobalAlloc for Counting {
 static GLOBAL: Counting = Counting;
 
 const ROUNDS: u64 = 200;
+const WINDOWS: usize = 6;
 const WARM_UP: u64 = 200;
 
 fn exchange(rank: &Rank, buffer: &mut [u8]) {
@@ -62,6 +63,10 @@ fn the_steady_state_allocates_nothing() {
     world(Wire::Tcp, 2, &Choice::default(), |rank| {
         let mut buffer = vec![0u8; 1 << 20];
         let mut data = vec![1f32; 1 << 18];
+        // The barriers around what is counted are themselves in their steady state then.
+        for _ in 0..WARM_UP {
+            rank.barrier().unwrap();
+        }
         for length in lengths {
             for (name, collective) in [("messages", false), ("all_reduce", true)] {
                 let mut round = || {
@@ -74,16 +79,22 @@ fn the_steady_state_allocates_nothing() {
                 for _ in 0..WARM_UP {
                     round();
                 }
-                rank.barrier().unwrap();
-                let before = ALLOCATIONS.load(Ordering::Relaxed);
-                for _ in 0..ROUNDS {
-                    round();
-                }
-                rank.barrier().unwrap();
-                let grown = ALLOCATIONS.load(Ordering::Relaxed) - before;
-                // Queues may still reach a new height now and then; an allocation per round would be
-                // 200 or more.
-                assert!(grown <= 20, "{name} of {length} bytes: {grown} allocations in {ROUNDS} rounds");
+                // Which messages come before they are wanted is a matter of timing, so queues and the pool
+                // for such messages may reach a new height in any window; what every message or round
+                // allocated would show in all of them.
+                let grown = (0..WINDOWS).map(|_| {
+                    rank.barrier().unwrap();
+                    let before = ALLOCATIONS.load(Ordering::Relaxed);
+                    (0..ROUNDS).for_each(|_| round());
+                    rank.barrier().unwrap();
+                    ALLOCATIONS.load(Ordering::Relaxed) - before
+                });
+                let grown: Vec<u64> = grown.collect();
+                let least = grown.iter().min().copied();
+                assert!(
+                    least <= Some(2),
+                    "{name} of {length} bytes: {grown:?} allocations in {ROUNDS} rounds"
+                );
             }
         }
     });
