@@ -88,7 +88,6 @@ impl Job {
 /// # Panics
 ///
 /// When one has not.
-#[must_use]
 pub fn formed(processes: &[Process], size: usize) -> Vec<Line> {
     let mut lines: Vec<Line> = processes.iter().map(|process| process.wait_event("formed")).collect();
     lines.sort_by_key(Line::rank);

@@ -1,0 +1,202 @@
+//! Ranks that are killed or fall silent, a launcher that is killed, and strangers at every door.
+//!
+//! The promise: a dead process is named by every survivor within 1 s, a silent one within the time-out.
+//! The bounds here leave room for a loaded machine; what was measured is printed.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests, which fail by a panic"
+)]
+
+use std::time::Duration;
+
+use ringworld_tests::clock;
+use ringworld_tests::job::{Job, clean};
+use ringworld_tests::proc;
+use ringworld_tests::process::{PATIENCE, Process};
+use ringworld_tests::random::Random;
+use ringworld_tests::stranger::Scanner;
+use rustix::process::Signal;
+
+const PROBE: &str = env!("CARGO_BIN_EXE_probe");
+const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
+
+const FAILED: i32 = 4;
+const RANKS: usize = 4;
+
+/// What is promised for a dead process.
+const PROMISE: Duration = Duration::from_secs(1);
+/// What a machine that also builds and runs other tests may add.
+const SLACK: Duration = Duration::from_secs(2);
+
+fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned()
+}
+
+/// Every survivor's error names the rank, its host, the operation and a sequence number, in time.
+fn survivors_name(processes: &[Process], victim: usize, since: u64, operation: &str, bound: Duration) {
+    let mut slowest = Duration::ZERO;
+    for (rank, process) in processes.iter().enumerate().filter(|(rank, _)| *rank != victim) {
+        let line = process.wait_event("failed");
+        let text = line.value("text").unwrap();
+        let sequence = text.find(operation).and_then(|at| text[at..].split_once('#'));
+        let number = sequence.and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
+        assert!(number.is_some_and(|n| !n.is_empty()), "rank {rank}: no operation with its number in {text:?}");
+        let name = format!("rank {victim} on {}", hostname());
+        assert!(text.contains(&name), "rank {rank}: no {name:?} in {text:?}\n{}", process.transcript());
+        slowest = slowest.max(clock::between(since, line.number("at")));
+    }
+    println!("  rank {victim} in {operation}: the last survivor named it after {:.1} ms", slowest.as_secs_f64() * 1e3);
+    assert!(slowest <= bound, "the last survivor took {slowest:?}, allowed are {bound:?}");
+}
+
+fn kill_each_in_turn(arguments: &[&str], operation: &str) {
+    for victim in 0..RANKS {
+        let mut processes = Job::new(PROBE, RANKS).start_ranks(RANKS, arguments);
+        for process in &processes {
+            process.wait_event("looping");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let at = processes[victim].kill();
+        survivors_name(&processes, victim, at, operation, PROMISE + SLACK);
+        for (rank, process) in processes.iter_mut().enumerate() {
+            if rank == victim {
+                assert_eq!(process.wait_end().signal, Some(9));
+            } else {
+                process.ends_with(FAILED);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rank_killed_in_a_large_all_reduce_is_named_by_every_survivor() {
+    kill_each_in_turn(&["all-reduce", "--elements", "4000000"], "all_reduce");
+}
+
+#[test]
+fn a_rank_killed_while_all_wait_for_messages_is_named_by_every_survivor() {
+    kill_each_in_turn(&["recv"], "recv");
+}
+
+#[test]
+fn a_rank_killed_in_the_rendezvous_can_be_started_again() {
+    for victim in 0..RANKS - 1 {
+        // Rank 0 comes first and serves; the last one is missing, so that the others are waiting.
+        let job = Job::new(PROBE, RANKS);
+        let mut processes = Vec::new();
+        for rank in 0..RANKS - 1 {
+            processes.push(job.start(&[("RANK", &rank.to_string())], &["meet"]));
+            if rank == 0 {
+                wait_served(&processes[0], job.port());
+            }
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        processes[victim].kill();
+        processes[victim].wait_end();
+        assert!(processes.iter().all(|process| process.events("formed").is_empty()));
+        for rank in [victim, RANKS - 1] {
+            let again = job.start(&[("RANK", &rank.to_string())], &["meet"]);
+            if rank == victim {
+                processes[victim] = again;
+            } else {
+                processes.push(again);
+            }
+        }
+        let started = clock::now();
+        for (rank, process) in processes.iter_mut().enumerate() {
+            process.succeeds();
+            assert_eq!(process.wait_event("formed").rank(), rank);
+        }
+        let formed = processes.iter().map(|p| p.wait_event("formed").number("at")).max().unwrap();
+        println!("  rank {victim} killed: the world formed {:?} after it was back", clock::between(started, formed));
+    }
+}
+
+fn wait_served(process: &Process, port: u16) {
+    let until = std::time::Instant::now() + PATIENCE;
+    while !proc::listening(process.pid()).iter().any(|address| address.port() == port) {
+        assert!(std::time::Instant::now() < until, "nobody serves port {port}\n{}", process.transcript());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_stopped_rank_is_named_within_the_peer_timeout() {
+    const SILENCE: Duration = Duration::from_secs(2);
+    for victim in [0, 2] {
+        let job = Job::new(PROBE, 3).with("RINGWORLD_PEER_TIMEOUT", Some("2s"));
+        let mut processes = job.start_ranks(3, &["all-reduce", "--elements", "100000"]);
+        for process in &processes {
+            process.wait_event("looping");
+        }
+        let at = clock::now();
+        processes[victim].signal(Signal::STOP);
+        // Heartbeats go four times per time-out, so the last one may be that much younger.
+        survivors_name(&processes, victim, at, "all_reduce", SILENCE + SILENCE / 4 + SLACK);
+        for (rank, process) in processes.iter_mut().enumerate() {
+            if rank != victim {
+                process.ends_with(FAILED);
+            }
+        }
+        // Back from its sleep, it finds itself alone and must not hang either.
+        processes[victim].signal(Signal::CONT);
+        processes[victim].ends_with(FAILED);
+    }
+}
+
+#[test]
+fn a_rank_that_only_computes_is_alive() {
+    let job = Job::new(PROBE, 2).with("RINGWORLD_PEER_TIMEOUT", Some("1s"));
+    let processes = job.start_ranks(2, &["victim", "--rank", "1", "--act", "compute"]);
+    processes[1].wait_event("acting");
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(processes.iter().all(|process| proc::is_alive(process.pid()) && process.events("failed").is_empty()));
+}
+
+#[test]
+fn a_killed_launcher_leaves_no_orphan() {
+    for arguments in [
+        &["all-reduce", "--elements", "1000"][..],
+        &["victim", "--rank", "1", "--act", "compute"],
+    ] {
+        let mut command = clean(LAUNCH);
+        command.args(["run", "-n", "4", "--", PROBE]).args(arguments);
+        let mut job = Process::start("launch", command);
+        let ranks = job.wait_events("looping", 4, PATIENCE);
+        let pids: Vec<u32> = ranks.iter().map(|line| u32::try_from(line.number("pid")).unwrap()).collect();
+        assert!(pids.iter().all(|&pid| proc::is_alive(pid)));
+        job.kill();
+        assert_eq!(job.wait_end().signal, Some(9));
+        let took = proc::wait_gone(&pids, PROMISE + SLACK);
+        println!("  all ranks were gone {took:?} after their launcher");
+    }
+}
+
+#[test]
+fn strangers_at_every_door_do_no_harm() {
+    let random = Random::new("strangers_at_every_door_do_no_harm");
+    let job = Job::new(PROBE, RANKS);
+    let scanner = Scanner::start(&[], random);
+    let mut processes = Vec::new();
+    for rank in 0..RANKS {
+        let rank = rank.to_string();
+        processes.push(job.start(&[("RANK", &rank)], &["all-reduce", "--elements", "50000", "--iterations", "150"]));
+        scanner.watch(processes.last().unwrap().pid());
+        // Ranks come one by one, so that strangers are there during the rendezvous.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    for process in &mut processes {
+        process.succeeds();
+        assert_eq!(process.events("left").len(), 1, "{}", process.transcript());
+    }
+    let visits = scanner.finish();
+    println!("  {} connections to {} ports", visits.connections, visits.ports.len());
+    // The rendezvous and the data listener of each rank.
+    assert!(visits.ports.len() > RANKS, "{visits:?}");
+    assert!(visits.ports.iter().any(|address| address.port() == job.port()), "{visits:?}");
+    assert!(visits.connections > 50, "{visits:?}");
+}
