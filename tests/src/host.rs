@@ -154,7 +154,18 @@ impl Host {
         // Each of these becomes the next, so the process started is the program in the end.
         const NAMED: &str = r#"echo "$1" > /proc/sys/kernel/hostname; shift; exec "$@""#;
         let mut command = clean("ip");
-        command.args(["netns", "exec", &self.namespace, "unshare", "--uts", "sh", "-c", NAMED, "sh", &self.name]);
+        command.args([
+            "netns",
+            "exec",
+            &self.namespace,
+            "unshare",
+            "--uts",
+            "sh",
+            "-c",
+            NAMED,
+            "sh",
+            &self.name,
+        ]);
         command.arg(program.as_ref());
         command
     }
@@ -174,7 +185,10 @@ impl Host {
             .iter()
             .map(|counter| {
                 let file = format!("/sys/class/net/{interface}/statistics/{counter}");
-                ip(&["netns", "exec", &self.namespace, "cat", &file]).trim().parse::<u64>().expect("a counter")
+                ip(&["netns", "exec", &self.namespace, "cat", &file])
+                    .trim()
+                    .parse::<u64>()
+                    .expect("a counter")
             })
             .sum()
     }

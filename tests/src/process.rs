@@ -143,7 +143,8 @@ impl Process {
     ///
     /// As for [`Self::wait_events`].
     pub fn wait_text(&self, part: &str) -> Line {
-        self.wait_lines(&format!("a line with {part:?}"), 1, PATIENCE, |line| line.text.contains(part)).remove(0)
+        self.wait_lines(&format!("a line with {part:?}"), 1, PATIENCE, |line| line.text.contains(part))
+            .remove(0)
     }
 
     fn wait_lines(
@@ -162,7 +163,8 @@ impl Process {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || lines.closed == 2 {
-                let why = if left.is_zero() { format!("within {patience:?}") } else { "before its end".to_owned() };
+                let why =
+                    if left.is_zero() { format!("within {patience:?}") } else { "before its end".to_owned() };
                 drop(lines);
                 panic!("{}: no {what} {why}; {} came\n{}", self.name, found.len(), self.transcript());
             }
@@ -181,7 +183,12 @@ impl Process {
             if let Some(status) = self.poll() {
                 break status;
             }
-            assert!(Instant::now() < until, "{} has not ended within {patience:?}\n{}", self.name, self.transcript());
+            assert!(
+                Instant::now() < until,
+                "{} has not ended within {patience:?}\n{}",
+                self.name,
+                self.transcript()
+            );
             std::thread::sleep(Duration::from_millis(2));
         };
         // A descendant may hold the pipes open; the process itself cannot print any more.

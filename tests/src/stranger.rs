@@ -41,7 +41,9 @@ impl Manner {
         match self {
             Self::Silent => return Ok(Some(stream)),
             Self::Fleeting => return Ok(None),
-            Self::Http => stream.write_all(b"GET / HTTP/1.1\r\nHost: ringworld\r\nConnection: close\r\n\r\n")?,
+            Self::Http => {
+                stream.write_all(b"GET / HTTP/1.1\r\nHost: ringworld\r\nConnection: close\r\n\r\n")?
+            }
             Self::Garbage => {
                 let count = usize::try_from(1 + random.below(4000)).unwrap();
                 stream.write_all(&random.bytes(count))?;
@@ -130,7 +132,11 @@ impl Drop for Scanner {
 /// A listener on all addresses is visited on this host's own.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
-        address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() });
+        address.set_ip(if address.is_ipv4() {
+            [127, 0, 0, 1].into()
+        } else {
+            std::net::Ipv6Addr::LOCALHOST.into()
+        });
     }
     address
 }

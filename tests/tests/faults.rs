@@ -24,6 +24,7 @@ use rustix::process::Signal;
 const PROBE: &str = env!("CARGO_BIN_EXE_probe");
 const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
 
+const REFUSED: i32 = 3;
 const FAILED: i32 = 4;
 const RANKS: usize = 4;
 
@@ -44,12 +45,18 @@ fn survivors_name(processes: &[Process], victim: usize, since: u64, operation: &
         let text = line.value("text").unwrap();
         let sequence = text.find(operation).and_then(|at| text[at..].split_once('#'));
         let number = sequence.and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
-        assert!(number.is_some_and(|n| !n.is_empty()), "rank {rank}: no operation with its number in {text:?}");
+        assert!(
+            number.is_some_and(|n| !n.is_empty()),
+            "rank {rank}: no operation with its number in {text:?}"
+        );
         let name = format!("rank {victim} on {}", hostname());
         assert!(text.contains(&name), "rank {rank}: no {name:?} in {text:?}\n{}", process.transcript());
         slowest = slowest.max(clock::between(since, line.number("at")));
     }
-    println!("  rank {victim} in {operation}: the last survivor named it after {:.1} ms", slowest.as_secs_f64() * 1e3);
+    println!(
+        "  rank {victim} in {operation}: the last survivor named it after {:.1} ms",
+        slowest.as_secs_f64() * 1e3
+    );
     assert!(slowest <= bound, "the last survivor took {slowest:?}, allowed are {bound:?}");
 }
 
@@ -82,37 +89,54 @@ fn a_rank_killed_while_all_wait_for_messages_is_named_by_every_survivor() {
     kill_each_in_turn(&["recv"], "recv");
 }
 
+/// Ranks 0 to 2 of 4 wait for the last; rank 0 came first and serves the rendezvous.
+fn waiting_for_the_last(job: &Job) -> Vec<Process> {
+    let mut processes = Vec::new();
+    for rank in 0..RANKS - 1 {
+        processes.push(job.start(&[("RANK", &rank.to_string())], &["meet"]));
+        if rank == 0 {
+            wait_served(&processes[0], job.port());
+        }
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(processes.iter().all(|process| process.events("formed").is_empty()));
+    processes
+}
+
 #[test]
 fn a_rank_killed_in_the_rendezvous_can_be_started_again() {
-    for victim in 0..RANKS - 1 {
-        // Rank 0 comes first and serves; the last one is missing, so that the others are waiting.
+    for victim in 1..RANKS - 1 {
         let job = Job::new(PROBE, RANKS);
-        let mut processes = Vec::new();
-        for rank in 0..RANKS - 1 {
-            processes.push(job.start(&[("RANK", &rank.to_string())], &["meet"]));
-            if rank == 0 {
-                wait_served(&processes[0], job.port());
-            }
-        }
-        std::thread::sleep(Duration::from_millis(300));
+        let mut processes = waiting_for_the_last(&job);
         processes[victim].kill();
         processes[victim].wait_end();
-        assert!(processes.iter().all(|process| process.events("formed").is_empty()));
-        for rank in [victim, RANKS - 1] {
-            let again = job.start(&[("RANK", &rank.to_string())], &["meet"]);
-            if rank == victim {
-                processes[victim] = again;
-            } else {
-                processes.push(again);
-            }
-        }
         let started = clock::now();
+        processes[victim] = job.start(&[("RANK", &victim.to_string())], &["meet"]);
+        processes.push(job.start(&[("RANK", &(RANKS - 1).to_string())], &["meet"]));
         for (rank, process) in processes.iter_mut().enumerate() {
             process.succeeds();
             assert_eq!(process.wait_event("formed").rank(), rank);
         }
         let formed = processes.iter().map(|p| p.wait_event("formed").number("at")).max().unwrap();
-        println!("  rank {victim} killed: the world formed {:?} after it was back", clock::between(started, formed));
+        println!(
+            "  rank {victim} killed: the world formed {:?} after it was back",
+            clock::between(started, formed)
+        );
+    }
+}
+
+#[test]
+fn a_death_of_the_serving_rank_in_the_rendezvous_ends_the_waiting_with_its_address() {
+    let job = Job::new(PROBE, RANKS);
+    let mut processes = waiting_for_the_last(&job);
+    let at = processes[0].kill();
+    for process in &mut processes[1..] {
+        process.ends_with(REFUSED);
+        let line = process.wait_event("refused");
+        let late = clock::between(at, line.number("at"));
+        println!("  after {:.1} ms: {}", late.as_secs_f64() * 1e3, line.text);
+        assert!(late <= PROMISE + SLACK, "noticed after {late:?}");
+        assert!(line.text.contains(&format!("127.0.0.1:{}", job.port())), "{}", line.text);
     }
 }
 
@@ -154,15 +178,16 @@ fn a_rank_that_only_computes_is_alive() {
     let processes = job.start_ranks(2, &["victim", "--rank", "1", "--act", "compute"]);
     processes[1].wait_event("acting");
     std::thread::sleep(Duration::from_secs(3));
-    assert!(processes.iter().all(|process| proc::is_alive(process.pid()) && process.events("failed").is_empty()));
+    assert!(
+        processes.iter().all(|process| proc::is_alive(process.pid()) && process.events("failed").is_empty())
+    );
 }
 
 #[test]
 fn a_killed_launcher_leaves_no_orphan() {
-    for arguments in [
-        &["all-reduce", "--elements", "1000"][..],
-        &["victim", "--rank", "1", "--act", "compute"],
-    ] {
+    for arguments in
+        [&["all-reduce", "--elements", "1000"][..], &["victim", "--rank", "1", "--act", "compute"]]
+    {
         let mut command = clean(LAUNCH);
         command.args(["run", "-n", "4", "--", PROBE]).args(arguments);
         let mut job = Process::start("launch", command);
@@ -184,7 +209,9 @@ fn strangers_at_every_door_do_no_harm() {
     let mut processes = Vec::new();
     for rank in 0..RANKS {
         let rank = rank.to_string();
-        processes.push(job.start(&[("RANK", &rank)], &["all-reduce", "--elements", "50000", "--iterations", "150"]));
+        processes.push(
+            job.start(&[("RANK", &rank)], &["all-reduce", "--elements", "50000", "--iterations", "1500"]),
+        );
         scanner.watch(processes.last().unwrap().pid());
         // Ranks come one by one, so that strangers are there during the rendezvous.
         std::thread::sleep(Duration::from_millis(200));

@@ -44,7 +44,12 @@ fn arrows(metadata: &Metadata) -> Vec<(String, String, DependencyKind, bool)> {
     let mut arrows = Vec::new();
     for package in &metadata.packages {
         for dependency in package.dependencies.iter().filter(|d| ours.contains(&d.name)) {
-            arrows.push((package.name.to_string(), dependency.name.clone(), dependency.kind, dependency.optional));
+            arrows.push((
+                package.name.to_string(),
+                dependency.name.clone(),
+                dependency.kind,
+                dependency.optional,
+            ));
         }
     }
     arrows
@@ -54,7 +59,8 @@ fn arrows(metadata: &Metadata) -> Vec<(String, String, DependencyKind, bool)> {
 fn arrows_between_crates_point_one_way() {
     let metadata = workspace();
     let mut wrong = Vec::new();
-    let rules: BTreeMap<_, _> = ARROWS.iter().map(|&(from, always, optional)| (from, (always, optional))).collect();
+    let rules: BTreeMap<_, _> =
+        ARROWS.iter().map(|&(from, always, optional)| (from, (always, optional))).collect();
     for package in &metadata.packages {
         let name = package.name.as_str();
         if !rules.contains_key(name) && !FREE.contains(&name) {
@@ -144,6 +150,7 @@ fn what_decides_uses_no_clock_socket_thread_file_or_environment() {
 fn concrete_transports_are_named_in_one_file_of_the_runtime() {
     let found = lines_with("runtime/src", &["ringworld_transport_tcp", "ringworld_transport_ibverbs"]);
     assert!(!found.is_empty(), "the search finds nothing at all");
-    let elsewhere: Vec<_> = found.iter().filter(|line| !line.starts_with("runtime/src/transports.rs:")).collect();
+    let elsewhere: Vec<_> =
+        found.iter().filter(|line| !line.starts_with("runtime/src/transports.rs:")).collect();
     assert!(elsewhere.is_empty(), "{elsewhere:?}");
 }

@@ -27,8 +27,12 @@ const FAILED: i32 = 4;
 
 /// Errors of the other ranks after one rank has ended the world: all of them, each within the promise.
 fn failures(processes: &[Process], except: usize, since: u64) -> Vec<Line> {
-    let lines: Vec<Line> =
-        processes.iter().enumerate().filter(|(i, _)| *i != except).map(|(_, p)| p.wait_event("failed")).collect();
+    let lines: Vec<Line> = processes
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| *i != except)
+        .map(|(_, p)| p.wait_event("failed"))
+        .collect();
     for line in &lines {
         let late = clock::between(since, line.number("at"));
         println!("  rank {} after {:.1} ms: {}", line.rank(), late.as_secs_f64() * 1e3, line.text);
@@ -92,7 +96,9 @@ fn ranks_may_start_in_any_order_and_at_any_time() {
         process.succeeds();
         assert_eq!(process.wait_event("formed").rank(), rank, "a given rank is kept");
     }
-    assert!(lines.iter().all(|line| line.number("local_size") == 4 && line.value("host") == Some(&hostname())));
+    assert!(
+        lines.iter().all(|line| line.number("local_size") == 4 && line.value("host") == Some(&hostname()))
+    );
 }
 
 #[test]
@@ -214,7 +220,8 @@ fn ranks_that_disagree_about_a_collective_all_get_an_error_that_says_who_asked_f
 
 fn victim(size: usize, who: usize, act: &str, code: &str) -> (Vec<Process>, u64) {
     let job = Job::new(PROBE, size);
-    let processes = job.start_ranks(size, &["victim", "--rank", &who.to_string(), "--act", act, "--code", code]);
+    let processes =
+        job.start_ranks(size, &["victim", "--rank", &who.to_string(), "--act", act, "--code", code]);
     let since = processes[who].wait_event("acting").number("at");
     (processes, since)
 }
@@ -309,5 +316,9 @@ fn killing_one_rank_of_a_launched_job_ends_all_with_137_and_its_name() {
     println!("  the job ended {:?} after the kill", start.elapsed());
     assert!(start.elapsed() < Duration::from_secs(3));
     proc::wait_gone(&pids, Duration::from_secs(1));
-    assert!(job.lines().iter().any(|line| line.error && line.text.contains("rank 2")), "{}", job.transcript());
+    assert!(
+        job.lines().iter().any(|line| line.error && line.text.contains("rank 2")),
+        "{}",
+        job.transcript()
+    );
 }
