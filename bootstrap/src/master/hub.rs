@@ -5,7 +5,7 @@
 //! rank is reported down at most once.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -59,13 +59,19 @@ pub(super) struct Hub {
     by_connection: HashMap<u64, usize>,
     down: Vec<(usize, String)>,
     aborted: Option<Outcome>,
+    /// The same for the handle, as soon as it is known.
+    told: Arc<OnceLock<(usize, i32)>>,
     /// Who lost the connection to whom, and how; waiting for better evidence.
     suspicions: Vec<(usize, usize, String)>,
     back: mpsc::Sender<Inbound>,
 }
 
 impl Hub {
-    pub(super) fn new(config: &MasterConfig, back: mpsc::Sender<Inbound>) -> Self {
+    pub(super) fn new(
+        config: &MasterConfig,
+        back: mpsc::Sender<Inbound>,
+        told: Arc<OnceLock<(usize, i32)>>,
+    ) -> Self {
         Self {
             roster: Some(Roster::new(config.world_size, config.num_nodes, config.job.clone())),
             size: config.world_size,
@@ -77,6 +83,7 @@ impl Hub {
             by_connection: HashMap::new(),
             down: Vec::new(),
             aborted: None,
+            told,
             suspicions: Vec::new(),
             back,
         }
@@ -206,6 +213,8 @@ impl Hub {
                 self.ranks[rank].state = State::Down;
                 if self.aborted.is_none() {
                     self.aborted = Some(Outcome::Aborted { rank, code, reason: reason.clone() });
+                    // Before the others hear of it, so that whoever sees them end can know why.
+                    let _ = self.told.set((rank, code));
                 }
                 self.tell_others(rank, &ToRank::Abort { rank: rank as u64, code, reason });
                 self.flush(Some(connection)).await;

@@ -9,7 +9,7 @@ mod roster;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringworld_auth::Secret;
@@ -126,7 +126,7 @@ impl Master {
             hub: hub.clone(),
             bytes_sent: Arc::clone(&shared.bytes_sent),
         });
-        let state = Hub::new(&config, hub);
+        let state = Hub::new(&config, hub, Arc::clone(&shared.aborted));
         std::thread::Builder::new()
             .name("ringworld-master".into())
             .spawn(move || {
@@ -185,6 +185,7 @@ struct Shared {
     outcome: Mutex<Option<Outcome>>,
     ended: Condvar,
     bytes_sent: Arc<AtomicU64>,
+    aborted: Arc<OnceLock<(usize, i32)>>,
 }
 
 impl Shared {
@@ -243,6 +244,12 @@ impl MasterHandle {
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
         self.shared.outcome().clone()
+    }
+
+    /// The rank that gave the world up, and its exit code; known before any other rank hears of it.
+    #[must_use]
+    pub fn aborted(&self) -> Option<(usize, i32)> {
+        self.shared.aborted.get().copied()
     }
 
     /// Waits until the world has ended, at most `limit` if there is one.

@@ -7,11 +7,13 @@
 use super::environment::Changes;
 use super::input::{Input, Interest};
 use super::output::{Lines, Marks, Stream};
+use super::rendezvous::Witness;
 use super::shim;
 use super::sink::Sink;
 use super::supervisor::{Action, Ending, Supervisor};
 use crate::exit::{Failure, Status};
 use crate::signals;
+use ringworld_bootstrap::MasterHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGCHLD, SIGKILL, SIGTSTP};
@@ -58,6 +60,8 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) timeout: Option<Duration>,
     /// Limit on open files to give back to the ranks.
     pub(crate) nofile: u64,
+    /// Knows which rank aborted the job, when the rendezvous is served here.
+    pub(crate) master: Option<MasterHandle>,
 }
 
 /// Index into a rank's pipes and the job's channels.
@@ -106,6 +110,8 @@ pub(crate) struct Job {
     signals: SignalDelivery<UnixStream, SignalOnly>,
     woken: UnixStream,
     guard: Child,
+    witness: Witness,
+    master: Option<MasterHandle>,
 }
 
 impl Job {
@@ -116,7 +122,7 @@ impl Job {
     /// # Errors
     ///
     /// When the system has no process, descriptor or thread to give.
-    pub(crate) fn start(spec: JobSpec<'_>) -> Result<Self, Failure> {
+    pub(crate) fn start(mut spec: JobSpec<'_>) -> Result<Self, Failure> {
         let system = |error: io::Error| Failure::system("cannot prepare the job", error);
         let (read, write) = UnixStream::pair().map_err(system)?;
         let signals =
@@ -151,6 +157,7 @@ impl Job {
             signals,
             woken,
             guard,
+            master: None,
         };
         let count = spec.ranks.len();
         for (index, rank) in spec.ranks.iter().enumerate() {
@@ -164,6 +171,7 @@ impl Job {
         let names = job.ranks.iter().enumerate().map(|(index, rank)| {
             format!("{} {index} (pid {}) on {}", spec.noun, rank.pid.as_raw_pid(), spec.host)
         });
+        job.master = spec.master;
         job.supervisor = Supervisor::new(names.collect(), spec.grace, spec.timeout, Instant::now());
         Ok(job)
     }
@@ -235,7 +243,8 @@ impl Job {
                 }
                 if signals.contains(&SIGCHLD) {
                     let ended = self.look_for_ended()?;
-                    let actions = self.supervisor.ended(now, ended);
+                    let aborted = self.master.as_ref().and_then(MasterHandle::aborted);
+                    let actions = self.supervisor.ended(now, ended, aborted);
                     self.act(actions);
                 }
             }

@@ -7,10 +7,31 @@ use super::environment::{Plan, Rendezvous};
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Master, MasterConfig, Settings};
+use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
+
+/// How long to wait for the master's account once all ranks have ended; it needs a moment to see it.
+const ACCOUNT: Duration = Duration::from_millis(50);
+
+/// The master served here, asked which rank failed first: it is told in that order.
+#[derive(Debug, Default)]
+pub(crate) struct Witness(Option<MasterHandle>);
+
+impl Witness {
+    /// The rank that failed first, if the master saw it. Its account comes at the end of a world, so it is
+    /// worth waiting for only when `all_ended`.
+    pub(crate) fn first_to_fail(&self, all_ended: bool) -> Option<usize> {
+        let wait = if all_ended { ACCOUNT } else { Duration::ZERO };
+        match self.0.as_ref()?.wait(Some(wait))? {
+            Outcome::Died(ranks) => ranks.first().map(|&(rank, _)| rank),
+            Outcome::Aborted { rank, .. } => Some(rank),
+            _ => None,
+        }
+    }
+}
 
 /// Opens or describes the place, makes a secret for a job that has none, and returns what to tell the ranks.
 ///
@@ -20,7 +41,7 @@ use std::net::{Ipv4Addr, TcpListener};
 /// # Errors
 ///
 /// When a setting cannot be meant, or the system gives no port, thread or random numbers.
-pub(crate) fn open(options: &RunOptions) -> Result<Plan<'_>, Failure> {
+pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Option<MasterHandle>), Failure> {
     let refused = |error: std::io::Error| Failure::system("cannot open a port on 127.0.0.1", error);
     let (rendezvous, listener) = match &options.master {
         Some(master) => {
@@ -45,7 +66,7 @@ pub(crate) fn open(options: &RunOptions) -> Result<Plan<'_>, Failure> {
                  same random text on every host",
             );
         }
-        return Ok(plan);
+        return Ok((plan, None));
     };
     if given.secret.is_empty() {
         let secret = Secret::random().map_err(|error| Failure::system("cannot make a secret", error))?;
@@ -55,8 +76,9 @@ pub(crate) fn open(options: &RunOptions) -> Result<Plan<'_>, Failure> {
         plan.job = Some(format!("run-{parent}"));
     }
     let config = MasterConfig::new(options.n, &settings(&plan)?);
-    Master::serve(listener, config).map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
-    Ok(plan)
+    let master = Master::serve(listener, config)
+        .map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
+    Ok((plan, Some(master)))
 }
 
 /// The settings exactly as the first rank will see them.

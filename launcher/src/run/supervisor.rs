@@ -3,12 +3,20 @@
 //!
 //! Invariant: the status is decided once, by what happened first, and every action after that only
 //! serves to end the job: the signal that was asked for, SIGTERM half way, SIGKILL after the grace.
+//!
+//! What happened first is not what is seen first. The sockets of a killed process close before the system
+//! reports its death, so that ranks which lose a peer, and give up with an error, may be seen to end
+//! before the peer does. The verdict therefore waits for [`SETTLING`], in which survivors can also say
+//! what they lost.
 
 use crate::exit::Status;
 use crate::signals;
 use signal_hook::consts::{SIGCONT, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+
+/// From the first failure seen to the verdict, unless all ranks end sooner.
+pub(crate) const SETTLING: Duration = Duration::from_millis(200);
 
 /// How a rank ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +57,18 @@ pub(crate) enum Action {
 
 #[derive(Debug)]
 enum Phase {
-    Running { until: Option<Instant> },
-    Ending { term_at: Option<Instant>, kill_at: Instant },
+    Running {
+        until: Option<Instant>,
+    },
+    /// Ranks have failed; which of them was first is not decided. In the order in which they were seen.
+    Settling {
+        until: Instant,
+        failed: Vec<(usize, Ending)>,
+    },
+    Ending {
+        term_at: Option<Instant>,
+        kill_at: Instant,
+    },
     Killed,
 }
 
@@ -80,8 +98,18 @@ impl Supervisor {
         }
     }
 
-    /// Whether every rank has ended.
+    /// Whether every rank has ended, and a verdict has been given if one was due.
     pub(crate) fn finished(&self) -> bool {
+        self.alive.is_empty() && !matches!(self.phase, Phase::Settling { .. })
+    }
+
+    /// Whether it is time for [`Self::conclude`].
+    pub(crate) fn verdict_due(&self, now: Instant) -> bool {
+        matches!(self.phase, Phase::Settling { until, .. } if now >= until || self.alive.is_empty())
+    }
+
+    /// Whether every rank has ended.
+    pub(crate) fn all_ended(&self) -> bool {
         self.alive.is_empty()
     }
 
@@ -94,25 +122,37 @@ impl Supervisor {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self.phase {
             Phase::Running { until } => until,
+            Phase::Settling { until, .. } => Some(until),
             Phase::Ending { term_at, kill_at } => Some(term_at.map_or(kill_at, |term| term.min(kill_at))),
             Phase::Killed => None,
         }
     }
 
-    /// These ranks were found dead in one look: which of them was first is not known to the system.
-    ///
-    /// A rank that was killed is named before one that exited: ranks that lose a peer give up with an
-    /// error and a status of their own, often within the same millisecond.
-    pub(crate) fn ended(&mut self, now: Instant, mut ranks: Vec<(usize, Ending)>) -> Vec<Action> {
+    /// These ranks were found to have ended.
+    pub(crate) fn ended(&mut self, now: Instant, mut ranks: Vec<(usize, Ending)>) {
         for (rank, _) in &ranks {
             self.alive.remove(rank);
         }
-        if !matches!(self.phase, Phase::Running { .. }) {
-            return Vec::new();
-        }
         ranks.retain(|(_, ending)| *ending != Ending::Exited(0));
-        ranks.sort_by_key(|&(rank, ending)| (matches!(ending, Ending::Exited(_)), rank));
-        let Some(&(rank, ending)) = ranks.first() else { return Vec::new() };
+        match &mut self.phase {
+            Phase::Running { .. } if !ranks.is_empty() => {
+                self.phase = Phase::Settling { until: now + SETTLING, failed: ranks };
+            }
+            Phase::Settling { failed, .. } => failed.extend(ranks),
+            _ => {}
+        }
+    }
+
+    /// Decides which failure was the first, says so and ends the other ranks.
+    ///
+    /// `first` is the rank that somebody who saw it happen accuses, such as the master. Without a witness,
+    /// a rank that was killed goes before one that exited, since nobody is killed for losing a peer; then
+    /// the one that was seen first.
+    pub(crate) fn conclude(&mut self, now: Instant, first: Option<usize>) -> Vec<Action> {
+        let Phase::Settling { failed, .. } = &self.phase else { return Vec::new() };
+        let accused = failed.iter().find(|&&(rank, _)| Some(rank) == first);
+        let killed = || failed.iter().find(|(_, ending)| matches!(ending, Ending::Killed { .. }));
+        let Some(&(rank, ending)) = accused.or_else(killed).or(failed.first()) else { return Vec::new() };
         self.status = ending.status();
         let mut said = format!("{} {}", self.name(rank), ending.describe());
         match self.alive.len() {
@@ -138,6 +178,8 @@ impl Supervisor {
         }
         let name = signals::name(signal);
         match self.phase {
+            // The job had failed before it was told to end.
+            Phase::Settling { .. } => self.conclude(now, None),
             Phase::Running { .. } => {
                 self.status = Status::signal(signal);
                 let hint = if signal == SIGINT { " (once more kills at once)" } else { "" };
@@ -231,7 +273,7 @@ mod tests {
         let (mut s, now) = job(3, None);
         for rank in [2, 0, 1] {
             assert!(!s.finished());
-            assert_eq!(s.ended(now, vec![(rank, Ending::Exited(0))]), []);
+            assert_eq!(s.ended(now, vec![(rank, Ending::Exited(0))], None), []);
         }
         assert!(s.finished());
         assert_eq!((s.status(), s.deadline()), (Status::SUCCESS, None));
@@ -240,33 +282,57 @@ mod tests {
     #[test]
     fn the_first_failure_decides_and_ends_the_others() {
         let (mut s, now) = job(4, None);
-        let actions = s.ended(now, vec![(2, Ending::Killed { signal: 9, core: false })]);
+        s.ended(now, vec![(2, Ending::Killed { signal: 9, core: false })]);
+        assert!(!s.verdict_due(now) && s.verdict_due(now + SETTLING));
+        assert_eq!(s.deadline(), Some(now + SETTLING));
+        let actions = s.conclude(now + SETTLING, None);
         assert_eq!(
             said(&actions),
             "rank 2 (pid 102) on h was killed by signal 9 (SIGKILL); ending the other 3 ranks"
         );
         assert_eq!(signals(&actions), [SIGTERM, SIGCONT]);
-        assert_eq!(
-            s.ended(now, vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 15, core: false })]),
-            []
-        );
-        assert_eq!(s.ended(now, vec![(3, Ending::Exited(0))]), []);
+        s.ended(now, vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 15, core: false })]);
+        s.ended(now, vec![(3, Ending::Exited(0))]);
         assert_eq!((s.finished(), s.status()), (true, Status(137)));
     }
 
     #[test]
-    fn of_ranks_found_dead_together_the_killed_one_is_named() {
-        let (mut s, now) = job(2, None);
-        let actions =
-            s.ended(now, vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 11, core: true })]);
+    fn the_killed_rank_is_named_even_if_those_that_lost_it_are_seen_first() {
+        let (mut s, now) = job(3, None);
+        s.ended(now, vec![(0, Ending::Exited(1))]);
+        s.ended(now, vec![(1, Ending::Killed { signal: 11, core: true }), (2, Ending::Exited(1))]);
+        assert!(s.verdict_due(now), "nothing is left to wait for");
+        assert!(!s.finished(), "the verdict comes first");
+        let actions = s.conclude(now, None);
         assert_eq!(said(&actions), "rank 1 (pid 101) on h was killed by signal 11 (SIGSEGV, core dumped)");
-        assert_eq!(s.status(), Status(139));
+        assert_eq!((s.finished(), s.status()), (true, Status(139)));
+    }
+
+    #[test]
+    fn a_witness_decides_and_otherwise_the_order_of_sight() {
+        for (witness, status) in [(Some(1), 101), (None, 1), (Some(2), 1)] {
+            let (mut s, now) = job(3, None);
+            s.ended(now, vec![(0, Ending::Exited(1))]);
+            s.ended(now, vec![(1, Ending::Exited(101))]);
+            s.conclude(now + SETTLING, witness);
+            assert_eq!(s.status(), Status(status), "{witness:?}");
+        }
+    }
+
+    #[test]
+    fn a_job_that_has_failed_keeps_its_status_when_told_to_end() {
+        let (mut s, now) = job(2, Some(0));
+        s.ended(now, vec![(0, Ending::Exited(3))]);
+        assert_eq!(s.tick(now), []);
+        assert_eq!(signals(&s.signalled(now, SIGINT)), [SIGTERM, SIGCONT]);
+        assert_eq!(signals(&s.signalled(now, SIGINT)), [SIGKILL]);
+        assert_eq!(s.status(), Status(3));
     }
 
     #[test]
     fn those_that_outlive_the_grace_are_killed_by_name() {
         let (mut s, now) = job(2, None);
-        s.ended(now, vec![(0, Ending::Exited(3))]);
+        s.ended(now, vec![(0, Ending::Exited(3))], None);
         assert_eq!(s.deadline(), Some(now + GRACE));
         assert_eq!(s.tick(now + GRACE / 2), []);
         let actions = s.tick(now + GRACE);
@@ -298,7 +364,7 @@ mod tests {
     #[test]
     fn a_timeout_names_who_was_still_running() {
         let (mut s, now) = job(6, Some(5));
-        s.ended(now, vec![(1, Ending::Exited(0))]);
+        s.ended(now, vec![(1, Ending::Exited(0))], None);
         assert_eq!(s.tick(now + Duration::from_secs(4)), []);
         let actions = s.tick(now + Duration::from_secs(5));
         assert!(said(&actions).contains("--timeout 5s; ending rank 0 (pid 100) on h, rank 2"), "{actions:?}");
