@@ -64,6 +64,8 @@ pub(crate) struct Core {
     control: Arc<dyn Control>,
     inbox: Arc<Inbox>,
     hosts: Arc<[String]>,
+    /// This process's own, in the world.
+    rank: usize,
 }
 
 impl Core {
@@ -88,6 +90,7 @@ impl Core {
             control: parts.control,
             inbox: parts.inbox,
             hosts: parts.hosts,
+            rank: parts.rank,
         })
     }
 
@@ -388,8 +391,8 @@ impl Core {
     fn disagree(&mut self, source: usize, context: u32, what: &Disagreement, mine: Option<Stamp>) {
         let mine = mine.map(|stamp| stamp.to_bytes()).or(what.mine);
         let here: String = mine.map_or_else(
-            || "this rank has finished an earlier collective there that needed no such message".into(),
-            |bytes| format!("this rank called {}", Stamp::describe(bytes)),
+            || "has finished an earlier collective there that needed no such message".into(),
+            |bytes| format!("called {}", Stamp::describe(bytes)),
         );
         let settings = if mine.is_some_and(|mine| Stamp::differ_in_tuning_only(mine, what.theirs)) {
             " under other settings; set RINGWORLD_SEGMENT alike on all ranks"
@@ -397,12 +400,17 @@ impl Core {
             ""
         };
         let here = here + settings;
+        // Every rank reads this text, so it says nobody is "this rank".
+        let host = |rank| self.hosts.get(rank).map_or("an unknown host", String::as_str);
         let detail = format!(
-            "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {}, but {here}",
+            "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {}, but rank {} on {} \
+             {here}",
             what.sequence,
             context / 2,
-            self.hosts.get(source).map_or("an unknown host", String::as_str),
+            host(source),
             Stamp::describe(what.theirs),
+            self.rank,
+            host(self.rank),
         );
         self.control.fault(context, &detail);
         self.fail(Fault::Mismatch { detail });
