@@ -301,6 +301,11 @@ fn the_launcher_forms_a_world_and_returns_the_code_of_an_abort() {
 
     let mut job = launched(3, &["victim", "--rank", "1", "--act", "abort", "--code", "42"]);
     job.ends_with(42);
+    assert!(
+        job.lines().iter().any(|line| line.error && line.text.contains("rank 1")),
+        "{}",
+        job.transcript()
+    );
 }
 
 #[test]
