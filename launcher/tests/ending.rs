@@ -38,6 +38,22 @@ fn a_rank_killed_by_a_signal_gives_128_plus_signal_and_is_named() {
 }
 
 #[test]
+fn the_killed_rank_is_named_even_when_the_others_end_before_it() {
+    let body = "if [ $RANK = 2 ]; then sleep 0.05; kill -9 $$; fi; exit 1";
+    let job = finish(&mut script(&["-n", "3"], body));
+    assert_eq!(job.code, Some(137), "{}", job.err);
+    assert!(job.err.contains("rank 2 (pid ") && job.err.lines().count() == 1, "{}", job.err);
+}
+
+#[test]
+fn survivors_have_a_moment_to_say_what_they_lost() {
+    let body = "if [ $RANK = 1 ]; then kill -9 $$; fi; sleep 0.05; echo lost rank 1 >&2; exit 1";
+    let job = finish(&mut script(&["-n", "2"], body));
+    assert_eq!(job.code, Some(137), "{}", job.err);
+    assert!(job.err.contains("lost rank 1\n"), "{}", job.err);
+}
+
+#[test]
 fn a_rank_may_succeed_while_others_go_on() {
     let job = finish(&mut script(&["-n", "2"], "if [ $RANK = 0 ]; then exit 0; fi; sleep 0.3; echo late"));
     assert_eq!((job.code, job.out.as_str()), (Some(0), "late\n"));

@@ -13,7 +13,6 @@ use super::sink::Sink;
 use super::supervisor::{Action, Ending, Supervisor};
 use crate::exit::{Failure, Status};
 use crate::signals;
-use ringworld_bootstrap::MasterHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGCHLD, SIGKILL, SIGTSTP};
@@ -60,8 +59,8 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) timeout: Option<Duration>,
     /// Limit on open files to give back to the ranks.
     pub(crate) nofile: u64,
-    /// Knows which rank aborted the job, when the rendezvous is served here.
-    pub(crate) master: Option<MasterHandle>,
+    /// Who may know which rank failed first.
+    pub(crate) witness: Witness,
 }
 
 /// Index into a rank's pipes and the job's channels.
@@ -111,7 +110,6 @@ pub(crate) struct Job {
     woken: UnixStream,
     guard: Child,
     witness: Witness,
-    master: Option<MasterHandle>,
 }
 
 impl Job {
@@ -157,7 +155,7 @@ impl Job {
             signals,
             woken,
             guard,
-            master: None,
+            witness: std::mem::take(&mut spec.witness),
         };
         let count = spec.ranks.len();
         for (index, rank) in spec.ranks.iter().enumerate() {
@@ -171,7 +169,6 @@ impl Job {
         let names = job.ranks.iter().enumerate().map(|(index, rank)| {
             format!("{} {index} (pid {}) on {}", spec.noun, rank.pid.as_raw_pid(), spec.host)
         });
-        job.master = spec.master;
         job.supervisor = Supervisor::new(names.collect(), spec.grace, spec.timeout, Instant::now());
         Ok(job)
     }
@@ -243,10 +240,13 @@ impl Job {
                 }
                 if signals.contains(&SIGCHLD) {
                     let ended = self.look_for_ended()?;
-                    let aborted = self.master.as_ref().and_then(MasterHandle::aborted);
-                    let actions = self.supervisor.ended(now, ended, aborted);
-                    self.act(actions);
+                    self.supervisor.ended(now, ended);
                 }
+            }
+            if self.supervisor.verdict_due(now) {
+                let first = self.witness.first_to_fail(self.supervisor.all_ended());
+                let actions = self.supervisor.conclude(now, first);
+                self.act(actions);
             }
             let actions = self.supervisor.tick(now);
             self.act(actions);

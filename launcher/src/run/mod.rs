@@ -45,7 +45,7 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
     let nofile = raise_open_files();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
 
-    let (plan, master) = rendezvous::open(options)?;
+    let (plan, witness) = rendezvous::open(options)?;
     let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
     let inherited: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
     let ranks = (0..options.n).map(|local| RankSpec {
@@ -62,7 +62,7 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
         grace: options.grace,
         timeout: options.timeout,
         nofile,
-        master,
+        witness,
     })?;
     job.wait()
 }

@@ -4,10 +4,11 @@
 //! setting is said once and before anything starts; and the master and the ranks share one view.
 
 use super::environment::{Plan, Rendezvous};
+use super::supervisor::Accused;
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings};
+use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Outcome, Settings};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,13 +22,16 @@ const ACCOUNT: Duration = Duration::from_millis(50);
 pub(crate) struct Witness(Option<MasterHandle>);
 
 impl Witness {
-    /// The rank that failed first, if the master saw it. Its account comes at the end of a world, so it is
-    /// worth waiting for only when `all_ended`.
-    pub(crate) fn first_to_fail(&self, all_ended: bool) -> Option<usize> {
+    /// The rank that failed first, if the master saw it. An abort is known at once; its account of the dead
+    /// comes at the end of a world, so it is worth waiting for only when `all_ended`.
+    pub(crate) fn first_to_fail(&self, all_ended: bool) -> Option<Accused> {
+        let master = self.0.as_ref()?;
+        if let Some((rank, code)) = master.aborted() {
+            return Some(Accused { rank, code: Some(code) });
+        }
         let wait = if all_ended { ACCOUNT } else { Duration::ZERO };
-        match self.0.as_ref()?.wait(Some(wait))? {
-            Outcome::Died(ranks) => ranks.first().map(|&(rank, _)| rank),
-            Outcome::Aborted { rank, .. } => Some(rank),
+        match master.wait(Some(wait))? {
+            Outcome::Died(ranks) => ranks.first().map(|&(rank, _)| Accused { rank, code: None }),
             _ => None,
         }
     }
@@ -41,7 +45,7 @@ impl Witness {
 /// # Errors
 ///
 /// When a setting cannot be meant, or the system gives no port, thread or random numbers.
-pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Option<MasterHandle>), Failure> {
+pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure> {
     let refused = |error: std::io::Error| Failure::system("cannot open a port on 127.0.0.1", error);
     let (rendezvous, listener) = match &options.master {
         Some(master) => {
@@ -66,7 +70,7 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Option<MasterHandl
                  same random text on every host",
             );
         }
-        return Ok((plan, None));
+        return Ok((plan, Witness::default()));
     };
     if given.secret.is_empty() {
         let secret = Secret::random().map_err(|error| Failure::system("cannot make a secret", error))?;
@@ -78,7 +82,7 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Option<MasterHandl
     let config = MasterConfig::new(options.n, &settings(&plan)?);
     let master = Master::serve(listener, config)
         .map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
-    Ok((plan, Some(master)))
+    Ok((plan, Witness(Some(master))))
 }
 
 /// The settings exactly as the first rank will see them.

@@ -53,6 +53,8 @@ pub(crate) fn exec_rank(mut arguments: impl Iterator<Item = OsString>) -> Status
 
 /// Waits for the launcher's end. If it came without [`DONE`], kills every process group it named.
 pub(crate) fn guard() -> Status {
+    // Started through /proc/self/exe, it would be listed as `exe`. Only a matter of looks.
+    let _ = rustix::thread::set_name(c"ringworld");
     let mut groups = Vec::new();
     for line in io::stdin().lock().lines() {
         match line {

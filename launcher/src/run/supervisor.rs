@@ -44,6 +44,14 @@ impl Ending {
     }
 }
 
+/// Who failed first, in the account of somebody who saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Accused {
+    pub(crate) rank: usize,
+    /// The exit status that it asked for, if it gave the job up of its own will.
+    pub(crate) code: Option<i32>,
+}
+
 /// What `job` must do, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -145,16 +153,28 @@ impl Supervisor {
 
     /// Decides which failure was the first, says so and ends the other ranks.
     ///
-    /// `first` is the rank that somebody who saw it happen accuses, such as the master. Without a witness,
-    /// a rank that was killed goes before one that exited, since nobody is killed for losing a peer; then
-    /// the one that was seen first.
-    pub(crate) fn conclude(&mut self, now: Instant, first: Option<usize>) -> Vec<Action> {
+    /// `first` is the account of a witness, such as the master. Without one, a rank that was killed goes
+    /// before one that exited, since nobody is killed for losing a peer; then the one that was seen first.
+    pub(crate) fn conclude(&mut self, now: Instant, first: Option<Accused>) -> Vec<Action> {
         let Phase::Settling { failed, .. } = &self.phase else { return Vec::new() };
-        let accused = failed.iter().find(|&&(rank, _)| Some(rank) == first);
-        let killed = || failed.iter().find(|(_, ending)| matches!(ending, Ending::Killed { .. }));
-        let Some(&(rank, ending)) = accused.or_else(killed).or(failed.first()) else { return Vec::new() };
+        let accused = first.and_then(|first| failed.iter().copied().find(|&(rank, _)| rank == first.rank));
+        let killed = || failed.iter().copied().find(|(_, ending)| matches!(ending, Ending::Killed { .. }));
+        // Whoever gave the job up may still be about to exit; its status counts all the same.
+        let given_up = match first {
+            Some(Accused { rank, code: Some(code) }) if code & 0xff != 0 => {
+                Some((rank, Ending::Exited(code)))
+            }
+            _ => None,
+        };
+        let verdict = accused.or(given_up).or_else(killed).or(failed.first().copied());
+        let Some((rank, ending)) = verdict else { return Vec::new() };
         self.status = ending.status();
-        let mut said = format!("{} {}", self.name(rank), ending.describe());
+        let how = if accused.is_none() && given_up.is_some() {
+            format!("gave the job up with status {}", self.status.0)
+        } else {
+            ending.describe()
+        };
+        let mut said = format!("{} {how}", self.name(rank));
         match self.alive.len() {
             0 => {}
             1 => said.push_str("; ending the other rank"),
@@ -273,7 +293,7 @@ mod tests {
         let (mut s, now) = job(3, None);
         for rank in [2, 0, 1] {
             assert!(!s.finished());
-            assert_eq!(s.ended(now, vec![(rank, Ending::Exited(0))], None), []);
+            s.ended(now, vec![(rank, Ending::Exited(0))]);
         }
         assert!(s.finished());
         assert_eq!((s.status(), s.deadline()), (Status::SUCCESS, None));
@@ -310,12 +330,24 @@ mod tests {
 
     #[test]
     fn a_witness_decides_and_otherwise_the_order_of_sight() {
-        for (witness, status) in [(Some(1), 101), (None, 1), (Some(2), 1)] {
+        let by = |rank, code| Some(Accused { rank, code });
+        for (witness, status) in [
+            (by(1, None), 101),
+            (None, 1),
+            // Whom nobody saw fail is not blamed for failing, but is believed when it says so itself.
+            (by(2, None), 1),
+            (by(2, Some(42)), 42),
+            (by(2, Some(0)), 1),
+            (by(1, Some(101)), 101),
+        ] {
             let (mut s, now) = job(3, None);
             s.ended(now, vec![(0, Ending::Exited(1))]);
             s.ended(now, vec![(1, Ending::Exited(101))]);
-            s.conclude(now + SETTLING, witness);
+            let actions = s.conclude(now + SETTLING, witness);
             assert_eq!(s.status(), Status(status), "{witness:?}");
+            if status == 42 {
+                assert!(said(&actions).starts_with("rank 2 (pid 102) on h gave the job up with status 42;"));
+            }
         }
     }
 
@@ -332,7 +364,8 @@ mod tests {
     #[test]
     fn those_that_outlive_the_grace_are_killed_by_name() {
         let (mut s, now) = job(2, None);
-        s.ended(now, vec![(0, Ending::Exited(3))], None);
+        s.ended(now, vec![(0, Ending::Exited(3))]);
+        s.conclude(now, None);
         assert_eq!(s.deadline(), Some(now + GRACE));
         assert_eq!(s.tick(now + GRACE / 2), []);
         let actions = s.tick(now + GRACE);
@@ -364,7 +397,7 @@ mod tests {
     #[test]
     fn a_timeout_names_who_was_still_running() {
         let (mut s, now) = job(6, Some(5));
-        s.ended(now, vec![(1, Ending::Exited(0))], None);
+        s.ended(now, vec![(1, Ending::Exited(0))]);
         assert_eq!(s.tick(now + Duration::from_secs(4)), []);
         let actions = s.tick(now + Duration::from_secs(5));
         assert!(said(&actions).contains("--timeout 5s; ending rank 0 (pid 100) on h, rank 2"), "{actions:?}");
