@@ -37,18 +37,31 @@ fn a_rank_killed_by_a_signal_gives_128_plus_signal_and_is_named() {
     );
 }
 
+/// Options that name a file to the ranks, by which one can wait for another. Not there yet.
+fn signpost(test: &str) -> (std::path::PathBuf, String) {
+    let path = std::env::temp_dir().join(format!("ringworld-{test}-{}", std::process::id()));
+    let option = format!("POST={}", path.display());
+    (path, option)
+}
+
 #[test]
 fn the_killed_rank_is_named_even_when_the_others_end_before_it() {
-    let body = "if [ $RANK = 2 ]; then sleep 0.05; kill -9 $$; fi; exit 1";
-    let job = finish(&mut script(&["-n", "3"], body));
+    let (path, post) = signpost("named");
+    let body = "if [ $RANK = 2 ]; then : > $POST; sleep 0.05; kill -9 $$; fi
+                until [ -e $POST ]; do sleep 0.01; done; exit 1";
+    let job = finish(&mut script(&["-n", "3", "-x", &post], body));
+    std::fs::remove_file(path).unwrap();
     assert_eq!(job.code, Some(137), "{}", job.err);
     assert!(job.err.contains("rank 2 (pid ") && job.err.lines().count() == 1, "{}", job.err);
 }
 
 #[test]
 fn survivors_have_a_moment_to_say_what_they_lost() {
-    let body = "if [ $RANK = 1 ]; then kill -9 $$; fi; sleep 0.05; echo lost rank 1 >&2; exit 1";
-    let job = finish(&mut script(&["-n", "2"], body));
+    let (path, post) = signpost("lost");
+    let body = "if [ $RANK = 1 ]; then until [ -e $POST ]; do sleep 0.01; done; kill -9 $$; fi
+                : > $POST; sleep 0.05; echo lost rank 1 >&2; exit 1";
+    let job = finish(&mut script(&["-n", "2", "-x", &post], body));
+    std::fs::remove_file(path).unwrap();
     assert_eq!(job.code, Some(137), "{}", job.err);
     assert!(job.err.contains("lost rank 1\n"), "{}", job.err);
 }
