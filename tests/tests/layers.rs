@@ -3,6 +3,8 @@
 //! Reads the manifests by `cargo metadata` and the sources of the crates that decide; needs no build and
 //! no network. Neighbours: ARCHITECTURE.md draws the picture that this file enforces.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

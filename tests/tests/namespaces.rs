@@ -27,6 +27,9 @@ const FAILED: i32 = 4;
 /// Every network has a switch of its own, so all may use the same port.
 const PORT: (&str, &str) = ("MASTER_PORT", "29500");
 
+/// More of the environment.
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
 /// Whether networks can be made here; says so if not.
 fn possible(test: &str) -> bool {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
@@ -57,7 +60,7 @@ fn everywhere(
     network: &Network,
     hosts: usize,
     local: usize,
-    variables: &[(&str, &str)],
+    variables: Variables<'_>,
     arguments: &[&str],
 ) -> Vec<Process> {
     let (nodes, size) = (hosts.to_string(), local.to_string());
@@ -97,7 +100,7 @@ fn an_excluded_interface_carries_no_data_and_an_included_one_all() {
     if !possible("an_excluded_interface_carries_no_data_and_an_included_one_all") {
         return;
     }
-    let cases: [(&[(&str, &str)], &str, &str); 4] = [
+    let cases: [(Variables<'_>, &str, &str); 4] = [
         (&[("MASTER_NODE", "10.77.0.1"), ("RINGWORLD_IF_EXCLUDE", "eth1")], "eth0", "eth1"),
         (&[("MASTER_NODE", "10.78.0.1"), ("RINGWORLD_IF_EXCLUDE", "10.77.0.0/24")], "eth1", "eth0"),
         (&[("MASTER_NODE", "10.78.0.1"), ("RINGWORLD_IF_INCLUDE", "eth1")], "eth1", "eth0"),
