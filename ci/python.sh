@@ -4,7 +4,6 @@ source "$(dirname "$0")/lib.sh"
 headline "comparison program"
 if ! command -v python3 >/dev/null; then
     skip "python3 is not installed; nothing else needs it"
-    exit 0
 fi
 python3 -m unittest discover benches/peers
 finished
