@@ -61,7 +61,8 @@ fn a_small_message_does_not_overtake_a_large_one() {
             if rank.rank() == 0 {
                 let large = rank.start_send(pattern(100_000, 1), 1, 5).unwrap();
                 let little = rank.start_send(vec![42u8], 1, 5).unwrap();
-                (large.wait().unwrap(), little.wait().unwrap());
+                large.wait().unwrap();
+                little.wait().unwrap();
             } else {
                 let mut buffer = vec![0u8; 100_000];
                 assert_eq!(rank.recv(&mut buffer, Source::Any, Tag::Any).unwrap().count, 100_000);
