@@ -204,7 +204,17 @@ fn a_killed_launcher_leaves_no_orphan() {
 #[test]
 fn strangers_at_every_door_do_no_harm() {
     let random = Random::new("strangers_at_every_door_do_no_harm");
-    let job = Job::new(PROBE, RANKS);
+    visited(&Job::new(PROBE, RANKS), random);
+}
+
+#[test]
+fn strangers_at_every_door_of_a_job_with_a_secret_do_no_harm() {
+    let random = Random::new("strangers_at_every_door_of_a_job_with_a_secret_do_no_harm");
+    visited(&Job::new(PROBE, RANKS).with("RINGWORLD_SECRET", Some("open sesame")), random);
+}
+
+/// Runs a job whose doors are visited by strangers from its first moment to its end.
+fn visited(job: &Job, random: Random) {
     let scanner = Scanner::start(&[], random);
     let mut processes = Vec::new();
     for rank in 0..RANKS {

@@ -40,8 +40,10 @@ fn workspace() -> Metadata {
     MetadataCommand::new().manifest_path(manifest).no_deps().other_options(options).exec().unwrap()
 }
 
-/// An arrow: from, to, of which kind, optional.
-fn arrows(metadata: &Metadata) -> Vec<(String, String, DependencyKind, bool)> {
+/// From, to, of which kind, optional.
+type Arrow = (String, String, DependencyKind, bool);
+
+fn arrows(metadata: &Metadata) -> Vec<Arrow> {
     let ours: BTreeSet<String> = metadata.packages.iter().map(|p| p.name.to_string()).collect();
     let mut arrows = Vec::new();
     for package in &metadata.packages {
@@ -57,29 +59,53 @@ fn arrows(metadata: &Metadata) -> Vec<(String, String, DependencyKind, bool)> {
     arrows
 }
 
+/// The arrows that the design does not have.
+fn wrong(arrows: &[Arrow]) -> Vec<String> {
+    let rules: BTreeMap<_, _> =
+        ARROWS.iter().map(|&(from, always, optional)| (from, (always, optional))).collect();
+    let mut wrong = Vec::new();
+    for (from, to, kind, is_optional) in arrows {
+        let Some((always, optional)) = rules.get(from.as_str()) else { continue };
+        let allowed = always.contains(&to.as_str()) || (*is_optional && optional.contains(&to.as_str()));
+        if *kind != DependencyKind::Development && !allowed {
+            wrong.push(format!("{from} -> {to}{}", if *is_optional { " (optional)" } else { "" }));
+        }
+    }
+    wrong
+}
+
 #[test]
 fn arrows_between_crates_point_one_way() {
     let metadata = workspace();
-    let mut wrong = Vec::new();
-    let rules: BTreeMap<_, _> =
-        ARROWS.iter().map(|&(from, always, optional)| (from, (always, optional))).collect();
     for package in &metadata.packages {
         let name = package.name.as_str();
-        if !rules.contains_key(name) && !FREE.contains(&name) {
-            wrong.push(format!("{name} has no place in the picture; give it one in tests/tests/layers.rs"));
-        }
+        let placed = ARROWS.iter().any(|&(from, ..)| from == name) || FREE.contains(&name);
+        assert!(placed, "{name} has no place in the picture; give it one in tests/tests/layers.rs");
     }
-    for (from, to, kind, is_optional) in arrows(&metadata) {
-        let Some((always, optional)) = rules.get(from.as_str()) else { continue };
-        if kind == DependencyKind::Development {
-            continue;
-        }
-        let allowed = always.contains(&to.as_str()) || (is_optional && optional.contains(&to.as_str()));
-        if !allowed {
-            wrong.push(format!("{from} -> {to}{}", if is_optional { " (optional)" } else { "" }));
-        }
-    }
+    let wrong = wrong(&arrows(&metadata));
     assert!(wrong.is_empty(), "arrows that the design does not have:\n  {}", wrong.join("\n  "));
+}
+
+#[test]
+fn an_arrow_that_the_design_does_not_have_is_found() {
+    let arrow = |from: &str, to: &str, kind, optional| (from.to_owned(), to.to_owned(), kind, optional);
+    let (normal, dev) = (DependencyKind::Normal, DependencyKind::Development);
+    let tried = [
+        arrow("ringworld-protocol", "ringworld-bootstrap", normal, false),
+        arrow("ringworld", "ringworld-transport-tcp", normal, false),
+        arrow("ringworld", "ringworld-transport-tcp", normal, true),
+        arrow("ringworld-transport-tcp", "ringworld", DependencyKind::Build, false),
+        arrow("ringworld-launcher", "ringworld-protocol", normal, true),
+        arrow("ringworld", "ringworld-transport-sim", dev, false),
+        arrow("xtask", "ringworld-protocol", normal, false),
+    ];
+    let expected = [
+        "ringworld-protocol -> ringworld-bootstrap",
+        "ringworld -> ringworld-transport-tcp",
+        "ringworld-transport-tcp -> ringworld",
+        "ringworld-launcher -> ringworld-protocol (optional)",
+    ];
+    assert_eq!(wrong(&tried), expected);
 }
 
 #[test]
