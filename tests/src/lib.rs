@@ -29,7 +29,14 @@ pub mod process;
 pub mod random;
 pub mod stranger;
 
-/// Says why a test does not run here, where everybody who reads the output sees it.
+/// Says something to everybody who reads the output, also when the test passes.
+pub fn report(text: &str) {
+    use std::io::Write as _;
+    // The test harness captures what `println!` prints, and shows it for failing tests only.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Says why a test does not run here.
 pub fn skipped(test: &str, reason: &str) {
-    println!("SKIPPED: {test}: {reason}");
+    report(&format!("SKIPPED: {test}: {reason}"));
 }

@@ -2,12 +2,13 @@
 //!
 //! Prints what a world costs; the bounds are far from what is measured and catch what grows wrongly.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests, which fail by a panic")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
 
 use std::time::{Duration, Instant};
 
 use ringworld_tests::job::clean;
 use ringworld_tests::process::Process;
+use ringworld_tests::report;
 
 const PROBE: &str = env!("CARGO_BIN_EXE_probe");
 const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
@@ -37,17 +38,14 @@ fn two_hundred_ranks_on_one_machine_form_a_world_and_compute() {
 
     let worst = |key: &str| met.iter().map(|line| line.number(key)).max().unwrap();
     let mean = |key: &str| met.iter().map(|line| line.number(key)).sum::<u64>() / RANKS as u64;
-    println!("{RANKS} ranks: formed in {forming:.2?}, all done in {whole:.2?}");
-    println!(
-        "  barrier {} us, all_reduce of 1000 f32 {} us (slowest rank)",
+    report(&format!(
+        "{RANKS} ranks: formed in {forming:.2?}, all done in {whole:.2?}; slowest rank: barrier {} us, all_reduce \
+         of 1000 f32 {} us; memory per rank: {} KiB proportional, {} KiB resident",
         worst("barrier_us"),
-        worst("all_reduce_us")
-    );
-    println!(
-        "  memory per rank: {} KiB proportional, {} KiB resident (mean)",
+        worst("all_reduce_us"),
         mean("pss_kib"),
         mean("rss_kib")
-    );
+    ));
     assert!(whole < BOUND, "{whole:?}");
     assert!(mean("pss_kib") < 64 * 1024, "a rank of {RANKS} uses {} KiB", mean("pss_kib"));
 }
