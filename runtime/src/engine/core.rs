@@ -391,7 +391,7 @@ impl Core {
     fn disagree(&mut self, source: usize, context: u32, what: &Disagreement, mine: Option<Stamp>) {
         let mine = mine.map(|stamp| stamp.to_bytes()).or(what.mine);
         let here: String = mine.map_or_else(
-            || "has finished an earlier collective there that needed no such message".into(),
+            || "finished that one long ago".into(),
             |bytes| format!("called {}", Stamp::describe(bytes)),
         );
         let settings = if mine.is_some_and(|mine| Stamp::differ_in_tuning_only(mine, what.theirs)) {

@@ -8,7 +8,7 @@
 //! The first message that reaches a rank tells whether its sender runs the same collective: stamps are
 //! compared on arrival (see [`Runs::check`]), before any byte is combined.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
@@ -59,7 +59,7 @@ pub(crate) struct Runs {
     runs: Vec<Option<Run>>,
     free: Vec<RunId>,
     counters: Vec<Counters>,
-    /// Of each context with collectives: the runs under way and the last sequence number started.
+    /// Of each context with collectives: the runs under way and the latest stamps.
     contexts: HashMap<u32, Context>,
 }
 
@@ -67,8 +67,13 @@ pub(crate) struct Runs {
 struct Context {
     active: Vec<(u32, [u8; 16])>,
     next: u32,
-    last: Option<[u8; 16]>,
+    /// Stamps of the latest collectives, finished ones included, so that an error can quote them.
+    recent: VecDeque<(u32, [u8; 16])>,
 }
+
+/// How many finished collectives an error can still quote; a rank that has sent everything may be some
+/// ahead of the rank that finds the disagreement.
+const QUOTABLE: usize = 64;
 
 /// A step that has been handed to the protocol.
 pub(crate) struct Issued {
@@ -80,7 +85,7 @@ pub(crate) struct Issued {
 pub(crate) struct Disagreement {
     pub(crate) sequence: u32,
     pub(crate) theirs: [u8; 16],
-    /// `None`: this rank has finished that collective, and nothing of it was left to receive.
+    /// `None`: this rank has finished that collective so long ago that its stamp is forgotten.
     pub(crate) mine: Option<[u8; 16]>,
 }
 
@@ -112,7 +117,10 @@ impl Runs {
         let stamp = start.stamp.to_bytes();
         context.active.push((start.sequence, stamp));
         context.next = start.sequence.wrapping_add(1);
-        context.last = Some(stamp);
+        if context.recent.len() == QUOTABLE {
+            context.recent.pop_front();
+        }
+        context.recent.push_back((start.sequence, stamp));
         let remaining = schedule.len();
         let run = Run { start, slot, scratch, waits, ready, remaining };
         match self.free.pop() {
@@ -185,7 +193,7 @@ impl Runs {
         }
         // Half of the circle lies ahead, half behind.
         let behind = context.next.wrapping_sub(sequence).wrapping_sub(1) < u32::MAX / 2;
-        let mine = context.last.filter(|_| sequence.wrapping_add(1) == context.next);
+        let mine = context.recent.iter().find(|(recent, _)| *recent == sequence).map(|(_, stamp)| *stamp);
         behind.then_some(Disagreement { sequence, theirs, mine })
     }
 
