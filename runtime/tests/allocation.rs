@@ -59,7 +59,7 @@ fn exchange(rank: &Rank, buffer: &mut [u8]) {
 #[test]
 fn the_steady_state_allocates_nothing() {
     // Eager, the largest eager, and rendezvous; direct exchange, doubling, and the ring.
-    let lengths = [8, 4096, 65_536, 1 << 20];
+    let lengths = [8, 4096, 256 << 10, 1 << 20];
     world(Wire::Tcp, 2, &Choice::default(), |rank| {
         let mut buffer = vec![0u8; 1 << 20];
         let mut data = vec![1f32; 1 << 18];
