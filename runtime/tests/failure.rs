@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use common::{owned_world, small, wires};
@@ -27,9 +28,12 @@ fn names_rank_2(error: &Error, operation: &str) {
 fn a_rank_that_vanishes_in_an_all_reduce_ends_it_on_all_others() {
     for wire in wires() {
         for count in [10, 500_000] {
+            // What the dying rank sent for the first round may vanish with it: all must have it before.
+            let round = Barrier::new(4);
             let errors = owned_world(wire, 4, &small(), |rank| {
                 let mut data = vec![1f32; count];
                 rank.all_reduce(&mut data, Op::Max).unwrap();
+                round.wait();
                 if rank.rank() == 2 {
                     rank.vanish();
                     return None;
@@ -57,8 +61,10 @@ fn a_rank_that_vanishes_in_an_all_reduce_ends_it_on_all_others() {
 #[test]
 fn a_receive_from_a_rank_that_vanishes_ends_with_its_name() {
     for wire in wires() {
+        let met = Barrier::new(3);
         owned_world(wire, 3, &small(), |rank| {
             rank.barrier().unwrap();
+            met.wait();
             match rank.rank() {
                 2 => {
                     std::thread::sleep(Duration::from_millis(50));
@@ -74,11 +80,11 @@ fn a_receive_from_a_rank_that_vanishes_ends_with_its_name() {
 #[test]
 fn pending_operations_and_futures_end_too() {
     for wire in wires() {
+        let met = Barrier::new(3);
         owned_world(wire, 3, &small(), |rank| {
             rank.barrier().unwrap();
+            met.wait();
             if rank.rank() == 2 {
-                // What it sent for the barrier may vanish with it otherwise.
-                std::thread::sleep(Duration::from_millis(50));
                 rank.vanish();
                 return;
             }
