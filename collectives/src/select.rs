@@ -52,7 +52,7 @@ impl fmt::Display for Choice {
 /// };
 /// let choice = select(&request, &Tuning::default());
 /// assert_eq!(choice.algorithm, Algorithm::AllReduceRing);
-/// assert_eq!(choice.segment, 128 * 1024);
+/// assert_eq!(choice.segment, 64 * 1024);
 /// ```
 #[must_use]
 pub fn select(request: &Request, tuning: &Tuning) -> Choice {
