@@ -149,21 +149,27 @@ fn vectors_of_real_length_match_without_races_or_deadlocks() {
 
 #[test]
 fn schedules_grow_with_ranks_and_segments_and_scratch_stays_small() {
-    // The bounds are those of half a mebibyte, whatever the default is: with shorter segments the parts of
-    // a segment that Rabenseifner's halving cuts off weigh more.
-    let tuning = Tuning { segment: 512 << 10, ..Tuning::default() };
-    for request in real_sizes() {
-        let choice = select(&request, &tuning);
-        let schedule = schedule(&request, &tuning).expect("a valid request");
-        let Request { size, .. } = request;
-        let vector = request.layout().input.max(request.layout().output);
-        let segments = vector.div_ceil(choice.segment);
-        let steps = schedule.len();
-        assert!(steps <= 12 * (size * choice.in_flight + segments), "{choice}, {request:?}: {steps} steps");
-        // Direct exchange has slots for every rank, of short segments; the others for a few long ones.
-        let bytes = schedule.scratch() * request.element;
-        let most = (8 * tuning.segment + 1024).max(2 * size * 2 * tuning.shortest_segment);
-        assert!(bytes <= most, "{choice}, {request:?}: {bytes} bytes of scratch");
+    // At half a mebibyte and at the default. Rabenseifner's algorithm takes exactly five steps a halving for
+    // each segment; the others need fewer than twelve whatever the number of ranks.
+    for tuning in [Tuning { segment: 512 << 10, ..Tuning::default() }, Tuning::default()] {
+        for request in real_sizes() {
+            let choice = select(&request, &tuning);
+            let schedule = schedule(&request, &tuning).expect("a valid request");
+            let Request { size, .. } = request;
+            let vector = request.layout().input.max(request.layout().output);
+            let segments = vector.div_ceil(choice.segment);
+            let steps = schedule.len();
+            let halvings = size.ilog2() as usize;
+            let bound = match choice.algorithm.to_string().as_str() {
+                "rabenseifner" if size.is_power_of_two() => 5 * halvings * segments,
+                _ => 12 * (size * choice.in_flight + segments),
+            };
+            assert!(steps <= bound, "{choice}, {request:?}: {steps} steps, at most {bound}");
+            // Direct exchange has slots for every rank, of short segments; the others for a few long ones.
+            let bytes = schedule.scratch() * request.element;
+            let most = (8 * tuning.segment + 1024).max(2 * size * 2 * tuning.shortest_segment);
+            assert!(bytes <= most, "{choice}, {request:?}: {bytes} bytes of scratch");
+        }
     }
 }
 
