@@ -227,7 +227,7 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     bytes.extend(credit.to_le_bytes());
     if kind <= 2 {
         bytes.extend(input.int_in_range(0..=2u64)?.to_le_bytes());
-        bytes.extend([7; 16]);
+        bytes.extend([7; 24]);
     }
     let words = match kind {
         2 | 3 => 2,
@@ -242,7 +242,7 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 }
 
 fn envelope(input: &mut Unstructured<'_>) -> Result<Envelope> {
-    Ok(Envelope { context: input.int_in_range(0..=1)?, tag: input.int_in_range(0..=2)?, stamp: [7; 16] })
+    Ok(Envelope { context: input.int_in_range(0..=1)?, tag: input.int_in_range(0..=2)?, stamp: [7; 24] })
 }
 
 fn selector(input: &mut Unstructured<'_>) -> Result<Selector> {

@@ -33,7 +33,7 @@ pub struct Envelope {
     /// Chosen by the sender.
     pub tag: u64,
     /// Opaque to the protocol and to matching; delivered with the match.
-    pub stamp: [u8; 16],
+    pub stamp: [u8; 24],
 }
 
 /// Which tags a receive accepts.

@@ -15,7 +15,7 @@ const LARGE: usize = 1000;
 
 const SPAN: Span = Span { buffer: BufferId(0), offset: 0, len: 10 };
 const LARGE_SPAN: Span = Span { len: LARGE, ..SPAN };
-const ENVELOPE: Envelope = Envelope { context: 0, tag: 7, stamp: [0; 16] };
+const ENVELOPE: Envelope = Envelope { context: 0, tag: 7, stamp: [0; 24] };
 
 fn machine(rank: usize, size: usize) -> Machine {
     Machine::new(Config::new(rank, size, EAGER, WINDOW).unwrap())

@@ -12,7 +12,7 @@ use ringworld_protocol::{
 
 const EAGER: usize = 64;
 const WINDOW: usize = 4 * (EAGER + OVERHEAD);
-const ENVELOPE: Envelope = Envelope { context: 0, tag: 7, stamp: [3; 16] };
+const ENVELOPE: Envelope = Envelope { context: 0, tag: 7, stamp: [3; 24] };
 
 fn span(len: usize) -> Span {
     Span { buffer: BufferId(0), offset: 0, len }

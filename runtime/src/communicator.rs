@@ -10,11 +10,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
-use ringworld_collectives::{Schedule, Tuning};
+use ringworld_collectives::Schedule;
 use ringworld_protocol::{Done, Envelope, Failure, Mode, Selector, TagSelector};
 
 use crate::buffer::{Lend, blocking};
 use crate::engine::Engine;
+use crate::operation::Operation;
+use crate::options::Effective;
+use crate::request::name_of;
 use crate::{Error, Result};
 
 /// Whose messages to receive.
@@ -74,8 +77,6 @@ pub(crate) trait Plane: Send + Sync {
 pub(crate) struct Shared {
     pub(crate) engine: Arc<Engine>,
     pub(crate) plane: Box<dyn Plane>,
-    pub(crate) tuning: Tuning,
-    pub(crate) tuning_digest: u8,
     pub(crate) local_rank: usize,
     pub(crate) local_size: usize,
     /// The smallest number that no communicator of this rank has yet.
@@ -92,8 +93,8 @@ pub(crate) struct Inner {
     pub(crate) group: Option<Arc<[usize]>>,
     /// Ranks here by world rank; empty: they are the same.
     pub(crate) by_world: HashMap<usize, usize>,
-    pub(crate) sequence: AtomicU32,
     pub(crate) messages: AtomicU64,
+    pub(crate) options: Arc<Effective>,
     pub(crate) schedules: Mutex<HashMap<ringworld_collectives::Request, Arc<Schedule>>>,
 }
 
@@ -123,6 +124,7 @@ impl Communicator {
         rank: usize,
         group: Option<Arc<[usize]>>,
         size: usize,
+        options: Arc<Effective>,
     ) -> Self {
         let by_world = group.iter().flat_map(|group| group.iter().copied().zip(0..)).collect();
         Self {
@@ -133,11 +135,17 @@ impl Communicator {
                 size,
                 group,
                 by_world,
-                sequence: AtomicU32::new(0),
                 messages: AtomicU64::new(0),
+                options,
                 schedules: Mutex::default(),
             }),
         }
+    }
+
+    /// The same communicator, by other options.
+    pub(crate) fn reoptioned(&self, options: Arc<Effective>) -> Self {
+        let Inner { shared, number, rank, group, size, .. } = &*self.inner;
+        Self::new(Arc::clone(shared), *number, *rank, group.clone(), *size, options)
     }
 
     /// This process's rank here, from 0 to the size less one.
@@ -226,7 +234,14 @@ impl Communicator {
         self.send_as("send_sync", data, to, tag, Mode::Synchronous)
     }
 
-    fn send_as<T: Pod>(&self, name: &str, data: &[T], to: usize, tag: u32, mode: Mode) -> Result<()> {
+    fn send_as<T: Pod>(
+        &self,
+        name: &'static str,
+        data: &[T],
+        to: usize,
+        tag: u32,
+        mode: Mode,
+    ) -> Result<()> {
         self.check_rank(name, to)?;
         let number = self.count_message();
         let (peer, envelope) = (self.world_rank(to), self.envelope(tag));
@@ -234,11 +249,9 @@ impl Communicator {
         let length = bytes.len();
         let lend = Lend { input: Some(bytes), output: None };
         let ending = blocking(self.engine(), lend, |core, input, _| {
-            // `lend.input` is given, so it has a name.
-            let buffer = input.unwrap_or(ringworld_protocol::BufferId(u32::MAX));
-            core.send(peer, envelope, buffer, length, mode)
+            core.send(peer, envelope, name_of(input), length, mode)
         });
-        ending.map(drop).map_err(|f| self.error(f, || format!("{name} #{number} (to rank {to}, tag {tag})")))
+        ending.map(drop).map_err(|failure| self.error(failure, Operation::Send { name, number, to, tag }))
     }
 
     /// Receives one message into the beginning of `buffer`, and says what came.
@@ -264,19 +277,18 @@ impl Communicator {
         from: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Status> {
-        let (from, tag) = (from.into(), tag.into());
+        let (name, from, tag) = ("recv", from.into(), tag.into());
         let number = self.count_message();
-        let selector = self.selector("recv", from, tag)?;
+        let selector = self.selector(name, from, tag)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
         let length = bytes.len();
         let lend = Lend { input: None, output: Some(bytes) };
         let ending = blocking(self.engine(), lend, |core, _, output| {
-            let buffer = output.unwrap_or(ringworld_protocol::BufferId(u32::MAX));
-            core.receive(selector, buffer, length)
+            core.receive(selector, name_of(output), length)
         });
-        let operation = || describe_recv("recv", number, from, tag);
+        let operation = Operation::Recv { name, number, from, tag };
         match ending {
-            Ok(done) => self.status::<T>(done, operation),
+            Ok(done) => self.status::<T>(done, &operation),
             Err(failure) => Err(self.error(failure, operation)),
         }
     }
@@ -298,17 +310,17 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn probe(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Status> {
-        let (from, tag) = (from.into(), tag.into());
-        let selector = self.selector("probe", from, tag)?;
+        let (name, from, tag) = ("probe", from.into(), tag.into());
+        let selector = self.selector(name, from, tag)?;
         let number = self.count_message();
         let found = self.engine().wait_until(
-            None,
+            &[],
             |core| core.probe(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
-            |_| describe_source(from),
+            |_| from.to_string(),
         );
         found
             .map(|incoming| self.incoming_status(&incoming))
-            .map_err(|failure| self.error(failure, || describe_recv("probe", number, from, tag)))
+            .map_err(|failure| self.error(failure, Operation::Recv { name, number, from, tag }))
     }
 
     /// Like [`Communicator::probe`], but does not wait: `None` when no such message has come yet.
@@ -334,7 +346,8 @@ impl Communicator {
             None => Ok(None),
             Some(fault) => {
                 drop(core);
-                Err(self.engine().fault_error(fault, describe_recv("try_probe", 0, from, tag)))
+                let operation = Operation::Recv { name: "try_probe", number: 0, from, tag };
+                Err(self.engine().fault_error(fault, operation.to_string()))
             }
         }
     }
@@ -390,7 +403,8 @@ impl Communicator {
             None => Ok(None),
             Some(fault) => {
                 drop(core);
-                Err(self.engine().fault_error(fault, describe_recv("try_probe_matched", 0, from, tag)))
+                let operation = Operation::Recv { name: "try_probe_matched", number: 0, from, tag };
+                Err(self.engine().fault_error(fault, operation.to_string()))
             }
         }
     }
@@ -409,7 +423,7 @@ impl Communicator {
     }
 
     pub(crate) fn envelope(&self, tag: u32) -> Envelope {
-        Envelope { context: self.inner.number * 2, tag: u64::from(tag), stamp: [0; 16] }
+        Envelope { context: self.inner.number * 2, tag: u64::from(tag), stamp: [0; 24] }
     }
 
     pub(crate) fn selector(&self, name: &str, from: Source, tag: Tag) -> Result<Selector> {
@@ -437,13 +451,13 @@ impl Communicator {
     pub(crate) fn status<T: Pod>(
         &self,
         done: Option<Done>,
-        operation: impl Fn() -> String,
+        operation: &dyn fmt::Display,
     ) -> Result<Status> {
         let element = size_of::<T>().max(1);
         let (source, tag, bytes) =
             done.map_or((0, 0, 0), |done| (self.rank_of(done.source), done.envelope.tag, done.len));
         if bytes % element != 0 {
-            return Err(Error::WrongElement { operation: operation(), bytes, element });
+            return Err(Error::WrongElement { operation: operation.to_string(), bytes, element });
         }
         // Tags of the user are 32 bits wide when they are sent.
         Ok(Status { source, tag: tag as u32, count: bytes / element })
@@ -458,8 +472,8 @@ impl Communicator {
     }
 
     /// The error of a call that the protocol has ended.
-    pub(crate) fn error(&self, failure: Failure, operation: impl Fn() -> String) -> Error {
-        let operation = operation();
+    pub(crate) fn error(&self, failure: Failure, operation: impl fmt::Display) -> Error {
+        let operation = operation.to_string();
         match failure {
             Failure::Truncated { needed, room, source, tag } => {
                 let source_rank = self.rank_of(source);
@@ -484,21 +498,6 @@ impl Communicator {
             }
         }
     }
-}
-
-pub(crate) fn describe_source(from: Source) -> String {
-    match from {
-        Source::Any => "any rank".into(),
-        Source::Rank(rank) => format!("rank {rank}"),
-    }
-}
-
-pub(crate) fn describe_recv(name: &str, number: u64, from: Source, tag: Tag) -> String {
-    let tag = match tag {
-        Tag::Any => "any tag".into(),
-        Tag::Value(tag) => format!("tag {tag}"),
-    };
-    format!("{name} #{number} (from {}, {tag})", describe_source(from))
 }
 
 /// A message that a matched probe has set aside for its holder. Dropped unreceived, it is discarded.
@@ -531,14 +530,12 @@ impl Message {
         let length = bytes.len();
         let lend = Lend { input: None, output: Some(bytes) };
         let ending = blocking(communicator.engine(), lend, |core, _, output| {
-            let buffer = output.unwrap_or(ringworld_protocol::BufferId(u32::MAX));
-            core.receive_matched(handle, buffer, length)
+            core.receive_matched(handle, name_of(output), length)
         });
-        let status = self.status;
-        let operation =
-            || format!("recv of a matched message (from rank {}, tag {})", status.source, status.tag);
+        let Status { source, tag, .. } = self.status;
+        let operation = format!("recv of a matched message (from rank {source}, tag {tag})");
         match ending {
-            Ok(done) => communicator.status::<T>(done, operation),
+            Ok(done) => communicator.status::<T>(done, &operation),
             Err(failure) => Err(communicator.error(failure, operation)),
         }
     }

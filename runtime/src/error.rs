@@ -142,6 +142,22 @@ pub enum Error {
         detail: String,
     },
 
+    /// An operation that the element type does not have, or that this collective cannot do.
+    #[error("{operation}: {detail}")]
+    InvalidOp {
+        /// The call.
+        operation: String,
+        /// What was given and what there is.
+        detail: String,
+    },
+
+    /// An option that does not exist or cannot be honoured.
+    #[error("{detail}")]
+    InvalidOption {
+        /// What was given and what there is.
+        detail: String,
+    },
+
     /// An object could not be written or read.
     #[error("{operation} failed: the object could not be {action}: {cause}")]
     Object {

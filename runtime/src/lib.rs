@@ -41,7 +41,9 @@
 //!
 //! [`World`] is the rendezvous and derefs to the [`Communicator`] of all ranks, which has the calls.
 //! Blocking calls borrow their buffers; `start_*` calls take owned buffers and return a [`Pending`],
-//! which is also a future. `ARCHITECTURE.md` in the repository has the picture behind it.
+//! which is also a future; [`Communicator::scope`] begins operations on borrowed buffers that end with the
+//! scope; `prepare_*` calls make a [`Prepared`] that is started many times. `ARCHITECTURE.md` in the
+//! repository has the picture behind it, `docs/mpi.md` a table of what MPI's calls are called here.
 
 #![deny(unsafe_code)]
 
@@ -53,8 +55,12 @@ mod engine;
 mod error;
 mod logging;
 mod object;
+mod operation;
+mod options;
+mod persistent;
 mod reduce;
 mod request;
+mod scope;
 mod split;
 mod stamp;
 #[doc(hidden)]
@@ -68,7 +74,10 @@ pub use datatype::{DType, Reducible};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use reduce::Op;
-pub use request::{Pending, PendingRecv};
+pub use options::Options;
+pub use persistent::{Prepared, Running};
+pub use request::{Outcome, Pending, Request, test_any, wait_all, wait_any};
+pub use scope::{Given, Scope, Scoped};
 pub use transports::compiled_in as transports;
 pub use tuning::tuning_table;
 pub use world::{Builder, World};

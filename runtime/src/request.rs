@@ -3,51 +3,128 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytemuck::Pod;
-use ringworld_protocol::Mode;
+use ringworld_protocol::{Done, Mode};
 
-use crate::Result;
 use crate::buffer::Loan;
-use crate::communicator::{Communicator, Source, Status, Tag, describe_recv};
-use crate::engine::Ending;
+use crate::communicator::{Communicator, Source, Status, Tag};
+use crate::engine::{Ending, Engine, SlotId};
+use crate::operation::Operation;
+use crate::{Error, Result};
 
-/// An operation under way on a buffer it owns.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// What a [`Pending`] gives back: the buffers that the operation owned, and what is known of a message.
+///
+/// Sealed: `()`, `Vec<T>`, `(Vec<T>, Vec<T>)` (input and output) and `(Vec<T>, Status)`.
+pub trait Outcome: sealed::Sealed + Sized {
+    /// The elements of the buffers.
+    #[doc(hidden)]
+    type Element: Pod + Send;
+
+    #[doc(hidden)]
+    fn give(parts: Parts<Self::Element>) -> Result<Self>;
+}
+
+/// What is left of an operation that has ended well.
+#[doc(hidden)]
+#[allow(missing_debug_implementations)]
+pub struct Parts<'a, T> {
+    pub(crate) communicator: &'a Communicator,
+    pub(crate) operation: &'a Operation,
+    pub(crate) input: Option<Vec<T>>,
+    pub(crate) output: Option<Vec<T>>,
+    pub(crate) done: Option<Done>,
+}
+
+impl sealed::Sealed for () {}
+impl Outcome for () {
+    type Element = u8;
+
+    fn give(_: Parts<u8>) -> Result<Self> {
+        Ok(())
+    }
+}
+
+impl<T: Pod + Send> sealed::Sealed for Vec<T> {}
+impl<T: Pod + Send> Outcome for Vec<T> {
+    type Element = T;
+
+    fn give(parts: Parts<T>) -> Result<Self> {
+        Ok(parts.output.or(parts.input).unwrap_or_default())
+    }
+}
+
+impl<T: Pod + Send> sealed::Sealed for (Vec<T>, Vec<T>) {}
+impl<T: Pod + Send> Outcome for (Vec<T>, Vec<T>) {
+    type Element = T;
+
+    fn give(parts: Parts<T>) -> Result<Self> {
+        Ok((parts.input.unwrap_or_default(), parts.output.unwrap_or_default()))
+    }
+}
+
+impl<T: Pod + Send> sealed::Sealed for (Vec<T>, Status) {}
+impl<T: Pod + Send> Outcome for (Vec<T>, Status) {
+    type Element = T;
+
+    fn give(parts: Parts<T>) -> Result<Self> {
+        let status = parts.communicator.status::<T>(parts.done, parts.operation)?;
+        Ok((parts.output.unwrap_or_default(), status))
+    }
+}
+
+/// An operation under way on buffers it owns.
 ///
 /// Wait for it with [`Pending::wait`], or `.await` it under any executor. It advances while this process
 /// is in any blocking call, and by a helper thread while it is in none.
 ///
-/// Dropping it unwaited is sound: the operation goes on to its end and the buffer is freed then; a
-/// failure goes unnoticed. Leaking it leaks the buffer.
+/// Dropping it unwaited is sound: the operation goes on to its end and the buffers are freed then; a
+/// failure goes unnoticed. Leaking it leaks the buffers.
+///
+/// ```
+/// use ringworld::Op;
+/// # let world = ringworld::testing::alone();
+/// let pending = world.start_all_reduce(vec![1.0f32, 2.0], Op::Sum)?;
+/// // ... compute something else ...
+/// let bucket = pending.wait()?;
+/// assert_eq!(bucket, [1.0, 2.0]);
+/// # Ok::<(), ringworld::Error>(())
+/// ```
 #[must_use = "the buffer comes back from `wait`"]
-pub struct Pending<T: Pod + Send> {
+pub struct Pending<R: Outcome> {
     communicator: Communicator,
-    loan: Loan<T>,
-    operation: String,
+    loan: Loan<R::Element>,
+    operation: Operation,
 }
 
-impl<T: Pod + Send> fmt::Debug for Pending<T> {
+impl<R: Outcome> fmt::Debug for Pending<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pending({})", self.operation)
     }
 }
 
-impl<T: Pod + Send> Pending<T> {
-    pub(crate) fn new(communicator: Communicator, loan: Loan<T>, operation: String) -> Self {
+impl<R: Outcome> Unpin for Pending<R> {}
+
+impl<R: Outcome> Pending<R> {
+    pub(crate) fn new(communicator: Communicator, loan: Loan<R::Element>, operation: Operation) -> Self {
         Self { communicator, loan, operation }
     }
 
-    /// Waits for the end and gives the buffer back.
+    /// Waits for the end and gives the buffers back.
     ///
     /// # Errors
     ///
-    /// What the blocking call would have returned. The buffer is lost then.
-    pub fn wait(self) -> Result<Vec<T>> {
-        let Self { communicator, loan, operation } = self;
-        let (ending, data) = loan.finish();
-        communicator.concluded(ending, || operation.clone())?;
-        Ok(data)
+    /// What the blocking call would have returned. The buffers are lost then.
+    pub fn wait(mut self) -> Result<R> {
+        // A pending operation that has given its ending away is gone, or a future that must not be polled.
+        let ending = self.loan.wait().unwrap_or(Err(ringworld_protocol::Failure::Cancelled));
+        self.give(ending)
     }
 
     /// Makes progress, and says whether the operation has ended, so that [`Pending::wait`] will not wait.
@@ -55,97 +132,158 @@ impl<T: Pod + Send> Pending<T> {
     pub fn is_done(&self) -> bool {
         self.loan.is_done()
     }
-}
 
-impl<T: Pod + Send + Unpin> Future for Pending<T> {
-    type Output = Result<Vec<T>>;
-
-    /// # Panics
-    ///
-    /// When polled again after it was ready.
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        #[expect(clippy::panic, reason = "the contract of futures, and a bug of the caller")]
-        if !self.loan.is_live() {
-            panic!("{} was polled after it had ended", self.operation);
-        }
-        match self.loan.poll(Some(context.waker())) {
-            None => Poll::Pending,
-            Some((ending, data)) => {
-                let ended = self.communicator.concluded(ending, || self.operation.clone());
-                Poll::Ready(ended.map(|()| data))
-            }
-        }
+    fn give(&mut self, ending: Ending) -> Result<R> {
+        let (input, output) = self.loan.take();
+        let (communicator, operation) = (&self.communicator, &self.operation);
+        let done = ending.map_err(|failure| communicator.error(failure, operation))?;
+        R::give(Parts { communicator, operation, input, output, done })
     }
 }
 
-/// A receive under way, into a buffer it owns. See [`Pending`], which it resembles in everything but
-/// that it says what came, and can be cancelled.
-#[must_use = "the buffer comes back from `wait`"]
-pub struct PendingRecv<T: Pod + Send> {
-    communicator: Communicator,
-    loan: Loan<T>,
-    operation: String,
-}
-
-impl<T: Pod + Send> fmt::Debug for PendingRecv<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PendingRecv({})", self.operation)
-    }
-}
-
-impl<T: Pod + Send> PendingRecv<T> {
-    /// Waits for the message; gives the buffer back, and what came.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Communicator::recv`], and [`crate::Error::Cancelled`]. The buffer is lost then.
-    pub fn wait(self) -> Result<(Vec<T>, Status)> {
-        let Self { communicator, loan, operation } = self;
-        let (ending, data) = loan.finish();
-        conclude(&communicator, ending, data, &operation)
-    }
-
-    /// Makes progress, and says whether the receive has ended, so that [`PendingRecv::wait`] will not wait.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.loan.is_done()
-    }
-
+impl<T: Pod + Send> Pending<(Vec<T>, Status)> {
     /// Withdraws the receive, if no message has matched it yet; says whether that was so. Local: the
-    /// sender does not notice. [`PendingRecv::wait`] then ends with [`crate::Error::Cancelled`].
+    /// sender does not notice. [`Pending::wait`] then ends with [`Error::Cancelled`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let pending = world.start_recv(vec![0u8; 8], 0, 7)?;
+    /// assert!(pending.cancel());
+    /// assert!(matches!(pending.wait(), Err(ringworld::Error::Cancelled { .. })));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
     pub fn cancel(&self) -> bool {
         self.loan.cancel()
     }
 }
 
-impl<T: Pod + Send + Unpin> Future for PendingRecv<T> {
-    type Output = Result<(Vec<T>, Status)>;
+impl<R: Outcome> Future for Pending<R> {
+    type Output = Result<R>;
 
     /// # Panics
     ///
     /// When polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         #[expect(clippy::panic, reason = "the contract of futures, and a bug of the caller")]
-        if !self.loan.is_live() {
+        if self.loan.slot().is_none() {
             panic!("{} was polled after it had ended", self.operation);
         }
-        match self.loan.poll(Some(context.waker())) {
+        match self.loan.poll(context.waker()) {
             None => Poll::Pending,
-            Some((ending, data)) => Poll::Ready(conclude(&self.communicator, ending, data, &self.operation)),
+            Some(ending) => Poll::Ready(self.give(ending)),
         }
     }
 }
 
-fn conclude<T: Pod>(
-    communicator: &Communicator,
-    ending: Ending,
-    data: Vec<T>,
-    operation: &str,
-) -> Result<(Vec<T>, Status)> {
-    match ending {
-        Ok(done) => Ok((data, communicator.status::<T>(done, || operation.into())?)),
-        Err(failure) => Err(communicator.error(failure, || operation.into())),
+/// Anything that can be waited for: [`Pending`], and [`crate::Scoped`] inside a scope. Sealed.
+///
+/// It exists for [`wait_all`] and [`wait_any`], which take requests of one kind.
+pub trait Request: sealed::Sealed {
+    /// What the end of it gives.
+    type Output;
+
+    /// Makes progress, and says whether it has ended, so that waiting will not wait.
+    #[must_use]
+    fn is_done(&self) -> bool;
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    ///
+    /// What the blocking call would have returned.
+    fn wait(self) -> Result<Self::Output>;
+
+    /// Where to wait for it.
+    #[doc(hidden)]
+    fn place(&self) -> Place<'_>;
+}
+
+/// An engine, and the slot in it that ends with the request.
+#[doc(hidden)]
+#[allow(missing_debug_implementations)]
+pub struct Place<'a> {
+    pub(crate) engine: &'a Arc<Engine>,
+    pub(crate) slot: Option<SlotId>,
+}
+
+impl<R: Outcome> sealed::Sealed for Pending<R> {}
+impl<R: Outcome> Request for Pending<R> {
+    type Output = R;
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
     }
+
+    fn wait(self) -> Result<R> {
+        Self::wait(self)
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { engine: self.communicator.engine(), slot: self.loan.slot() }
+    }
+}
+
+/// Waits for all requests; gives their results in order.
+///
+/// # Errors
+///
+/// The first failure in order, after all of them have ended.
+///
+/// ```
+/// # let world = ringworld::testing::alone();
+/// let sends = (0..4).map(|i| world.start_send(vec![i], 0, i)).collect::<ringworld::Result<Vec<_>>>()?;
+/// let receives = (0..4).map(|i| world.start_recv(vec![0; 1], 0, i)).collect::<ringworld::Result<Vec<_>>>()?;
+/// ringworld::wait_all(sends)?;
+/// let received = ringworld::wait_all(receives)?;
+/// assert_eq!(received[3].0, [3]);
+/// # Ok::<(), ringworld::Error>(())
+/// ```
+pub fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Result<Vec<R::Output>> {
+    let results: Vec<_> = requests.into_iter().map(Request::wait).collect();
+    results.into_iter().collect()
+}
+
+/// Waits until one of the requests has ended, and takes it out: its index (the others move up, as with
+/// `Vec::remove`) and its result. `None` when there are no requests.
+///
+/// All of them must be of one world.
+///
+/// ```
+/// # let world = ringworld::testing::alone();
+/// let mut receives = vec![world.start_recv(vec![0u8; 1], 0, 1)?, world.start_recv(vec![0u8; 1], 0, 2)?];
+/// world.send(&[9u8], 0, 2)?;
+/// let (index, result) = ringworld::wait_any(&mut receives).expect("there are two");
+/// assert_eq!((index, result?.0), (1, vec![9]));
+/// assert_eq!(receives.len(), 1);
+/// # Ok::<(), ringworld::Error>(())
+/// ```
+pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::Output>)> {
+    let engine = Arc::clone(requests.first()?.place().engine);
+    let slots: Vec<Option<SlotId>> = requests
+        .iter()
+        .map(|request| {
+            let place = request.place();
+            // Of another world: never ended as far as this engine can see; looked at by the caller's loop.
+            if Arc::ptr_eq(place.engine, &engine) { place.slot } else { None }
+        })
+        .collect();
+    let index = engine.wait_any(&slots)?;
+    Some((index, requests.remove(index).wait()))
+}
+
+/// Takes a request out that has ended, if there is one; does not wait. See [`wait_any`].
+///
+/// ```
+/// # let world = ringworld::testing::alone();
+/// let mut receives = vec![world.start_recv(vec![0u8; 1], 0, 1)?];
+/// assert!(ringworld::test_any(&mut receives).is_none());
+/// world.send(&[9u8], 0, 1)?;
+/// assert!(ringworld::test_any(&mut receives).is_some_and(|(index, result)| index == 0 && result.is_ok()));
+/// # Ok::<(), ringworld::Error>(())
+/// ```
+pub fn test_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::Output>)> {
+    let index = requests.iter().position(Request::is_done)?;
+    Some((index, requests.remove(index).wait()))
 }
 
 impl Communicator {
@@ -153,7 +291,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::InvalidRank`]; all else is reported by the pending result.
+    /// [`Error::InvalidRank`]; all else is reported by the pending result.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();
@@ -163,22 +301,56 @@ impl Communicator {
     /// assert_eq!(pending.wait()?, buffer);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    pub fn start_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Pending<T>> {
-        self.check_rank("start_send", to)?;
-        let number = self.count_message();
-        let (peer, envelope) = (self.world_rank(to), self.envelope(tag));
-        let loan = Loan::begin(self.engine(), data, |core, buffer, length| {
-            core.send(peer, envelope, buffer, length, Mode::Standard)
-        });
-        Ok(Pending::new(self.clone(), loan, format!("start_send #{number} (to rank {to}, tag {tag})")))
+    pub fn start_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Pending<Vec<T>>> {
+        self.start_send_as("start_send", data, to, tag, Mode::Standard)
     }
 
-    /// Begins a receive into an owned buffer, at its present length, and returns at once; the buffer
-    /// comes back from [`PendingRecv::wait`].
+    /// Like [`Communicator::start_send`], but ends only when the receiver has begun to receive.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::InvalidRank`]; all else is reported by the pending result.
+    /// As for [`Communicator::start_send`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let pending = world.start_send_sync(vec![1u8], 0, 7)?;
+    /// assert!(!pending.is_done());
+    /// world.recv(&mut [0u8], 0, 7)?;
+    /// pending.wait()?;
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn start_send_sync<T: Pod + Send>(
+        &self,
+        data: Vec<T>,
+        to: usize,
+        tag: u32,
+    ) -> Result<Pending<Vec<T>>> {
+        self.start_send_as("start_send_sync", data, to, tag, Mode::Synchronous)
+    }
+
+    fn start_send_as<T: Pod + Send>(
+        &self,
+        name: &'static str,
+        data: Vec<T>,
+        to: usize,
+        tag: u32,
+        mode: Mode,
+    ) -> Result<Pending<Vec<T>>> {
+        self.check_rank(name, to)?;
+        let number = self.count_message();
+        let (peer, envelope) = (self.world_rank(to), self.envelope(tag));
+        let length = size_of_val(data.as_slice());
+        let mut loan = Loan::new(self.engine(), Some(data), None);
+        loan.begin(|core, input, _| core.send(peer, envelope, name_of(input), length, mode));
+        Ok(Pending::new(self.clone(), loan, Operation::Send { name, number, to, tag }))
+    }
+
+    /// Begins a receive into an owned buffer, at its present length, and returns at once; the buffer
+    /// comes back from [`Pending::wait`], with what came.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidRank`]; all else is reported by the pending result.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();
@@ -193,13 +365,19 @@ impl Communicator {
         buffer: Vec<T>,
         from: impl Into<Source>,
         tag: impl Into<Tag>,
-    ) -> Result<PendingRecv<T>> {
-        let (from, tag) = (from.into(), tag.into());
+    ) -> Result<Pending<(Vec<T>, Status)>> {
+        let (name, from, tag) = ("start_recv", from.into(), tag.into());
         let number = self.count_message();
-        let selector = self.selector("start_recv", from, tag)?;
-        let loan =
-            Loan::begin(self.engine(), buffer, |core, buffer, length| core.receive(selector, buffer, length));
-        let operation = describe_recv("start_recv", number, from, tag);
-        Ok(PendingRecv { communicator: self.clone(), loan, operation })
+        let selector = self.selector(name, from, tag)?;
+        let length = size_of_val(buffer.as_slice());
+        let mut loan = Loan::new(self.engine(), None, Some(buffer));
+        loan.begin(|core, _, output| core.receive(selector, name_of(output), length));
+        Ok(Pending::new(self.clone(), loan, Operation::Recv { name, number, from, tag }))
     }
 }
+
+/// The name of a buffer that has been lent for certain.
+pub(crate) fn name_of(lent: Option<ringworld_protocol::BufferId>) -> ringworld_protocol::BufferId {
+    lent.unwrap_or(ringworld_protocol::BufferId(u32::MAX))
+}
+

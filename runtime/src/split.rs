@@ -53,7 +53,7 @@ impl Communicator {
         let group: Arc<[usize]> = members.iter().map(|(_, rank)| self.world_rank(*rank)).collect();
         let size = group.len();
         let number = base as u32 + index as u32;
-        Ok(Some(Communicator::new(Arc::clone(shared), number, rank, Some(group), size)))
+        Ok(Some(Communicator::new(Arc::clone(shared), number, rank, Some(group), size, Arc::clone(&self.inner.options))))
     }
 
     /// A communicator with the same ranks and a space of messages of its own. Every rank must call it.

@@ -7,6 +7,7 @@ use ringworld_collectives::Tuning;
 use ringworld_transport::Transport;
 
 use crate::communicator::{Communicator, Plane, Shared};
+use crate::options::Effective;
 use crate::engine::{Engine, Inbox, Limits, NoControl, Parts};
 
 /// Limits small enough that every path of the protocol is taken by small tests.
@@ -59,6 +60,8 @@ pub struct Choice {
     pub spin: Duration,
     /// How collectives choose their algorithms.
     pub tuning: Tuning,
+    /// As `RINGWORLD_REPRODUCIBLE`.
+    pub reproducible: bool,
     /// As `RINGWORLD_OP_TIMEOUT`.
     pub op_timeout: Option<Duration>,
 }
@@ -71,6 +74,7 @@ impl Default for Choice {
             window: limits.window,
             spin: Duration::ZERO,
             tuning: Tuning::default(),
+            reproducible: false,
             op_timeout: None,
         }
     }
@@ -97,16 +101,15 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         op_timeout: choice.op_timeout,
     };
     let engine = Engine::new(parts).expect("an engine for a test");
+    let options = Arc::new(Effective::new(choice.tuning, choice.reproducible));
     let shared = Arc::new(Shared {
         engine: Arc::clone(&engine),
         plane: Box::new(NoPlane),
-        tuning_digest: crate::tuning::digest(&choice.tuning),
-        tuning: choice.tuning,
         local_rank: rank,
         local_size: size,
         next_number: std::sync::atomic::AtomicU32::new(1),
     });
-    Rank { communicator: Communicator::new(shared, 0, rank, None, size), engine }
+    Rank { communicator: Communicator::new(shared, 0, rank, None, size, options), engine }
 }
 
 /// A world of one.

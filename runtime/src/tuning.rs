@@ -47,10 +47,10 @@ pub fn tuning_table() -> String {
     table
 }
 
-/// Eight bits that tell one tuning from another, the same in every process of one build.
-pub(crate) fn digest(tuning: &Tuning) -> u8 {
+/// Eight bits that tell one set of options from another, the same in every process of one build.
+pub(crate) fn digest(tuning: &Tuning, reproducible: bool) -> u8 {
     // FNV-1a over the fields as they print: no hasher of the standard library promises to stay the same.
-    let hash = format!("{tuning:?}")
+    let hash = format!("{tuning:?} {reproducible}")
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     (hash ^ hash >> 32).to_le_bytes().into_iter().fold(0, |folded, byte| folded ^ byte)

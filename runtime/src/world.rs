@@ -9,11 +9,11 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
-use ringworld_collectives::Tuning;
 
 use crate::communicator::{Communicator, Plane, Shared};
 use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, Parts};
 use crate::error::Fault;
+use crate::options::Effective;
 use crate::transports;
 use crate::{Error, Result};
 
@@ -121,20 +121,14 @@ impl World {
             operation: "starting the engine".into(),
             cause: error.to_string(),
         })?;
-        let mut tuning = Tuning::default();
-        if let Some(segment) = settings.segment {
-            tuning.segment = segment.max(1);
-            tuning.shortest_segment = tuning.shortest_segment.min(tuning.segment);
-        }
+        let options = Arc::new(Effective::from_settings(settings)?);
         let plane: Box<dyn Plane> = match &link {
             Some(link) => Box::new(Arc::clone(link)),
             None => Box::new(Nobody),
         };
         let next_number = AtomicU32::new(1);
-        let tuning_digest = crate::tuning::digest(&tuning);
-        let shared =
-            Arc::new(Shared { engine, plane, tuning, tuning_digest, local_rank, local_size, next_number });
-        Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size), link })
+        let shared = Arc::new(Shared { engine, plane, local_rank, local_size, next_number });
+        Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size, options), link })
     }
 }
 

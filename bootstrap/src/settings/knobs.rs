@@ -209,6 +209,18 @@ pub const KNOBS: &[Knob] = &[
     knob("window", "size", "the transport's", "Unexpected bytes that one peer may have outstanding here."),
     knob("segment", "size", "by size and transport", "Segment of pipelined collectives."),
     knob(
+        "algorithms",
+        "list of `collective/algorithm`",
+        "by size and ranks",
+        "Algorithms that collectives must use, such as `all-reduce/ring,broadcast/chain`; `ringworld info --tuning` lists them. One that cannot serve a call is an error of that call.",
+    ),
+    knob(
+        "reproducible",
+        "`1` or `0`",
+        "0",
+        "Reductions combine operands strictly from rank 0 upwards, so that results depend neither on the length of the data nor on the algorithm. Costs speed.",
+    ),
+    knob(
         "spin_us",
         "microseconds",
         "by load",

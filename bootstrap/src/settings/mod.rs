@@ -136,6 +136,10 @@ pub struct Settings {
     pub window: Option<usize>,
     /// Segment of pipelined collectives, in bytes.
     pub segment: Option<usize>,
+    /// Algorithms that collectives must use, such as `all-reduce/ring`.
+    pub algorithms: Vec<String>,
+    /// Reductions combine operands strictly from rank 0 upwards.
+    pub reproducible: bool,
     /// How long to poll before sleeping.
     pub spin: Option<Duration>,
     /// TCP connections per peer.
@@ -177,6 +181,8 @@ impl Default for Settings {
             eager_limit: None,
             window: None,
             segment: None,
+            algorithms: Vec::new(),
+            reproducible: false,
             spin: None,
             tcp_lanes: None,
             tcp_socket_buffer: None,
@@ -262,6 +268,8 @@ impl Settings {
             eager_limit: r.read("eager_limit", parse::size)?,
             window: r.read("window", parse::size)?,
             segment: r.read("segment", parse::size)?,
+            algorithms: r.read("algorithms", list)?.unwrap_or_default(),
+            reproducible: r.read("reproducible", parse::flag)?.unwrap_or(false),
             spin: r.read("spin_us", micros)?,
             tcp_lanes: r.read("tcp_lanes", parse::count)?,
             tcp_socket_buffer: r.read("tcp_socket_buffer", parse::size)?,

@@ -293,6 +293,9 @@ fn sizes_durations_and_transports_take_their_usual_forms() {
     assert!(except.allows("tcp") && !except.allows("ibverbs") && except.is_exclusion());
     assert_eq!(load(&[("RINGWORLD_SPIN_US", "50")]).unwrap().spin, Some(Duration::from_micros(50)));
     assert_eq!(load(&[("RINGWORLD_OP_TIMEOUT", "none")]).unwrap().op_timeout, None);
+    let forced = load(&[("RINGWORLD_ALGORITHMS", "all-reduce/ring, broadcast/chain")]).unwrap();
+    assert_eq!(forced.algorithms, ["all-reduce/ring", "broadcast/chain"]);
+    assert!(load(&[("RINGWORLD_REPRODUCIBLE", "1")]).unwrap().reproducible);
 }
 
 #[test]

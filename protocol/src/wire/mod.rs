@@ -1,7 +1,7 @@
 //! The bytes of message headers: one fixed little-endian layout per kind, at most [`Header::MAX`] long.
 //!
 //! ```text
-//! offset  0     1        2..4  4..8     8..16   16..24    24..40    40..48  48..56
+//! offset  0     1        2..4  4..8     8..16   16..24    24..48    48..56  56..64
 //! eager   1     0        0     context  credit  tag       stamp
 //! rts     2     0        asks  context  credit  tag       stamp     id      length
 //! cts     3     key len  0     0        credit  id        accepted (24..32), key (32..)

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 const ENVELOPE: Envelope =
-    Envelope { context: 0x0403_0201, tag: 0x1817_1615_1413_1211, stamp: *b"0123456789abcdef" };
+    Envelope { context: 0x0403_0201, tag: 0x1817_1615_1413_1211, stamp: *b"0123456789abcdefghijklmn" };
 
 fn frame(packet: Packet) -> Frame {
     Frame { credit: 0x0807_0605_0403_0201, packet }
@@ -20,7 +20,7 @@ fn hex(text: &str) -> Vec<u8> {
 #[test]
 fn the_layout_of_every_kind_is_fixed() {
     let credit = "01020304 05060708";
-    let envelope = "11121314 15161718 30313233 34353637 38396162 63646566";
+    let envelope = "11121314 15161718 30313233 34353637 38396162 63646566 6768696a 6b6c6d6e";
     let golden = [
         (Packet::Eager { envelope: ENVELOPE }, format!("01000000 01020304 {credit} {envelope}")),
         (
@@ -86,11 +86,11 @@ proptest! {
         kind in 0u8..9,
         key_length in prop_oneof![Just(0u8), 0u8..40],
         asks in prop_oneof![4 => Just(0u8), 2 => Just(1u8), 1 => any::<u8>()],
-        rest in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..70),
+        rest in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..78),
     ) {
         let mut bytes = vec![kind, key_length, asks, 0];
         bytes.extend(rest);
-        for length in [0, 4, 16, 24, 32 + usize::from(key_length), 40, 56, bytes.len()] {
+        for length in [0, 4, 16, 24, 32 + usize::from(key_length), 48, 64, bytes.len()] {
             let cut = &bytes[..length.min(bytes.len())];
             if let Ok(frame) = Frame::decode(cut) {
                 let again = frame.encode();

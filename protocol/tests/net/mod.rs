@@ -111,7 +111,7 @@ pub(crate) fn content(number: u64, len: usize) -> Vec<u8> {
 }
 
 /// The number that the stamp of a message carries.
-pub(crate) fn number(stamp: &[u8; 16]) -> u64 {
+pub(crate) fn number(stamp: &[u8; 24]) -> u64 {
     u64::from_le_bytes(stamp[..8].try_into().unwrap())
 }
 
@@ -173,9 +173,9 @@ impl Net {
     ) -> RequestId {
         let number = self.next_message;
         self.next_message += 1;
-        let mut stamp = [0; 16];
+        let mut stamp = [0; 24];
         stamp[..8].copy_from_slice(&number.to_le_bytes());
-        stamp[8..].copy_from_slice(&(len as u64).to_le_bytes());
+        stamp[8..16].copy_from_slice(&(len as u64).to_le_bytes());
         let data = self.buffer(from, content(number, len));
         let request = self.machines[from].send(to, Envelope { context, tag, stamp }, data, mode);
         self.spans[from].insert(request, data);
@@ -357,7 +357,7 @@ impl Net {
             assert!(self.bounced[to][from] <= self.config.window, "more bounce memory than the window");
         }
         let (token, place) = (target.token, target.place);
-        let stamp = || number(header.as_bytes()[24..40].try_into().unwrap());
+        let stamp = || number(header.as_bytes()[24..48].try_into().unwrap());
         let eager = (header.as_bytes()[0] == 1).then(stamp);
         self.loose.push(Loose::Delivered { rank: to, from, token, place, payload, eager });
         self.drain(to);

@@ -1,16 +1,24 @@
-//! Loans of the caller's memory to operations, in two shapes that are safe to use.
+//! Loans of the caller's memory to operations, in three shapes that are safe to use.
 //!
-//! *Blocking*: the memory is borrowed for the call, and the call does not return before the operation
-//! has ended. *Owned*: a [`Loan`] owns the memory next to the operation; it gives it back when the
-//! operation has ended, and when dropped before that it leaves the memory to the engine. Leaking a loan
-//! leaks the memory, which is safe.
+//! * *Blocking* ([`blocking`]): the memory is borrowed for the call, and the call does not return before
+//!   the operation has ended.
+//! * *Owned* ([`Loan`]): the memory is owned next to the operation. It is given back when the operation has
+//!   ended; a loan dropped before that leaves it to the engine, and a leaked one leaks it, which is safe.
+//! * *Scoped* ([`Borrowed`]): the memory is borrowed for a scope that does not end before its operations
+//!   have, whatever happens to the handles.
+//!
+//! All three are built on the same two calls of [`super::Buffers`], and on one rule of the engine: when a
+//! slot has ended, nobody uses the memory that was given to it any more.
 
-use std::sync::Arc;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use ringworld_protocol::BufferId;
 
 use crate::engine::{Core, Ending, Engine, SlotId};
+use crate::operation::Operation;
 
 /// The memory of one blocking call.
 pub(crate) struct Lend<'a> {
@@ -22,11 +30,15 @@ pub(crate) struct Lend<'a> {
 /// write to memory that is about to be something else. Only a bug in the engine gets here.
 struct NoUnwinding;
 
+impl NoUnwinding {
+    fn passed(self) {
+        std::mem::forget(self);
+    }
+}
+
 impl Drop for NoUnwinding {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            std::process::abort();
-        }
+        std::process::abort();
     }
 }
 
@@ -49,88 +61,235 @@ pub(crate) fn blocking(
         let slot = begin(&mut core, input, output);
         if let Some(ending) = core.slots.take(slot) {
             drop(core);
-            drop(guard);
+            guard.passed();
             return ending;
         }
         slot
     };
     let ending = engine.wait(slot);
-    drop(guard);
+    guard.passed();
     ending
 }
 
-/// A buffer together with the operation that uses it.
+/// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
+/// them: one after the other, any number of times.
 pub(crate) struct Loan<T: Pod + Send> {
     engine: Arc<Engine>,
-    slot: SlotId,
-    /// `None` once the operation has ended and the buffer has been given back.
-    data: Option<Vec<T>>,
+    /// The operation under way; while there is one, nobody touches the buffers.
+    slot: Option<SlotId>,
+    input: Option<Vec<T>>,
+    output: Option<Vec<T>>,
 }
 
 impl<T: Pod + Send> Loan<T> {
-    /// Begins an operation that reads and writes `data`.
+    pub(crate) fn new(engine: &Arc<Engine>, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
+        Self { engine: Arc::clone(engine), slot: None, input, output }
+    }
+
+    /// Begins an operation that reads `input`, and reads and writes `output`. One that is still under way
+    /// is waited for first.
+    ///
+    /// `begin` gets the names of both, and must give them to the slot it returns.
     pub(crate) fn begin(
-        engine: &Arc<Engine>,
-        mut data: Vec<T>,
-        begin: impl FnOnce(&mut Core, BufferId, usize) -> SlotId,
-    ) -> Self {
+        &mut self,
+        begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> SlotId,
+    ) {
+        // Its ending has nobody left to hear of it: its handle was leaked.
+        let _unheard = self.wait();
         let slot = {
-            let mut core = engine.lock();
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
-            let length = bytes.len();
-            // SAFETY: the vector's heap memory stays where it is while the loan is moved about; nobody
-            // touches it before the slot has ended (`finish`), and a dropped loan leaves it to the slot.
-            let buffer = unsafe { core.buffers.lend_mut(bytes) };
-            begin(&mut core, buffer, length)
+            let mut core = self.engine.lock();
+            // SAFETY: the vectors' heap memory stays where it is while the loan is moved about; nobody
+            // touches it before the slot has ended (`wait`, `poll`), and a dropped loan leaves it to the
+            // slot.
+            let lend = |data: &Vec<T>, core: &mut Core| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) };
+            let input = self.input.as_ref().map(|data| lend(data, &mut core));
+            let lend = |data: &mut Vec<T>, core: &mut Core| {
+                // SAFETY: as above.
+                unsafe { core.buffers.lend_mut(bytemuck::cast_slice_mut(data)) }
+            };
+            let output = self.output.as_mut().map(|data| lend(data, &mut core));
+            begin(&mut core, input, output)
         };
-        engine.help();
-        Self { engine: Arc::clone(engine), slot, data: Some(data) }
+        self.slot = Some(slot);
+        self.engine.help();
     }
 
-    /// Waits for the end, and gives the buffer back.
-    pub(crate) fn finish(mut self) -> (Ending, Vec<T>) {
-        let ending = self.engine.wait(self.slot);
-        // Taken only here and in `poll`, both of which end the loan.
-        (ending, self.data.take().unwrap_or_default())
+    /// Waits for the end of the operation; `None` when there is none.
+    pub(crate) fn wait(&mut self) -> Option<Ending> {
+        let ending = self.engine.wait(self.slot?);
+        self.slot = None;
+        Some(ending)
     }
 
-    /// Makes progress, and gives the buffer back if the operation has ended.
-    pub(crate) fn poll(&mut self, waker: Option<&std::task::Waker>) -> Option<(Ending, Vec<T>)> {
+    /// Makes progress; the ending, if the operation has ended. If not, `waker` is woken when it does.
+    pub(crate) fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
+        let slot = self.slot?;
         let mut core = self.engine.lock();
         core.progress();
-        match core.slots.take(self.slot) {
-            Some(ending) => {
-                drop(core);
-                Some((ending, self.data.take().unwrap_or_default()))
-            }
-            None => {
-                if let Some(waker) = waker {
-                    core.slots.wake_task(self.slot, waker.clone());
-                }
-                None
-            }
+        let ending = core.slots.take(slot);
+        match ending {
+            Some(_) => self.slot = None,
+            None => core.slots.wake_task(slot, waker.clone()),
         }
+        ending
     }
 
+    /// Makes progress, and says whether there is no operation, or one that has ended.
     pub(crate) fn is_done(&self) -> bool {
         let mut core = self.engine.lock();
         core.progress();
-        core.slots.is_done(self.slot)
+        self.slot.is_none_or(|slot| core.slots.is_done(slot))
     }
 
     pub(crate) fn cancel(&self) -> bool {
-        self.engine.lock().cancel(self.slot)
+        self.slot.is_some_and(|slot| self.engine.lock().cancel(slot))
     }
 
-    pub(crate) fn is_live(&self) -> bool {
-        self.data.is_some()
+    pub(crate) fn slot(&self) -> Option<SlotId> {
+        self.slot
+    }
+
+    /// The buffers, after the end of the operation under way, if there is one.
+    pub(crate) fn buffers(&mut self) -> (Option<&mut Vec<T>>, Option<&mut Vec<T>>) {
+        let _unheard = self.wait();
+        (self.input.as_mut(), self.output.as_mut())
+    }
+
+    /// The buffers to look at; `None` while an operation is under way.
+    pub(crate) fn look(&self) -> Option<(Option<&Vec<T>>, Option<&Vec<T>>)> {
+        self.slot.is_none().then_some((self.input.as_ref(), self.output.as_ref()))
+    }
+
+    /// Gives the buffers back, after the end of the operation under way, if there is one.
+    pub(crate) fn take(&mut self) -> (Option<Vec<T>>, Option<Vec<T>>) {
+        let _unheard = self.wait();
+        (self.input.take(), self.output.take())
     }
 }
 
 impl<T: Pod + Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        if let Some(data) = self.data.take() {
-            self.engine.lock().slots.detach(self.slot, Box::new(data));
+        if let Some(slot) = self.slot {
+            let keep = Box::new((self.input.take(), self.output.take()));
+            self.engine.lock().slots.detach(slot, keep);
         }
+    }
+}
+
+/// Operations on memory that is borrowed for `'scope`.
+///
+/// The owner of this value must be a function that keeps it on its stack and hands out nothing but shared
+/// references to it: then its drop, which waits for every operation, cannot be forgotten.
+pub(crate) struct Borrowed<'scope> {
+    engine: Arc<Engine>,
+    /// Those that nobody has waited for yet.
+    under_way: Mutex<Vec<(SlotId, Operation)>>,
+    /// Invariant in `'scope`, like the scope of scoped threads.
+    scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+/// One operation in a scope: its name, and the memory it writes.
+pub(crate) struct Borrow<'scope, T> {
+    slot: SlotId,
+    /// As a pointer, because the operation writes there while this handle exists.
+    pointer: NonNull<T>,
+    length: usize,
+    memory: PhantomData<&'scope mut [T]>,
+}
+
+// SAFETY: it stands for the exclusive borrow of a slice, which may move to another thread.
+unsafe impl<T: Send> Send for Borrow<'_, T> {}
+
+impl<T> Borrow<'_, T> {
+    pub(crate) fn slot(&self) -> SlotId {
+        self.slot
+    }
+}
+
+impl<'scope> Borrowed<'scope> {
+    pub(crate) fn new(engine: &Arc<Engine>) -> Self {
+        Self { engine: Arc::clone(engine), under_way: Mutex::default(), scope: PhantomData }
+    }
+
+    /// Begins an operation. `begin` gets the names of the input and the output, and must give both to the
+    /// slot it returns.
+    pub(crate) fn begin<T: Pod>(
+        &self,
+        input: Option<&'scope [T]>,
+        output: Option<&'scope mut [T]>,
+        begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> (SlotId, Operation),
+    ) -> Borrow<'scope, T> {
+        let mut pointer = NonNull::dangling();
+        let mut length = 0;
+        let (slot, operation) = {
+            let mut core = self.engine.lock();
+            // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
+            // dropped; the drop waits for every slot that has not been waited for, and slots reclaim the
+            // names when they end.
+            let input = input.map(|data| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) });
+            let output = output.map(|data| {
+                length = data.len();
+                pointer = NonNull::from(&mut *data).cast();
+                // SAFETY: as above.
+                unsafe { core.buffers.lend_mut(bytemuck::cast_slice_mut(data)) }
+            });
+            begin(&mut core, input, output)
+        };
+        self.list().push((slot, operation));
+        self.engine.help();
+        Borrow { slot, pointer, length, memory: PhantomData }
+    }
+
+    /// Waits for the end of one operation, and gives the memory back that it wrote.
+    pub(crate) fn wait<T>(&self, borrow: Borrow<'scope, T>) -> (Ending, &'scope mut [T]) {
+        let Borrow { slot, pointer, length, .. } = borrow;
+        let guard = NoUnwinding;
+        // First, because the name is free for others as soon as the wait is over.
+        self.list().retain(|(other, _)| *other != slot);
+        let ending = self.engine.wait(slot);
+        guard.passed();
+        // SAFETY: pointer and length are those of the slice that `begin` was given for all of `'scope`;
+        // the operation on it has ended, and this handle, of which there was one, is gone.
+        (ending, unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), length) })
+    }
+
+    /// Makes progress, and says whether an operation has ended.
+    pub(crate) fn is_done<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
+        let mut core = self.engine.lock();
+        core.progress();
+        core.slots.is_done(borrow.slot)
+    }
+
+    pub(crate) fn cancel<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
+        self.engine.lock().cancel(borrow.slot)
+    }
+
+    /// Waits for all operations that nobody has waited for; the first failure among them.
+    pub(crate) fn finish(&self) -> Option<(ringworld_protocol::Failure, Operation)> {
+        let guard = NoUnwinding;
+        let mut first = None;
+        for (slot, operation) in std::mem::take(&mut *self.list()) {
+            if let Err(failure) = self.engine.wait(slot) {
+                first.get_or_insert((failure, operation));
+            }
+        }
+        guard.passed();
+        first
+    }
+
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<(SlotId, Operation)>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.list().is_empty() {
+            // Nobody will make the calls that these operations may be waiting for: end them now, so that
+            // the panic is not held up for ever.
+            self.engine.lock().give_up("a panic left a scope with operations under way");
+        }
+        // Only after a panic is there anything left to wait for.
+        let _unheard = self.finish();
     }
 }

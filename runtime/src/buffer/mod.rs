@@ -18,7 +18,7 @@
 
 mod lending;
 
-pub(crate) use lending::{Lend, Loan, blocking};
+pub(crate) use lending::{Borrow, Borrowed, Lend, Loan, blocking};
 
 use std::collections::HashMap;
 

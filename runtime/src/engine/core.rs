@@ -21,7 +21,7 @@ use super::slots::{SlotId, Slots};
 use super::{Control, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
-use crate::stamp::Stamp;
+use crate::stamp::{Stamp, describe_site};
 
 /// The data plane often hears of a death before the control plane has told who died first: a survivor
 /// that gives up closes its connections too. So a lost connection is only a suspicion for this long, in
@@ -146,21 +146,21 @@ impl Core {
         slot
     }
 
-    /// Begins a collective. The lent buffers are in `start`.
-    pub(crate) fn run(&mut self, start: Start) -> SlotId {
+    /// Begins a collective. The lent buffers are in `start`. Says its number in the communicator as well.
+    pub(crate) fn run(&mut self, start: Start) -> (SlotId, u32) {
         let slot = self.slots.insert([start.input, start.output]);
         if self.refuses(slot) {
-            return slot;
+            return (slot, 0);
         }
-        let (context, stamp) = (start.context, start.stamp);
-        let run = self.runs.insert(start, slot, &mut self.buffers);
+        let context = start.context;
+        let (run, sequence) = self.runs.insert(start, slot, &mut self.buffers);
         if let Some((source, disagreement)) = self.runs.check_early(self.machine.unexpected(context)) {
-            self.disagree(source, context, &disagreement, Some(stamp));
-            return slot;
+            self.disagree(source, context, &disagreement);
+            return (slot, sequence);
         }
         self.advance(run);
         self.settle();
-        slot
+        (slot, sequence)
     }
 
     pub(crate) fn probe(&self, selector: &Selector) -> Option<Incoming> {
@@ -208,7 +208,7 @@ impl Core {
             Placing { machine: &mut self.machine, buffers: &mut self.buffers, runs: &self.runs, clash: None };
         let moved = self.router.poll(&mut placing, &mut events, &mut fates);
         if let Some((source, context, disagreement)) = placing.clash {
-            self.disagree(source, context, &disagreement, None);
+            self.disagree(source, context, &disagreement);
         }
         for (peer, fate) in fates.drain(..) {
             self.meet(peer, fate);
@@ -268,10 +268,10 @@ impl Core {
                     self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
                 }
                 Some((_, Owner::Step { run, step })) => match completion.outcome {
-                    Ok(_) => {
-                        self.runs.step_done(run, step);
-                        self.advance(run);
-                    }
+                    Ok(done) => match self.runs.step_done(run, step, done.len) {
+                        Ok(()) => self.advance(run),
+                        Err(detail) => self.step_wrong(detail),
+                    },
                     Err(failure) => self.step_failed(failure),
                 },
             }
@@ -380,22 +380,25 @@ impl Core {
                 rank: peer,
                 cause: "it has left the world without taking part in this collective".into(),
             }),
-            failure => {
-                let detail = failure.to_string();
-                self.control.fault(0, &detail);
-                self.fail(Fault::Mismatch { detail });
-            }
+            failure => self.step_wrong(failure.to_string()),
         }
     }
 
-    fn disagree(&mut self, source: usize, context: u32, what: &Disagreement, mine: Option<Stamp>) {
-        let mine = mine.map(|stamp| stamp.to_bytes()).or(what.mine);
-        let here: String = mine.map_or_else(
+    /// A collective cannot go on because ranks disagree about it.
+    fn step_wrong(&mut self, detail: String) {
+        self.control.fault(0, &detail);
+        self.fail(Fault::Mismatch { detail });
+    }
+
+    fn disagree(&mut self, source: usize, context: u32, what: &Disagreement) {
+        let here: String = what.mine.map_or_else(
             || "finished that one long ago".into(),
-            |bytes| format!("called {}", Stamp::describe(bytes)),
+            |(stamp, caller)| {
+                format!("called {} at {}:{}", Stamp::describe(stamp), caller.file(), caller.line())
+            },
         );
-        let settings = if mine.is_some_and(|mine| Stamp::differ_in_tuning_only(mine, what.theirs)) {
-            " under other settings; set RINGWORLD_SEGMENT alike on all ranks"
+        let settings = if what.mine.is_some_and(|(mine, _)| Stamp::differ_in_tuning_only(mine, what.theirs)) {
+            " under other settings; those that choose algorithms must be the same on all ranks"
         } else {
             ""
         };
@@ -403,17 +406,27 @@ impl Core {
         // Every rank reads this text, so it says nobody is "this rank".
         let host = |rank| self.hosts.get(rank).map_or("an unknown host", String::as_str);
         let detail = format!(
-            "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {}, but rank {} on {} \
-             {here}",
+            "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {} at {}, but rank {} \
+             on {} {here}",
             what.sequence,
             context / 2,
             host(source),
             Stamp::describe(what.theirs),
+            describe_site(&what.theirs, self.runs.callers()),
             self.rank,
             host(self.rank),
         );
         self.control.fault(context, &detail);
         self.fail(Fault::Mismatch { detail });
+    }
+
+    /// Ends the world for all ranks because this one cannot go on.
+    pub(crate) fn give_up(&mut self, cause: &str) {
+        if self.fault.is_none() {
+            let detail = format!("rank {} gave up: {cause}", self.rank);
+            self.control.fault(0, &detail);
+            self.fail(Fault::Mismatch { detail });
+        }
     }
 
     /// Ends the world here: first the transports let go of all memory, then every call ends.

@@ -111,10 +111,10 @@ impl Engine {
     /// connected peer has taken everything. Returns the fault if the world fails first.
     pub(crate) fn finish(&self) -> Option<Fault> {
         let flushed = |core: &mut Core| (core.fault().is_some() || core.has_sent_all()).then_some(());
-        self.wait_until(None, flushed, |_| "the ranks that have not received what was sent to them".into());
+        self.wait_until(&[], flushed, |_| "the ranks that have not received what was sent to them".into());
         self.lock().close();
         let closed = |core: &mut Core| core.is_closed().then_some(());
-        self.wait_until(None, closed, |_| "the ranks that are still connected to take what was sent".into());
+        self.wait_until(&[], closed, |_| "the ranks that are still connected to take what was sent".into());
         let mut core = self.lock();
         let fault = core.fault().cloned();
         core.fail(Fault::Finalized);

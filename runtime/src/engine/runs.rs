@@ -9,6 +9,7 @@
 //! compared on arrival (see [`Runs::check`]), before any byte is combined.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::Location;
 use std::sync::Arc;
 
 use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
@@ -19,7 +20,7 @@ use ringworld_protocol::{
 use super::slots::SlotId;
 use crate::buffer::{Block, Buffers};
 use crate::reduce::Kernel;
-use crate::stamp::Stamp;
+use crate::stamp::{Stamp, StampBytes, agree};
 
 /// Everything a run needs.
 pub(crate) struct Start {
@@ -27,8 +28,9 @@ pub(crate) struct Start {
     /// World ranks by rank in the communicator; `None`: they are the same.
     pub(crate) group: Option<Arc<[usize]>>,
     pub(crate) context: u32,
-    pub(crate) sequence: u32,
     pub(crate) stamp: Stamp,
+    /// Where the call stands.
+    pub(crate) caller: &'static Location<'static>,
     pub(crate) element: usize,
     pub(crate) kernel: Kernel,
     pub(crate) input: Option<BufferId>,
@@ -40,6 +42,8 @@ pub(crate) type RunId = usize;
 
 struct Run {
     start: Start,
+    /// Which collective of its communicator: the same number on all ranks.
+    sequence: u32,
     slot: SlotId,
     scratch: Option<(Block, BufferId)>,
     waits: Vec<u32>,
@@ -65,10 +69,18 @@ pub(crate) struct Runs {
 
 #[derive(Default)]
 struct Context {
-    active: Vec<(u32, [u8; 16])>,
+    active: Vec<(u32, StampBytes)>,
     next: u32,
-    /// Stamps of the latest collectives, finished ones included, so that an error can quote them.
-    recent: VecDeque<(u32, [u8; 16])>,
+    /// The latest collectives, finished ones included, so that an error can quote them.
+    recent: VecDeque<Called>,
+}
+
+/// A collective as this rank has called it.
+#[derive(Clone, Copy)]
+struct Called {
+    sequence: u32,
+    stamp: StampBytes,
+    caller: &'static Location<'static>,
 }
 
 /// How many finished collectives an error can still quote; a rank that has sent everything may be some
@@ -84,9 +96,9 @@ pub(crate) struct Issued {
 /// What a peer wants and what this rank wants, when they differ.
 pub(crate) struct Disagreement {
     pub(crate) sequence: u32,
-    pub(crate) theirs: [u8; 16],
-    /// `None`: this rank has finished that collective so long ago that its stamp is forgotten.
-    pub(crate) mine: Option<[u8; 16]>,
+    pub(crate) theirs: StampBytes,
+    /// `None`: this rank has finished that collective so long ago that it is forgotten.
+    pub(crate) mine: Option<(StampBytes, &'static Location<'static>)>,
 }
 
 /// The tag of a step's message: which collective of the communicator, which message of the pair.
@@ -99,8 +111,9 @@ fn sequence_of(tag: u64) -> u32 {
 }
 
 impl Runs {
-    /// Makes a run; [`Runs::advance`] starts it.
-    pub(crate) fn insert(&mut self, start: Start, slot: SlotId, buffers: &mut Buffers) -> RunId {
+    /// Makes a run; [`Runs::advance`] starts it. Says which collective of its communicator it is: numbers
+    /// are given out here, under the engine's lock, so that threads cannot start them in another order.
+    pub(crate) fn insert(&mut self, start: Start, slot: SlotId, buffers: &mut Buffers) -> (RunId, u32) {
         let schedule = &start.schedule;
         let scratch = (schedule.scratch() > 0).then(|| {
             let mut block = buffers.block(schedule.scratch() * start.element);
@@ -115,15 +128,16 @@ impl Runs {
         ready.extend(schedule.roots().iter().rev());
         let context = self.contexts.entry(start.context).or_default();
         let stamp = start.stamp.to_bytes();
-        context.active.push((start.sequence, stamp));
-        context.next = start.sequence.wrapping_add(1);
+        let sequence = context.next;
+        context.next = sequence.wrapping_add(1);
+        context.active.push((sequence, stamp));
         if context.recent.len() == QUOTABLE {
             context.recent.pop_front();
         }
-        context.recent.push_back((start.sequence, stamp));
+        context.recent.push_back(Called { sequence, stamp, caller: start.caller });
         let remaining = schedule.len();
-        let run = Run { start, slot, scratch, waits, ready, remaining };
-        match self.free.pop() {
+        let run = Run { start, sequence, slot, scratch, waits, ready, remaining };
+        let id = match self.free.pop() {
             Some(id) => {
                 self.runs[id] = Some(run);
                 id
@@ -132,7 +146,8 @@ impl Runs {
                 self.runs.push(Some(run));
                 self.runs.len() - 1
             }
-        }
+        };
+        (id, sequence)
     }
 
     /// Starts every step that is ready. `Some`: the run is over, and this is its slot.
@@ -154,11 +169,28 @@ impl Runs {
         (run.remaining == 0).then(|| self.remove(id, buffers)).flatten()
     }
 
-    /// A send or receive of the run has ended well.
-    pub(crate) fn step_done(&mut self, id: RunId, step: u32) {
-        if let Some(Some(run)) = self.runs.get_mut(id) {
-            run.complete(step);
+    /// A send or receive of the run has moved `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Why the run cannot go on: with per-rank counts, ranks may disagree about a length without their
+    /// stamps telling.
+    pub(crate) fn step_done(&mut self, id: RunId, step: u32, bytes: usize) -> Result<(), String> {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(()) };
+        let start = &run.start;
+        if let Action::Recv { from, into, .. } = *start.schedule.action(step as usize)
+            && bytes != into.len * start.element
+        {
+            return Err(format!(
+                "rank {from} of the communicator sent {bytes} bytes in {} #{} where this rank expects {}: \
+                 the counts that ranks give must agree",
+                start.stamp,
+                run.sequence,
+                into.len * start.element
+            ));
         }
+        run.complete(step);
+        Ok(())
     }
 
     fn remove(&mut self, id: RunId, buffers: &mut Buffers) -> Option<SlotId> {
@@ -170,7 +202,7 @@ impl Runs {
         }
         self.counters.push(Counters { waits: run.waits, ready: run.ready });
         if let Some(context) = self.contexts.get_mut(&run.start.context) {
-            context.active.retain(|(sequence, _)| *sequence != run.start.sequence);
+            context.active.retain(|(sequence, _)| *sequence != run.sequence);
         }
         Some(run.slot)
     }
@@ -188,13 +220,16 @@ impl Runs {
         let sequence = sequence_of(envelope.tag);
         let context = self.contexts.get(&envelope.context)?;
         let theirs = envelope.stamp;
+        let called = || {
+            let called = context.recent.iter().rev().find(|called| called.sequence == sequence)?;
+            Some((called.stamp, called.caller))
+        };
         if let Some((_, mine)) = context.active.iter().find(|(active, _)| *active == sequence) {
-            return (*mine != theirs).then_some(Disagreement { sequence, theirs, mine: Some(*mine) });
+            return (!agree(mine, &theirs)).then(|| Disagreement { sequence, theirs, mine: called() });
         }
         // Half of the circle lies ahead, half behind.
         let behind = context.next.wrapping_sub(sequence).wrapping_sub(1) < u32::MAX / 2;
-        let mine = context.recent.iter().find(|(recent, _)| *recent == sequence).map(|(_, stamp)| *stamp);
-        behind.then_some(Disagreement { sequence, theirs, mine })
+        behind.then(|| Disagreement { sequence, theirs, mine: called() })
     }
 
     /// Checks the messages that came before this rank did.
@@ -203,6 +238,11 @@ impl Runs {
         mut early: impl Iterator<Item = Incoming> + 'a,
     ) -> Option<(usize, Disagreement)> {
         early.find_map(|incoming| Some((incoming.source, self.check(&incoming.envelope)?)))
+    }
+
+    /// Where this rank has called collectives lately.
+    pub(crate) fn callers(&self) -> impl Iterator<Item = &'static Location<'static>> + '_ {
+        self.contexts.values().flat_map(|context| context.recent.iter().map(|called| called.caller))
     }
 
     /// The slot that a run will end.
@@ -229,7 +269,7 @@ impl Run {
             Action::Send { to, from, tag } => {
                 let envelope = Envelope {
                     context: self.start.context,
-                    tag: self::tag(self.start.sequence, tag),
+                    tag: self::tag(self.sequence, tag),
                     stamp: self.start.stamp.to_bytes(),
                 };
                 Some(machine.send(self.world(to), envelope, self.span(from), Mode::Standard))
@@ -238,7 +278,7 @@ impl Run {
                 let selector = Selector {
                     context: self.start.context,
                     source: Some(self.world(from)),
-                    tag: TagSelector::Exact(self::tag(self.start.sequence, tag)),
+                    tag: TagSelector::Exact(self::tag(self.sequence, tag)),
                 };
                 Some(machine.receive(selector, self.span(into)))
             }

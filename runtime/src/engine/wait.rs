@@ -95,14 +95,31 @@ impl Engine {
             }
         }
         let describe = |core: &mut Core| core.waiting_for(slot);
-        self.wait_until(Some(slot), |core| core.slots.take(slot), describe)
+        self.wait_until(&[slot], |core| core.slots.take(slot), describe)
     }
 
-    /// Drives the engine until `done` gives something. `slot`: what to be woken for when another thread
-    /// ends it. `waiting_for` says in words whom this waits for, if it takes too long.
+    /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
+    /// them stands for one that has ended already. `None` when there are none.
+    pub(crate) fn wait_any(&self, slots: &[Option<SlotId>]) -> Option<usize> {
+        if slots.is_empty() {
+            return None;
+        }
+        let ended = |core: &mut Core| {
+            slots.iter().position(|slot| slot.is_none_or(|slot| core.slots.is_done(slot)))
+        };
+        let under_way: Vec<SlotId> = slots.iter().copied().flatten().collect();
+        let describe = |core: &mut Core| {
+            let each: Vec<_> = under_way.iter().map(|slot| core.waiting_for(*slot)).collect();
+            each.join(", or ")
+        };
+        Some(self.wait_until(&under_way, ended, describe))
+    }
+
+    /// Drives the engine until `done` gives something. `slots`: what to be woken for when another thread
+    /// ends one of them. `waiting_for` says in words whom this waits for, if it takes too long.
     pub(crate) fn wait_until<R>(
         &self,
-        slot: Option<SlotId>,
+        slots: &[SlotId],
         mut done: impl FnMut(&mut Core) -> Option<R>,
         waiting_for: impl Fn(&mut Core) -> String,
     ) -> R {
@@ -144,7 +161,7 @@ impl Engine {
                 core.fail(Fault::TimedOut { after: idle, waiting_for });
                 continue;
             }
-            self.sleep(core, slot, self.waits.op_timeout.map(|limit| limit.saturating_sub(idle)));
+            self.sleep(core, slots, self.waits.op_timeout.map(|limit| limit.saturating_sub(idle)));
         }
     }
 
@@ -152,7 +169,7 @@ impl Engine {
     fn sleep(
         &self,
         mut core: std::sync::MutexGuard<'_, Core>,
-        slot: Option<SlotId>,
+        slots: &[SlotId],
         limit: Option<Duration>,
     ) {
         let Some(bell) = own_bell() else {
@@ -166,8 +183,8 @@ impl Engine {
             self.waits.inbox.unpark(&bell);
             return;
         };
-        if let Some(slot) = slot {
-            core.slots.wake_thread(slot, &bell);
+        for slot in slots {
+            core.slots.wake_thread(*slot, &bell);
         }
         drop(core);
         let blind = self.waits.blind.then_some(BLIND);
