@@ -5,7 +5,6 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
@@ -14,6 +13,7 @@ use ringworld_collectives::Tuning;
 use crate::communicator::{Communicator, Plane, Shared};
 use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, Parts};
 use crate::error::Fault;
+use crate::numbers::Tickets;
 use crate::transports;
 use crate::{Error, Result};
 
@@ -130,10 +130,21 @@ impl World {
             Some(link) => Box::new(Arc::clone(link)),
             None => Box::new(Nobody),
         };
-        let next_number = AtomicU32::new(1);
         let tuning_digest = crate::tuning::digest(&tuning);
-        let shared =
-            Arc::new(Shared { engine, plane, tuning, tuning_digest, local_rank, local_size, next_number });
+        let host_ids = match &link {
+            Some(link) => link.session.members.iter().map(|member| member.host_id).collect(),
+            None => [0].into(),
+        };
+        let shared = Arc::new(Shared {
+            engine,
+            plane,
+            tuning,
+            tuning_digest,
+            local_rank,
+            local_size,
+            host_ids,
+            tickets: Tickets::default(),
+        });
         Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size), link })
     }
 }
