@@ -15,6 +15,7 @@ use ringworld_protocol::{Done, Envelope, Failure, Mode, Selector, TagSelector};
 
 use crate::buffer::{Lend, blocking};
 use crate::engine::Engine;
+use crate::numbers::Tickets;
 use crate::operation::Operation;
 use crate::options::Effective;
 use crate::request::name_of;
@@ -79,8 +80,10 @@ pub(crate) struct Shared {
     pub(crate) plane: Box<dyn Plane>,
     pub(crate) local_rank: usize,
     pub(crate) local_size: usize,
-    /// The smallest number that no communicator of this rank has yet.
-    pub(crate) next_number: AtomicU32,
+    /// Which host each rank of the world runs on; names are not unique everywhere, these are.
+    pub(crate) host_ids: Box<[u64]>,
+    /// What the numbers of new communicators are made of.
+    pub(crate) tickets: Tickets,
 }
 
 pub(crate) struct Inner {
@@ -160,13 +163,16 @@ impl Communicator {
         self.inner.size
     }
 
-    /// This process's number among the ranks of its host, from 0.
+    /// This process's number among the ranks of the *world* on its host, from 0; the same on every
+    /// communicator. It says which of the host's devices to use. For the place among the ranks of this
+    /// communicator, use the rank in [`Communicator::split_by_host`].
     #[must_use]
     pub fn local_rank(&self) -> usize {
         self.inner.shared.local_rank
     }
 
-    /// How many ranks of the world run on this host.
+    /// How many ranks of the *world* run on this host; the same on every communicator. For those of this
+    /// communicator, use the size of [`Communicator::split_by_host`].
     #[must_use]
     pub fn local_size(&self) -> usize {
         self.inner.shared.local_size

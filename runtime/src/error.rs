@@ -8,7 +8,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call failed.
 ///
 /// Once a rank has failed, or ranks have disagreed about a collective, the whole world has failed:
-/// every pending call and every later one ends with the same cause.
+/// every pending call and every later one ends with the same cause. The exception are disagreements that
+/// all ranks find out together, because they see all arguments anyway: those of calls that make
+/// communicators, and of calls on objects. They end that call on every rank, and the world goes on.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -155,6 +157,24 @@ pub enum Error {
     #[error("{detail}")]
     InvalidOption {
         /// What was given and what there is.
+        detail: String,
+    },
+
+    /// A group that cannot be, or that has no place where it was given.
+    #[error("{operation}: {detail}")]
+    InvalidGroup {
+        /// The call.
+        operation: String,
+        /// What was given and what was expected.
+        detail: String,
+    },
+
+    /// A grid of ranks that cannot be, or an index that has no place in it.
+    #[error("{operation}: {detail}")]
+    InvalidGrid {
+        /// The call.
+        operation: String,
+        /// What was given and what was expected.
         detail: String,
     },
 

@@ -1,21 +1,86 @@
-//! New communicators out of old ones.
+//! New communicators out of old ones: split, duplicate, create from a group, and how they compare.
+//!
+//! All of them are one exchange, in which every rank learns every rank's arguments: nobody is left waiting
+//! for a rank that gave other ones, and all see the same error. Neighbours: `numbers` says how the new
+//! communicators get numbers that no two of them share, `group` is the algebra, `cartesian` builds grids.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use crate::Result;
 use crate::communicator::Communicator;
+use crate::group::{Comparison, Group, invalid};
+use crate::numbers::{Reservation, number};
+use crate::{Error, Result};
 
-/// Marks a rank that joins no new communicator.
+/// The calls that make communicators, by their numbers in the exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Making {
+    Split = 1,
+    SplitByHost = 2,
+    Duplicate = 3,
+    Create = 4,
+    Grid = 5,
+    SubGrid = 6,
+}
+
+impl Making {
+    const ALL: [Self; 6] =
+        [Self::Split, Self::SplitByHost, Self::Duplicate, Self::Create, Self::Grid, Self::SubGrid];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Split => "split",
+            Self::SplitByHost => "split_by_host",
+            Self::Duplicate => "duplicate",
+            Self::Create => "create",
+            Self::Grid => "Cartesian::new",
+            Self::SubGrid => "Cartesian::sub",
+        }
+    }
+
+    /// What all ranks must give alike.
+    fn alike(self) -> &'static str {
+        match self {
+            Self::Split | Self::SplitByHost | Self::Duplicate => "arguments",
+            Self::Create => "group",
+            Self::Grid => "dimensions and periods",
+            Self::SubGrid => "dimensions to keep",
+        }
+    }
+}
+
+/// A rank's place in what it joins.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) color: usize,
+    pub(crate) key: usize,
+}
+
+/// What each rank tells the others.
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C)]
+struct Offer {
+    /// The call in the highest byte, below it a digest of what all must give alike.
+    call: u64,
+    color: u64,
+    key: u64,
+    /// See `numbers`. [`NONE`] on a rank that joins nothing.
+    ticket: u64,
+}
+
 const NONE: u64 = u64::MAX;
 
 impl Communicator {
     /// Splits this communicator: ranks that give the same `color` form a new one together, ordered by
     /// `key` and then by rank here. `None` joins nothing, and gets `None`. Every rank must call it.
     ///
+    /// Threads may split *different* communicators at the same time, in any order. On one communicator
+    /// this is a collective like any other: all ranks call its collectives in the same order.
+    ///
     /// # Errors
     ///
-    /// Those of [`Communicator::all_gather`].
+    /// Those of [`Communicator::all_gather`]; [`Error::Mismatch`] when a rank makes its communicator by
+    /// another call; [`Error::System`] when the world has made two billion communicators.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();
@@ -25,42 +90,38 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn split(&self, color: Option<usize>, key: usize) -> Result<Option<Communicator>> {
-        let shared = &self.inner.shared;
-        let color = color.map_or(NONE, |color| (color as u64).min(NONE - 1));
-        let next = u64::from(shared.next_number.load(Ordering::SeqCst));
-        let mut all = vec![[0u64; 3]; self.size()];
-        self.all_gather(&[[color, key as u64, next]], &mut all)?;
+        self.make(Making::Split, color.map(|color| Part { color, key }), 0)
+    }
 
-        // Every rank computes the same: the first number that is free on all members, then one number
-        // for each color in ascending order.
-        let base = all.iter().map(|[_, _, next]| *next).max().unwrap_or(next);
-        let mut colors: Vec<u64> =
-            all.iter().map(|[color, ..]| *color).filter(|color| *color != NONE).collect();
-        colors.sort_unstable();
-        colors.dedup();
-        // Two billion communicators are not to be had by splitting in one life of a process.
-        shared.next_number.fetch_max(base as u32 + colors.len() as u32, Ordering::SeqCst);
-        let Ok(index) = colors.binary_search(&color) else { return Ok(None) };
-
-        let mut members: Vec<(u64, usize)> = all
-            .iter()
-            .zip(0..)
-            .filter(|([c, ..], _)| *c == color)
-            .map(|([_, key, _], rank)| (*key, rank))
-            .collect();
-        members.sort_unstable();
-        let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);
-        let group: Arc<[usize]> = members.iter().map(|(_, rank)| self.world_rank(*rank)).collect();
-        let size = group.len();
-        let number = base as u32 + index as u32;
-        Ok(Some(Communicator::new(Arc::clone(shared), number, rank, Some(group), size, Arc::clone(&self.inner.options))))
+    /// The ranks of this communicator that run on this rank's host, in the order they have here. Every
+    /// rank must call it.
+    ///
+    /// The rank in the result is this process's number among those of its host *in this communicator*,
+    /// where [`Communicator::local_rank`] is always that in the world.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Communicator::split`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let local = world.split_by_host()?;
+    /// assert_eq!((local.rank(), local.size()), (world.local_rank(), world.local_size()));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn split_by_host(&self) -> Result<Communicator> {
+        let host = |rank: usize| self.inner.shared.host_ids.get(self.world_rank(rank));
+        // Named by its first rank, which all ranks find alike.
+        let here = host(self.rank());
+        let color = (0..self.size()).find(|rank| host(*rank) == here).unwrap_or(self.rank());
+        self.make_with_all(Making::SplitByHost, Part { color, key: self.rank() }, 0)
     }
 
     /// A communicator with the same ranks and a space of messages of its own. Every rank must call it.
     ///
     /// # Errors
     ///
-    /// Those of [`Communicator::all_gather`].
+    /// As for [`Communicator::split`].
     ///
     /// ```
     /// # let world = ringworld::testing::alone();
@@ -69,7 +130,171 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn duplicate(&self) -> Result<Communicator> {
-        // With one color and the rank as key, the split has a part for every rank.
-        Ok(self.split(Some(0), self.rank())?.unwrap_or_else(|| self.clone()))
+        self.make_with_all(Making::Duplicate, Part { color: 0, key: self.rank() }, 0)
     }
+
+    /// The ranks of this communicator as a group, in the same order. Local.
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// assert_eq!(world.group().ranks(), [0]);
+    /// ```
+    #[must_use]
+    pub fn group(&self) -> Group {
+        Group::unchecked((0..self.size()).map(|rank| self.world_rank(rank)).collect())
+    }
+
+    /// A communicator of the ranks of `group`, in its order. Every rank *of this communicator* must call
+    /// it, with the same group; those that are not in the group get `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidGroup`] when the group has ranks that this communicator has not;
+    /// [`Error::Mismatch`], on every rank, when ranks give different groups; and those of
+    /// [`Communicator::split`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let everybody = world.group();
+    /// let first = world.create(&everybody.include([0])?)?;
+    /// assert_eq!(first.map(|first| first.size()), Some(1));
+    /// assert!(world.create(&everybody.exclude([0])?)?.is_none());
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn create(&self, group: &Group) -> Result<Option<Communicator>> {
+        let me = group.rank_of(self.world_rank(self.rank()));
+        let part = me.map(|key| Part { color: 0, key });
+        let digest = digest(group.ranks().iter().map(|rank| *rank as u64));
+        // A rank whose group cannot be takes part nevertheless: the others must not wait for it.
+        let made = self.make(Making::Create, part, digest);
+        match group.ranks().iter().find(|rank| self.rank_here(**rank).is_none()) {
+            None => made,
+            Some(rank) => Err(invalid(
+                Making::Create.name(),
+                format!(
+                    "the group has rank {rank} of the world, which is not among the {} ranks of this \
+                     communicator; make the group from its group()",
+                    self.size()
+                ),
+            )),
+        }
+    }
+
+    /// How this communicator relates to `other`. Local.
+    ///
+    /// ```
+    /// use ringworld::Comparison;
+    /// # let world = ringworld::testing::alone();
+    /// assert_eq!(world.compare(&world.clone()), Comparison::Identical);
+    /// assert_eq!(world.compare(&world.duplicate()?), Comparison::Congruent);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn compare(&self, other: &Communicator) -> Comparison {
+        if !Arc::ptr_eq(&self.inner.shared, &other.inner.shared) {
+            // Ranks of two worlds are never the same.
+            return Comparison::Different;
+        }
+        match self.group().compare(&other.group()) {
+            Comparison::Identical if self.inner.number != other.inner.number => Comparison::Congruent,
+            comparison => comparison,
+        }
+    }
+
+    /// This communicator's rank of the process with rank `world` in the world.
+    fn rank_here(&self, world: usize) -> Option<usize> {
+        match &self.inner.group {
+            None => (world < self.size()).then_some(world),
+            Some(_) => self.inner.by_world.get(&world).copied(),
+        }
+    }
+
+    /// Like [`Communicator::make`], for calls in which every rank has a part.
+    pub(crate) fn make_with_all(&self, making: Making, part: Part, digest: u64) -> Result<Communicator> {
+        // A rank that gives a part gets one.
+        Ok(self.make(making, Some(part), digest)?.unwrap_or_else(|| self.clone()))
+    }
+
+    /// Makes communicators of the ranks that give the same color. `digest` stands for what all ranks must
+    /// give alike.
+    pub(crate) fn make(
+        &self,
+        making: Making,
+        part: Option<Part>,
+        digest: u64,
+    ) -> Result<Option<Communicator>> {
+        let shared = &self.inner.shared;
+        let reserved = part.map(|_| shared.tickets.reserve());
+        let mine = Offer {
+            call: u64::from(making as u8) << 56 | digest >> 8,
+            color: part.map_or(0, |part| part.color as u64),
+            key: part.map_or(0, |part| part.key as u64),
+            ticket: reserved.as_ref().map_or(NONE, Reservation::ticket),
+        };
+        let mut offers = vec![mine; self.size()];
+        self.all_gather(&[mine], &mut offers)?;
+        self.agree(making, &offers)?;
+        let Some(reserved) = reserved else { return Ok(None) };
+
+        let joins = |offer: &Offer| offer.ticket != NONE && offer.color == mine.color;
+        let mut members: Vec<(u64, usize)> =
+            offers.iter().zip(0..).filter(|(offer, _)| joins(offer)).map(|(o, rank)| (o.key, rank)).collect();
+        members.sort_unstable();
+        // See `numbers` for why this is nobody else's. This rank's own offer is among them.
+        let named_by = members.iter().map(|(_, rank)| (offers[*rank].ticket, self.world_rank(*rank))).min();
+        let (ticket, owner) = named_by.unwrap_or((mine.ticket, self.world_rank(self.rank())));
+        if owner == self.world_rank(self.rank()) {
+            reserved.keep();
+        }
+        let number = number(ticket, owner, self.engine().hosts().len()).ok_or_else(|| Error::System {
+            operation: making.name().into(),
+            cause: "this world has made two billion communicators, and their numbers are used up; keep \
+                    communicators instead of making them again and again"
+                .into(),
+        })?;
+        let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);
+        let size = members.len();
+        Ok(Some(Communicator::new(Arc::clone(shared), number, rank, self.subgroup(&members), size)))
+    }
+
+    /// The world ranks of `members`, shared with this communicator when they are the same.
+    fn subgroup(&self, members: &[(u64, usize)]) -> Option<Arc<[usize]>> {
+        if members.len() == self.size() && members.iter().zip(0..).all(|((_, rank), place)| *rank == place) {
+            return self.inner.group.clone();
+        }
+        Some(members.iter().map(|(_, rank)| self.world_rank(*rank)).collect())
+    }
+
+    /// All ranks must have made the same call, and given alike what must be alike. Every rank compares the
+    /// same offers, so all come to the same end.
+    fn agree(&self, making: Making, offers: &[Offer]) -> Result<()> {
+        let Some(other) = offers.iter().position(|offer| offer.call != offers[0].call) else {
+            return Ok(());
+        };
+        let name = |call: u64| {
+            let number = (call >> 56) as u8;
+            Making::ALL.into_iter().find(|m| *m as u8 == number).map_or("an unknown call", Making::name)
+        };
+        let (first, second) = (name(offers[0].call), name(offers[other].call));
+        let (host, other_host) = (self.host(0), self.host(other));
+        let detail = if first == second {
+            format!(
+                "rank 0 on {host} and rank {other} on {other_host} gave different {what}; every rank of the \
+                 communicator must give the same {what}",
+                what = making.alike()
+            )
+        } else {
+            format!(
+                "rank 0 on {host} called {first}, but rank {other} on {other_host} called {second}; every \
+                 rank of the communicator must make the same call"
+            )
+        };
+        Err(Error::Mismatch { operation: making.name().into(), detail })
+    }
+}
+
+/// A digest of a list that tells lists apart unless someone tries to fool it (FNV-1a).
+pub(crate) fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
+    let bytes = words.into_iter().flat_map(u64::to_le_bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

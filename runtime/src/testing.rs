@@ -9,6 +9,7 @@ use ringworld_transport::Transport;
 use crate::communicator::{Communicator, Plane, Shared};
 use crate::options::Effective;
 use crate::engine::{Engine, Inbox, Limits, NoControl, Parts};
+use crate::numbers::Tickets;
 
 /// Limits small enough that every path of the protocol is taken by small tests.
 pub const SMALL: (usize, usize) = (256, 1024);
@@ -64,6 +65,8 @@ pub struct Choice {
     pub reproducible: bool,
     /// As `RINGWORLD_OP_TIMEOUT`.
     pub op_timeout: Option<Duration>,
+    /// How many ranks, in their order, share a host.
+    pub ranks_per_host: usize,
 }
 
 impl Default for Choice {
@@ -76,6 +79,7 @@ impl Default for Choice {
             tuning: Tuning::default(),
             reproducible: false,
             op_timeout: None,
+            ranks_per_host: 1,
         }
     }
 }
@@ -89,9 +93,10 @@ impl Default for Choice {
 #[expect(clippy::expect_used, reason = "for tests only")]
 pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, choice: Choice) -> Rank {
     let routes = (0..size).map(|peer| (peer != rank).then_some(0)).collect();
+    let host = |rank: usize| rank / choice.ranks_per_host.max(1);
     let parts = Parts {
         rank,
-        hosts: (0..size).map(|peer| format!("host{peer}")).collect(),
+        hosts: (0..size).map(|peer| format!("host{}", host(peer))).collect(),
         transports: transport.into_iter().collect(),
         routes,
         limits: Limits { eager: choice.eager, window: choice.window },
@@ -105,9 +110,10 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
     let shared = Arc::new(Shared {
         engine: Arc::clone(&engine),
         plane: Box::new(NoPlane),
-        local_rank: rank,
-        local_size: size,
-        next_number: std::sync::atomic::AtomicU32::new(1),
+        local_rank: (0..rank).filter(|peer| host(*peer) == host(rank)).count(),
+        local_size: (0..size).filter(|peer| host(*peer) == host(rank)).count(),
+        host_ids: (0..size).map(|peer| host(peer) as u64).collect(),
+        tickets: Tickets::default(),
     });
     Rank { communicator: Communicator::new(shared, 0, rank, None, size, options), engine }
 }

@@ -5,7 +5,6 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
@@ -13,6 +12,7 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use crate::communicator::{Communicator, Plane, Shared};
 use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, Parts};
 use crate::error::Fault;
+use crate::numbers::Tickets;
 use crate::options::Effective;
 use crate::transports;
 use crate::{Error, Result};
@@ -126,8 +126,12 @@ impl World {
             Some(link) => Box::new(Arc::clone(link)),
             None => Box::new(Nobody),
         };
-        let next_number = AtomicU32::new(1);
-        let shared = Arc::new(Shared { engine, plane, local_rank, local_size, next_number });
+        let host_ids = match &link {
+            Some(link) => link.session.members.iter().map(|member| member.host_id).collect(),
+            None => [0].into(),
+        };
+        let tickets = Tickets::default();
+        let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, tickets });
         Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size, options), link })
     }
 }

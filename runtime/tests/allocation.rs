@@ -45,6 +45,15 @@ const ROUNDS: u64 = 200;
 const WINDOWS: usize = 6;
 const WARM_UP: u64 = 200;
 
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Call {
+    Messages,
+    SendRecv,
+    SendRecvReplace,
+    AllReduce,
+}
+
 fn exchange(rank: &Rank, buffer: &mut [u8]) {
     let peer = 1 - rank.rank();
     if rank.rank() == 0 {
@@ -63,18 +72,23 @@ fn the_steady_state_allocates_nothing() {
     world(Wire::Tcp, 2, &Choice::default(), |rank| {
         let mut buffer = vec![0u8; 1 << 20];
         let mut data = vec![1f32; 1 << 18];
+        let mut came = vec![0u8; 1 << 20];
+        let peer = 1 - rank.rank();
         // The barriers around what is counted are themselves in their steady state then.
         for _ in 0..WARM_UP {
             rank.barrier().unwrap();
         }
         for length in lengths {
-            for (name, collective) in [("messages", false), ("all_reduce", true)] {
-                let mut round = || {
-                    if collective {
-                        rank.all_reduce(&mut data[..length / 4], Op::Max).unwrap();
-                    } else {
-                        exchange(rank, &mut buffer[..length]);
+            for call in [Call::Messages, Call::SendRecv, Call::SendRecvReplace, Call::AllReduce] {
+                let mut round = || match call {
+                    Call::Messages => exchange(rank, &mut buffer[..length]),
+                    Call::SendRecv => {
+                        rank.send_recv(&buffer[..length], peer, 7, &mut came[..length], peer, 7).unwrap();
                     }
+                    Call::SendRecvReplace => {
+                        rank.send_recv_replace(&mut buffer[..length], peer, 7, peer, 7).unwrap();
+                    }
+                    Call::AllReduce => rank.all_reduce(&mut data[..length / 4], Op::Max).unwrap(),
                 };
                 for _ in 0..WARM_UP {
                     round();
@@ -93,7 +107,7 @@ fn the_steady_state_allocates_nothing() {
                 let least = grown.iter().min().copied();
                 assert!(
                     least <= Some(2),
-                    "{name} of {length} bytes: {grown:?} allocations in {ROUNDS} rounds"
+                    "{call:?} of {length} bytes: {grown:?} allocations in {ROUNDS} rounds"
                 );
             }
         }

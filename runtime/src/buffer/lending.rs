@@ -1,7 +1,7 @@
 //! Loans of the caller's memory to operations, in three shapes that are safe to use.
 //!
 //! * *Blocking* ([`blocking`]): the memory is borrowed for the call, and the call does not return before
-//!   the operation has ended.
+//!   the operation has ended, or both operations of a pair ([`blocking_pair`]).
 //! * *Owned* ([`Loan`]): the memory is owned next to the operation. It is given back when the operation has
 //!   ended; a loan dropped before that leaves it to the engine, and a leaked one leaks it, which is safe.
 //! * *Scoped* ([`Borrowed`]): the memory is borrowed for a scope that does not end before its operations
@@ -69,6 +69,71 @@ pub(crate) fn blocking(
     let ending = engine.wait(slot);
     guard.passed();
     ending
+}
+
+/// The slots, and then the endings, of a send and a receive that belong to one call. `None`: there is no
+/// such half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair<X> {
+    pub(crate) send: Option<X>,
+    pub(crate) recv: Option<X>,
+}
+
+/// Begins a send from `lend.input` and a receive into `lend.output`, both under one lock, and waits for
+/// the end of both, however the first to end has ended.
+///
+/// `begin` gets the name of each memory that is given, and must give it to the slot of that half.
+pub(crate) fn blocking_pair(
+    engine: &Engine,
+    lend: Lend<'_>,
+    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<SlotId>,
+) -> Pair<Ending> {
+    let guard = NoUnwinding;
+    let slots = {
+        let mut core = engine.lock();
+        // SAFETY: both borrows outlive this function, which returns only after both slots have ended; each
+        // slot reclaims its name when it ends; unwinding ends the process.
+        let send = lend.input.map(|bytes| unsafe { core.buffers.lend(bytes) });
+        // SAFETY: as above; a shared and an exclusive borrow never overlap.
+        let recv = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
+        begin(&mut core, Pair { send, recv })
+    };
+    let endings = wait_for(engine, slots);
+    guard.passed();
+    endings
+}
+
+/// Like [`blocking_pair`], for a send and a receive of the same memory: what is sent is staged in memory
+/// of the engine first, and what comes replaces it.
+pub(crate) fn blocking_replace(
+    engine: &Engine,
+    data: &mut [u8],
+    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<SlotId>,
+) -> Pair<Ending> {
+    let guard = NoUnwinding;
+    let mut staged = engine.lock().buffers.block(data.len());
+    // Not under the lock: a long copy would hold up everybody else.
+    staged.bytes_mut()[..data.len()].copy_from_slice(data);
+    let slots = {
+        let mut core = engine.lock();
+        let send = core.buffers.lend_block(&mut staged);
+        // SAFETY: the borrow outlives this function, which returns only after the slot has ended; the slot
+        // reclaims the name when it ends; unwinding ends the process.
+        let recv = unsafe { core.buffers.lend_mut(data) };
+        begin(&mut core, Pair { send: Some(send), recv: Some(recv) })
+    };
+    let endings = wait_for(engine, slots);
+    // The send has ended, and has reclaimed the block's name.
+    engine.lock().buffers.recycle(staged);
+    guard.passed();
+    endings
+}
+
+fn wait_for(engine: &Engine, slots: Pair<SlotId>) -> Pair<Ending> {
+    // Either order will do: whoever waits drives both.
+    let recv = slots.recv.map(|slot| engine.wait(slot));
+    let send = slots.send.map(|slot| engine.wait(slot));
+    Pair { send, recv }
 }
 
 /// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses

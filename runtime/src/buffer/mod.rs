@@ -18,7 +18,9 @@
 
 mod lending;
 
-pub(crate) use lending::{Borrow, Borrowed, Lend, Loan, blocking};
+pub(crate) use lending::{
+    Borrow, Borrowed, Lend, Loan, Pair, blocking, blocking_pair, blocking_replace,
+};
 
 use std::collections::HashMap;
 
@@ -198,10 +200,11 @@ impl Buffers {
         }
     }
 
-    /// Names a block of the engine's own as writable memory. The caller keeps the block until it has
-    /// reclaimed the name.
+    /// Names a block of the engine's own as writable memory. The caller keeps the block until the name
+    /// has been reclaimed.
     pub(crate) fn lend_block(&mut self, block: &mut Block) -> BufferId {
-        // SAFETY: the executor owns the block next to its name and reclaims the name first.
+        // SAFETY: whoever names a block (the executor its scratch, an exchange what it stages) keeps it
+        // until the name has been reclaimed.
         unsafe { self.lend_mut(block.bytes_mut()) }
     }
 }
