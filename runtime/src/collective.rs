@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
-use ringworld_collectives::{Collective, Request, Schedule};
+use ringworld_collectives::{Collective, Counts, Order, Request, Schedule};
 
 use crate::buffer::{Lend, Loan, blocking};
 use crate::communicator::Communicator;
@@ -21,7 +21,7 @@ use crate::{DType, Error, Op, Reducible, Result};
 const CACHED: usize = 256;
 
 /// One collective call, arguments checked.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Plan {
     request: Request,
     stamp: Stamp,
@@ -233,9 +233,9 @@ impl Communicator {
             collective,
             rank: self.rank(),
             size: self.size(),
-            count,
+            counts: Counts::Same(count),
             element: size_of::<T>(),
-            commutative: op.is_none_or(Op::is_commutative),
+            order: if op.is_none_or(Op::is_commutative) { Order::Free } else { Order::Rank },
             in_place,
         };
         request.validate().map_err(|error| Error::InvalidCount {
@@ -262,7 +262,7 @@ impl Communicator {
             cache.clear();
         }
         let made = Arc::new(made);
-        cache.insert(plan.request, Arc::clone(&made));
+        cache.insert(plan.request.clone(), Arc::clone(&made));
         Ok(made)
     }
 
