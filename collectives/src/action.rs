@@ -30,19 +30,19 @@ pub struct Span {
 impl Span {
     /// `len` elements of the input, from `offset` on.
     #[must_use]
-    pub fn input(offset: usize, len: usize) -> Self {
+    pub const fn input(offset: usize, len: usize) -> Self {
         Self { buffer: Buffer::Input, offset, len }
     }
 
     /// `len` elements of the output, from `offset` on.
     #[must_use]
-    pub fn output(offset: usize, len: usize) -> Self {
+    pub const fn output(offset: usize, len: usize) -> Self {
         Self { buffer: Buffer::Output, offset, len }
     }
 
     /// `len` elements of the scratch memory, from `offset` on.
     #[must_use]
-    pub fn scratch(offset: usize, len: usize) -> Self {
+    pub const fn scratch(offset: usize, len: usize) -> Self {
         Self { buffer: Buffer::Scratch, offset, len }
     }
 

@@ -1,11 +1,12 @@
 //! The list of algorithms, and which request each can serve.
 //!
 //! Invariant: every valid request is supported by at least one algorithm of its collective. To add one: a file
-//! in the folder of its collective, a variant and a row here, a rule in [`crate::select`].
+//! in the folder of its collective, a variant and its rows here, a rule in [`crate::select`].
 
 use std::fmt;
+use std::str::FromStr;
 
-use crate::{Collective, Request};
+use crate::{Counts, Error, Order, Request};
 
 /// One way to do a collective. The file of the same name describes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,6 +21,8 @@ pub enum Algorithm {
     ReduceBinomial,
     /// `reduce/chain.rs`
     ReduceChain,
+    /// `reduce/left_chain.rs`
+    ReduceLeftChain,
     /// `all_reduce/direct.rs`
     AllReduceDirect,
     /// `all_reduce/recursive_doubling.rs`
@@ -28,6 +31,8 @@ pub enum Algorithm {
     AllReduceRabenseifner,
     /// `all_reduce/ring.rs`
     AllReduceRing,
+    /// `all_reduce/left_chain.rs`
+    AllReduceLeftChain,
     /// `all_gather/recursive_doubling.rs`
     AllGatherRecursiveDoubling,
     /// `all_gather/bruck.rs`
@@ -38,6 +43,16 @@ pub enum Algorithm {
     ReduceScatterDirect,
     /// `reduce_scatter/ring.rs`
     ReduceScatterRing,
+    /// `gather/direct.rs`
+    GatherDirect,
+    /// `scatter/direct.rs`
+    ScatterDirect,
+    /// `all_to_all/pairwise.rs`
+    AllToAllPairwise,
+    /// `scan/chain.rs`
+    ScanChain,
+    /// `scan/chain.rs`
+    ExclusiveScanChain,
 }
 
 impl Algorithm {
@@ -48,15 +63,22 @@ impl Algorithm {
         Self::BroadcastChain,
         Self::ReduceBinomial,
         Self::ReduceChain,
+        Self::ReduceLeftChain,
         Self::AllReduceDirect,
         Self::AllReduceRecursiveDoubling,
         Self::AllReduceRabenseifner,
         Self::AllReduceRing,
+        Self::AllReduceLeftChain,
         Self::AllGatherRecursiveDoubling,
         Self::AllGatherBruck,
         Self::AllGatherRing,
         Self::ReduceScatterDirect,
         Self::ReduceScatterRing,
+        Self::GatherDirect,
+        Self::ScatterDirect,
+        Self::AllToAllPairwise,
+        Self::ScanChain,
+        Self::ExclusiveScanChain,
     ];
 
     /// The collective and the algorithm, such as `all-reduce/ring`.
@@ -68,38 +90,119 @@ impl Algorithm {
             Self::BroadcastChain => "broadcast/chain",
             Self::ReduceBinomial => "reduce/binomial",
             Self::ReduceChain => "reduce/chain",
+            Self::ReduceLeftChain => "reduce/left-chain",
             Self::AllReduceDirect => "all-reduce/direct",
             Self::AllReduceRecursiveDoubling => "all-reduce/recursive-doubling",
             Self::AllReduceRabenseifner => "all-reduce/rabenseifner",
             Self::AllReduceRing => "all-reduce/ring",
+            Self::AllReduceLeftChain => "all-reduce/left-chain",
             Self::AllGatherRecursiveDoubling => "all-gather/recursive-doubling",
             Self::AllGatherBruck => "all-gather/bruck",
             Self::AllGatherRing => "all-gather/ring",
             Self::ReduceScatterDirect => "reduce-scatter/direct",
             Self::ReduceScatterRing => "reduce-scatter/ring",
+            Self::GatherDirect => "gather/direct",
+            Self::ScatterDirect => "scatter/direct",
+            Self::AllToAllPairwise => "all-to-all/pairwise",
+            Self::ScanChain => "scan/chain",
+            Self::ExclusiveScanChain => "exclusive-scan/chain",
+        }
+    }
+
+    /// The name of its collective, such as `all-reduce`; see [`crate::Collective::name`].
+    #[must_use]
+    pub fn collective(self) -> &'static str {
+        self.path().split_once('/').map_or("", |(collective, _)| collective)
+    }
+
+    /// The strictest order of operands that it keeps among `size` ranks; [`Order::Left`] for those that
+    /// combine nothing.
+    #[must_use]
+    pub fn order(self, size: usize) -> Order {
+        let kept = match self {
+            Self::ReduceBinomial
+            | Self::ReduceChain
+            | Self::AllReduceRecursiveDoubling
+            | Self::AllReduceRabenseifner => Order::Rank,
+            // Two ranks put their operands in order; a longer ring cannot.
+            Self::AllReduceRing | Self::ReduceScatterRing if size <= 2 => Order::Rank,
+            Self::AllReduceRing | Self::ReduceScatterRing => Order::Free,
+            Self::BarrierDissemination
+            | Self::BroadcastBinomial
+            | Self::BroadcastChain
+            | Self::ReduceLeftChain
+            | Self::AllReduceDirect
+            | Self::AllReduceLeftChain
+            | Self::AllGatherRecursiveDoubling
+            | Self::AllGatherBruck
+            | Self::AllGatherRing
+            | Self::ReduceScatterDirect
+            | Self::GatherDirect
+            | Self::ScatterDirect
+            | Self::AllToAllPairwise
+            | Self::ScanChain
+            | Self::ExclusiveScanChain => Order::Left,
+        };
+        // Among two operands there is one pair of parentheses.
+        if kept == Order::Rank && size <= 2 { Order::Left } else { kept }
+    }
+
+    /// Whether it serves counts that differ between ranks.
+    fn serves_uneven(self) -> bool {
+        matches!(
+            self,
+            Self::AllGatherRing
+                | Self::ReduceScatterDirect
+                | Self::GatherDirect
+                | Self::ScatterDirect
+                | Self::AllToAllPairwise
+        )
+    }
+
+    /// Why this algorithm cannot serve the request; `None` when it can.
+    #[must_use]
+    pub fn refuses(self, request: &Request) -> Option<&'static str> {
+        let Request { collective, size, order, .. } = *request;
+        if self.collective() != collective.name() {
+            Some("it is for another collective")
+        } else if collective.reduces() && order > self.order(size) {
+            Some(match order {
+                Order::Left => "it does not combine the operands strictly from the left",
+                _ => "it does not keep the operands in rank order",
+            })
+        } else if !matches!(request.counts, Counts::Same(_)) && !self.serves_uneven() {
+            Some("it needs the same count on every rank")
+        } else if self == Self::AllGatherRecursiveDoubling && !size.is_power_of_two() {
+            Some("it needs a power of two of ranks")
+        } else {
+            None
         }
     }
 
     /// Whether this algorithm can serve the request.
     #[must_use]
     pub fn supports(self, request: &Request) -> bool {
-        let Request { collective, size, commutative, .. } = *request;
-        match self {
-            Self::BarrierDissemination => collective == Collective::Barrier,
-            Self::BroadcastBinomial | Self::BroadcastChain => {
-                matches!(collective, Collective::Broadcast { .. })
-            }
-            Self::ReduceBinomial | Self::ReduceChain => matches!(collective, Collective::Reduce { .. }),
-            Self::AllReduceDirect | Self::AllReduceRecursiveDoubling | Self::AllReduceRabenseifner => {
-                collective == Collective::AllReduce
-            }
-            // Two ranks put their operands in order; a longer ring cannot.
-            Self::AllReduceRing => collective == Collective::AllReduce && (commutative || size <= 2),
-            Self::AllGatherRecursiveDoubling => collective == Collective::AllGather && size.is_power_of_two(),
-            Self::AllGatherBruck | Self::AllGatherRing => collective == Collective::AllGather,
-            Self::ReduceScatterDirect => collective == Collective::ReduceScatter,
-            Self::ReduceScatterRing => collective == Collective::ReduceScatter && (commutative || size <= 2),
-        }
+        self.refuses(request).is_none()
+    }
+}
+
+/// Reads a path, such as `all-reduce/ring`.
+///
+/// ```
+/// use ringworld_collectives::Algorithm;
+/// assert_eq!("all-reduce/ring".parse(), Ok(Algorithm::AllReduceRing));
+/// let error = "barrier/magic".parse::<Algorithm>().unwrap_err();
+/// assert_eq!(error.to_string(), r#"there is no algorithm "barrier/magic"; there are barrier/dissemination"#);
+/// ```
+impl FromStr for Algorithm {
+    type Err = Error;
+
+    fn from_str(path: &str) -> Result<Self, Error> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|algorithm| algorithm.path() == path)
+            .ok_or_else(|| Error::UnknownAlgorithm { given: path.to_owned() })
     }
 }
 
@@ -120,5 +223,16 @@ mod tests {
         let paths: std::collections::BTreeSet<_> = Algorithm::ALL.iter().map(|a| a.path()).collect();
         assert_eq!(paths.len(), Algorithm::ALL.len());
         assert_eq!(Algorithm::AllReduceRecursiveDoubling.to_string(), "recursive-doubling");
+    }
+
+    #[test]
+    fn every_path_can_be_read_back_and_others_are_answered_with_the_list() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.path().parse(), Ok(*algorithm));
+        }
+        let error = "all-reduce/rign".parse::<Algorithm>().unwrap_err().to_string();
+        assert!(error.contains("all-reduce/ring") && !error.contains("barrier/"), "{error}");
+        let error = "ring".parse::<Algorithm>().unwrap_err().to_string();
+        assert!(error.contains("all-reduce/ring") && error.contains("barrier/"), "{error}");
     }
 }

@@ -181,12 +181,12 @@ pub(crate) fn parts(len: usize, segment: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Collective;
+    use crate::{Collective, Counts, Order};
 
     fn builder(in_place: bool) -> Builder {
         let collective = Collective::AllReduce;
-        let request =
-            Request { collective, rank: 0, size: 2, count: 8, element: 4, commutative: true, in_place };
+        let (counts, order) = (Counts::Same(8), Order::Free);
+        let request = Request { collective, rank: 0, size: 2, counts, element: 4, order, in_place };
         Builder::new("test", &request)
     }
 

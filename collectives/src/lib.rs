@@ -22,16 +22,17 @@
 //!
 //! What this crate promises of every schedule: for operations that are associative but do not commute the
 //! result is `x0 op x1 op … op x(n-1)`; an all-reduce gives every rank the same bits even where rounding makes
-//! the operation not quite associative, and the same again for the same request and tuning.
+//! the operation not quite associative, and the same again for the same request and tuning. With [`Order::Left`]
+//! the operands are combined strictly from the left, and the bits depend on nothing but the operands.
 //!
 //! # Example
 //!
 //! ```
-//! use ringworld_collectives::{Collective, Request, Tuning, check, schedule};
+//! use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, check, schedule};
 //!
 //! let request = |rank| Request {
-//!     collective: Collective::AllReduce, rank, size: 3, count: 5, element: 8,
-//!     commutative: true, in_place: false,
+//!     collective: Collective::AllReduce, rank, size: 3, counts: Counts::Same(5), element: 8,
+//!     order: Order::Free, in_place: false,
 //! };
 //! let tuning = Tuning::default();
 //! let schedules = (0..3).map(|rank| schedule(&request(rank), &tuning)).collect::<Result<Vec<_>, _>>()?;
@@ -45,15 +46,20 @@ mod action;
 mod algorithm;
 mod all_gather;
 mod all_reduce;
+mod all_to_all;
 mod barrier;
 mod broadcast;
 mod builder;
 pub mod check;
 mod conflicts;
+mod counts;
 mod error;
+mod gather;
 mod reduce;
 mod reduce_scatter;
 mod request;
+mod scan;
+mod scatter;
 mod schedule;
 mod select;
 mod tuning;
@@ -62,11 +68,12 @@ mod window;
 pub use action::{Action, Buffer, Span};
 pub use algorithm::Algorithm;
 pub use builder::{Builder, Step};
+pub use counts::Counts;
 pub use error::Error;
-pub use request::{Collective, Layout, Request};
+pub use request::{Collective, Layout, Order, Request};
 pub use schedule::Schedule;
 pub use select::{Choice, select};
-pub use tuning::Tuning;
+pub use tuning::{Overrides, Tuning};
 
 /// The schedule of one rank, by the algorithm of `choice`.
 ///
@@ -78,35 +85,43 @@ pub use tuning::Tuning;
 /// When the request makes no sense, the algorithm cannot serve it, or there would be too many steps.
 pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
     request.validate()?;
-    let Request { collective, size, count, .. } = *request;
+    let Request { collective, size, .. } = *request;
     let algorithm = choice.algorithm;
-    if !algorithm.supports(request) {
-        return Err(Error::Unsupported { algorithm, collective });
+    if let Some(reason) = algorithm.refuses(request) {
+        let able = request.algorithms().collect();
+        return Err(Error::Unsupported { algorithm, collective, reason, able });
     }
     let root = collective.root().unwrap_or(0);
     let mut builder = Builder::new(algorithm.path(), request);
     let b = &mut builder;
     if size == 1 {
-        let len = request.layout().input;
-        b.copy(Span::input(0, len), Span::output(0, len));
-    } else if count > 0 || collective == Collective::Barrier {
+        // All but the exclusive scan, which has no result here.
+        let Span { offset, len, .. } = request.layout().result;
+        b.copy(Span::input(0, len), Span::output(offset, len));
+    } else if request.counts != Counts::Same(0) || collective == Collective::Barrier {
         match algorithm {
             Algorithm::BarrierDissemination => barrier::dissemination::build(request, b),
             Algorithm::BroadcastBinomial => broadcast::binomial::build(request, root, choice, b),
             Algorithm::BroadcastChain => broadcast::chain::build(request, root, choice, b),
             Algorithm::ReduceBinomial => reduce::binomial::build(request, root, choice, b),
             Algorithm::ReduceChain => reduce::chain::build(request, root, choice, b),
+            Algorithm::ReduceLeftChain => reduce::left_chain::build(request, root, choice, b),
             Algorithm::AllReduceDirect => all_reduce::direct::build(request, b),
             Algorithm::AllReduceRecursiveDoubling => {
                 all_reduce::recursive_doubling::build(request, choice, b)
             }
             Algorithm::AllReduceRabenseifner => all_reduce::rabenseifner::build(request, choice, b),
             Algorithm::AllReduceRing => all_reduce::ring::build(request, choice, b),
+            Algorithm::AllReduceLeftChain => all_reduce::left_chain::build(request, choice, b),
             Algorithm::AllGatherRecursiveDoubling => all_gather::recursive_doubling::build(request, b),
             Algorithm::AllGatherBruck => all_gather::bruck::build(request, b),
             Algorithm::AllGatherRing => all_gather::ring::build(request, choice, b),
             Algorithm::ReduceScatterDirect => reduce_scatter::direct::build(request, choice, b),
             Algorithm::ReduceScatterRing => reduce_scatter::ring::build(request, choice, b),
+            Algorithm::GatherDirect => gather::direct::build(request, root, choice, b),
+            Algorithm::ScatterDirect => scatter::direct::build(request, root, choice, b),
+            Algorithm::AllToAllPairwise => all_to_all::pairwise::build(request, choice, b),
+            Algorithm::ScanChain | Algorithm::ExclusiveScanChain => scan::chain::build(request, choice, b),
         }
     }
     builder.finish()

@@ -1,12 +1,13 @@
 //! What is asked for: a collective as one rank sees it, and the memory that goes with it.
 //!
 //! Invariant: [`Request::validate`] is the only gate; whatever passes it can be built without arithmetic
-//! overflow or a rank out of range. Neighbours: [`crate::select`] chooses an algorithm for a request,
-//! [`crate::build`] turns both into a schedule.
+//! overflow or a rank out of range. Neighbours: [`crate::Counts`] says how many elements, [`crate::select`]
+//! chooses an algorithm for a request, [`crate::build`] turns both into a schedule.
 
 use std::fmt;
 
-use crate::{Algorithm, Error};
+use crate::counts::Blocks;
+use crate::{Algorithm, Counts, Error, Span};
 
 /// Which collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,22 @@ pub enum Collective {
     AllGather,
     /// Rank `r` gets block `r` of the reduction over all ranks.
     ReduceScatter,
+    /// The root gets everybody's block, in rank order.
+    Gather {
+        /// Who gets them.
+        root: usize,
+    },
+    /// Rank `r` gets block `r` of the root's elements.
+    Scatter {
+        /// Whose elements.
+        root: usize,
+    },
+    /// Rank `r` gets block `r` of everybody's elements, in rank order.
+    AllToAll,
+    /// Rank `r` gets the reduction over ranks `0..=r`.
+    Scan,
+    /// Rank `r` gets the reduction over ranks `0..r`; rank 0 gets nothing.
+    ExclusiveScan,
 }
 
 impl Collective {
@@ -36,28 +53,78 @@ impl Collective {
     #[must_use]
     pub fn root(&self) -> Option<usize> {
         match *self {
-            Self::Broadcast { root } | Self::Reduce { root } => Some(root),
+            Self::Broadcast { root }
+            | Self::Reduce { root }
+            | Self::Gather { root }
+            | Self::Scatter { root } => Some(root),
             _ => None,
         }
+    }
+
+    /// The name, which is also the first half of the paths of its algorithms.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Broadcast { .. } => "broadcast",
+            Self::Reduce { .. } => "reduce",
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::Gather { .. } => "gather",
+            Self::Scatter { .. } => "scatter",
+            Self::AllToAll => "all-to-all",
+            Self::Scan => "scan",
+            Self::ExclusiveScan => "exclusive-scan",
+        }
+    }
+
+    /// Whether elements are combined.
+    #[must_use]
+    pub fn reduces(&self) -> bool {
+        matches!(
+            self,
+            Self::Reduce { .. } | Self::AllReduce | Self::ReduceScatter | Self::Scan | Self::ExclusiveScan
+        )
     }
 }
 
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
         match self {
-            Self::Barrier => f.write_str("barrier"),
-            Self::Broadcast { root } => write!(f, "broadcast from rank {root}"),
-            Self::Reduce { root } => write!(f, "reduce to rank {root}"),
-            Self::AllReduce => f.write_str("all-reduce"),
-            Self::AllGather => f.write_str("all-gather"),
-            Self::ReduceScatter => f.write_str("reduce-scatter"),
+            Self::Broadcast { root } | Self::Scatter { root } => write!(f, "{name} from rank {root}"),
+            Self::Reduce { root } | Self::Gather { root } => write!(f, "{name} to rank {root}"),
+            _ => f.write_str(name),
         }
     }
 }
 
-/// A collective as one rank asks for it. All ranks must agree on everything but `rank` (and `in_place`,
-/// which each may choose for itself).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What a reduction may do with the order of the operands; each keeps what the one before promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Order {
+    /// Any order: the operation commutes.
+    Free,
+    /// Operands in rank order, parentheses anywhere: the operation is associative and does not commute.
+    Rank,
+    /// Exactly `((x0 op x1) op x2) op …` for every element: the result depends neither on the length of the
+    /// vector nor on the algorithm, even where rounding makes the operation not quite associative.
+    Left,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Free => "any order",
+            Self::Rank => "rank order",
+            Self::Left => "rank order from the left",
+        })
+    }
+}
+
+/// A collective as one rank asks for it. All ranks must agree on everything but `rank`, the parts of
+/// `counts` that only one rank can know, and `in_place`, which each may choose for itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Which one.
     pub collective: Collective,
@@ -65,12 +132,12 @@ pub struct Request {
     pub rank: usize,
     /// How many ranks take part.
     pub size: usize,
-    /// Elements: of the whole vector, or of one rank's block for all-gather and reduce-scatter.
-    pub count: usize,
+    /// How many elements.
+    pub counts: Counts,
     /// Bytes of one element; only the selection looks at it.
     pub element: usize,
-    /// The operation commutes. When it does not, operands are combined in rank order.
-    pub commutative: bool,
+    /// How operands may be combined; collectives that do not reduce ignore it.
+    pub order: Order,
     /// Input and output are the same memory; [`Request::layout`] says how.
     pub in_place: bool,
 }
@@ -84,6 +151,9 @@ pub struct Layout {
     pub output: usize,
     /// With `Some(at)`, input element `i` is output element `at + i`.
     pub alias: Option<usize>,
+    /// The part of the output that holds the result at the end. When input and output are the same memory,
+    /// the rest of it is left as it was.
+    pub result: Span,
 }
 
 impl Request {
@@ -91,57 +161,195 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// When the size is 0, the rank or the root is not below the size, or `size * count` (with `element`)
-    /// does not fit into an address space.
+    /// When the size is 0, the rank or the root is not below the size, the counts do not have the form that
+    /// the collective needs on this rank, or buffers and scratch would not fit into an address space.
     pub fn validate(&self) -> Result<(), Error> {
-        let Self { collective, rank, size, count, element, .. } = *self;
+        let Self { collective, rank, size, element, .. } = *self;
         if rank >= size {
             return Err(Error::Rank { rank, size });
         }
         if let Some(root) = collective.root().filter(|root| *root >= size) {
             return Err(Error::Root { root, size });
         }
-        // Twice, because schedules may need as much scratch again.
-        let bytes = count.checked_mul(size).and_then(|n| n.checked_mul(element.max(1)));
+        self.validate_counts()?;
+        // Twice, because schedules may need as much scratch again; and as if all blocks were as long as the
+        // longest, because slots for them are.
+        let bytes = self.counts.largest().checked_mul(size).and_then(|n| n.checked_mul(element.max(1)));
         if bytes.and_then(|n| n.checked_mul(2)).is_none_or(|n| isize::try_from(n).is_err()) {
-            return Err(Error::TooLarge { size, count, element });
+            return Err(Error::TooLarge { size, element, given: self.counts.to_string() });
         }
         Ok(())
     }
 
-    /// The buffers of this rank. Where an input is absent (everybody but the root of a broadcast) or an
-    /// output is (everybody but the root of a reduce), its length is 0.
-    ///
-    /// In place: all-reduce and the root of reduce and broadcast use one buffer for both; all-gather finds
-    /// its own block at its place in the output; reduce-scatter has one buffer of `size * count` elements
-    /// and leaves its result in the first `count` of them, the others as they were.
-    #[must_use]
-    pub fn layout(&self) -> Layout {
-        let Self { collective, rank, size, count, in_place, .. } = *self;
-        let all = size.saturating_mul(count);
-        let (input, output, alias) = match collective {
-            Collective::Barrier => (0, 0, None),
-            Collective::Broadcast { root } if rank == root => (count, count, Some(0)),
-            Collective::Broadcast { .. } => (0, count, None),
-            Collective::Reduce { root } if rank == root => (count, count, Some(0)),
-            Collective::Reduce { .. } => (count, 0, None),
-            Collective::AllReduce => (count, count, Some(0)),
-            Collective::AllGather => (count, all, Some(rank.saturating_mul(count))),
-            Collective::ReduceScatter => (all, if in_place { all } else { count }, Some(0)),
+    fn validate_counts(&self) -> Result<(), Error> {
+        let Self { collective, rank, size, .. } = *self;
+        let refuse = |expected: &str| {
+            let (given, expected) = (self.counts.to_string(), expected.to_owned());
+            Err(Error::Counts { collective, rank, given, expected })
         };
-        Layout { input, output, alias: alias.filter(|_| in_place) }
+        match (collective, &self.counts) {
+            (_, Counts::Same(_)) => Ok(()),
+            (Collective::AllGather | Collective::ReduceScatter, Counts::Each(counts)) => {
+                if counts.len() == size {
+                    return Ok(());
+                }
+                refuse(&format!("one count for each of the {size} ranks"))
+            }
+            (Collective::AllGather | Collective::ReduceScatter, _) => {
+                refuse("the same count on every rank, or the counts of all ranks")
+            }
+            (Collective::Gather { root } | Collective::Scatter { root }, counts) => match counts {
+                Counts::Each(counts) if rank == root && counts.len() == size => Ok(()),
+                Counts::Own(_) if rank != root => Ok(()),
+                _ if rank == root => refuse(&format!(
+                    "at the root, the same count for all or one for each of the {size} ranks"
+                )),
+                _ => refuse("off the root, the same count for all or that of this rank"),
+            },
+            (Collective::AllToAll, Counts::Pairs { send, recv }) => {
+                if send.len() != size || recv.len() != size {
+                    return refuse(&format!("one count to and one from each of the {size} ranks"));
+                }
+                if send[rank] != recv[rank] {
+                    return refuse(&format!(
+                        "that rank {rank} receives from itself what it sends to itself, not {} for {}",
+                        recv[rank], send[rank]
+                    ));
+                }
+                Ok(())
+            }
+            (Collective::AllToAll, _) => {
+                refuse("the same count on every rank, or counts to and from each rank")
+            }
+            _ => refuse("the same count on every rank"),
+        }
     }
 
-    /// Bytes of the whole vector, or of one block for all-gather and reduce-scatter.
+    /// The buffers of this rank. Where an input is absent (everybody but the root of a broadcast or scatter)
+    /// or an output is (everybody but the root of a reduce or gather), its length is 0.
+    ///
+    /// In place:
+    ///
+    /// - all-reduce, both scans, and the root of reduce and broadcast use one buffer for both;
+    /// - all-gather and the root of gather find their own block at its place in the output;
+    /// - reduce-scatter has one buffer of all blocks and leaves its result at the beginning of it, the rest as
+    ///   it was;
+    /// - the root of scatter has one buffer of all blocks, and its own block stays where it is;
+    /// - all-to-all has one buffer, as long as the longer of what is sent and what is received; the result
+    ///   begins where the input began.
+    ///
+    /// An exclusive scan leaves the output of rank 0 as it was: the reduction over no ranks has no value. In
+    /// place that is its own input; apart, whatever the memory held.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        let Self { collective, rank, in_place, .. } = *self;
+        let count = self.counts.of(rank);
+        let whole = || self.counts.total(self.size);
+        let start = || self.start_of(rank);
+        let here = |root: usize| rank == root;
+        let plain =
+            |input: usize, output: usize, alias: usize| (input, output, alias, Span::output(0, output));
+        let (input, output, alias, result) = match collective {
+            Collective::Barrier => plain(0, 0, 0),
+            Collective::Broadcast { root } => plain(if here(root) { count } else { 0 }, count, 0),
+            Collective::Reduce { root } => plain(count, if here(root) { count } else { 0 }, 0),
+            Collective::AllReduce | Collective::Scan => plain(count, count, 0),
+            Collective::ExclusiveScan => {
+                (count, count, 0, Span::output(0, if rank == 0 { 0 } else { count }))
+            }
+            Collective::AllGather => plain(count, whole(), start()),
+            Collective::ReduceScatter => {
+                (whole(), if in_place { whole() } else { count }, 0, Span::output(0, count))
+            }
+            Collective::Gather { root } if here(root) => plain(count, whole(), start()),
+            Collective::Gather { .. } => plain(count, 0, 0),
+            Collective::Scatter { root } if here(root) && in_place => {
+                (whole(), whole(), 0, Span::output(start(), count))
+            }
+            Collective::Scatter { root } => plain(if here(root) { whole() } else { 0 }, count, 0),
+            Collective::AllToAll => {
+                let (sent, received) = self.exchanged();
+                let output = if in_place { sent.max(received) } else { received };
+                (sent, output, 0, Span::output(0, received))
+            }
+        };
+        // A rank without input or without output has nothing that could overlap.
+        let has_both = match collective {
+            Collective::Barrier => false,
+            Collective::AllGather
+            | Collective::AllReduce
+            | Collective::ReduceScatter
+            | Collective::AllToAll
+            | Collective::Scan
+            | Collective::ExclusiveScan => true,
+            _ => collective.root() == Some(rank),
+        };
+        Layout { input, output, alias: (in_place && has_both).then_some(alias), result }
+    }
+
+    /// Elements of the whole vector, or of one block; of blocks that differ, the longest that this rank knows.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.counts.largest()
+    }
+
+    /// Bytes of the whole vector, or of one block; of blocks that differ, the mean of those that this rank
+    /// knows.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.count.saturating_mul(self.element.max(1))
+        let mean = match &self.counts {
+            Counts::Same(count) | Counts::Own(count) => *count,
+            Counts::Each(counts) | Counts::Pairs { send: counts, .. } => {
+                self.counts.total(counts.len()).div_ceil(counts.len().max(1))
+            }
+        };
+        mean.saturating_mul(self.element.max(1))
+    }
+
+    /// Whether operands may be combined in any order.
+    #[must_use]
+    pub fn commutes(&self) -> bool {
+        self.order == Order::Free
     }
 
     /// The algorithms that can serve this request, any of which [`crate::Choice::forced`] accepts.
     pub fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
-        let request = *self;
+        let request = self.clone();
         Algorithm::ALL.iter().copied().filter(move |algorithm| algorithm.supports(&request))
+    }
+
+    /// Where the blocks of all ranks lie in the buffer that holds them all; off the root of gather and
+    /// scatter with per-rank counts, and for per-pair counts, nobody may ask.
+    pub(crate) fn blocks(&self) -> Blocks {
+        match &self.counts {
+            Counts::Same(count) | Counts::Own(count) => Blocks::equal(*count, self.size),
+            Counts::Each(counts) | Counts::Pairs { send: counts, .. } => Blocks::uneven(counts),
+        }
+    }
+
+    /// Where the blocks lie that an all-to-all sends, and those that it receives.
+    pub(crate) fn exchange(&self) -> (Blocks, Blocks) {
+        match &self.counts {
+            Counts::Pairs { send, recv } => (Blocks::uneven(send), Blocks::uneven(recv)),
+            _ => (self.blocks(), self.blocks()),
+        }
+    }
+
+    fn exchanged(&self) -> (usize, usize) {
+        let sent = self.counts.total(self.size);
+        match &self.counts {
+            Counts::Pairs { recv, .. } => (sent, recv.iter().fold(0, |sum, count| count.saturating_add(sum))),
+            _ => (sent, sent),
+        }
+    }
+
+    fn start_of(&self, rank: usize) -> usize {
+        match &self.counts {
+            Counts::Same(count) | Counts::Own(count) => rank.saturating_mul(*count),
+            Counts::Each(counts) | Counts::Pairs { send: counts, .. } => {
+                counts.iter().take(rank).fold(0usize, |sum, count| sum.saturating_add(*count))
+            }
+        }
     }
 }
 
@@ -150,17 +358,29 @@ mod tests {
     use super::*;
 
     fn request(collective: Collective) -> Request {
-        let (rank, size, count, element) = (1, 4, 10, 4);
-        Request { collective, rank, size, count, element, commutative: true, in_place: true }
+        let (rank, size, counts, element) = (1, 4, Counts::Same(10), 4);
+        Request { collective, rank, size, counts, element, order: Order::Free, in_place: true }
+    }
+
+    fn counted(collective: Collective, counts: Counts) -> Request {
+        Request { counts, ..request(collective) }
+    }
+
+    fn each(counts: &[usize]) -> Counts {
+        Counts::Each(counts.into())
+    }
+
+    fn pairs(send: &[usize], recv: &[usize]) -> Counts {
+        Counts::Pairs { send: send.into(), recv: recv.into() }
     }
 
     #[test]
     fn impossible_requests_are_refused_with_what_was_given() {
         let good = request(Collective::AllReduce);
         assert_eq!(good.validate(), Ok(()));
-        assert_eq!(Request { rank: 4, ..good }.validate(), Err(Error::Rank { rank: 4, size: 4 }));
+        assert_eq!(Request { rank: 4, ..good.clone() }.validate(), Err(Error::Rank { rank: 4, size: 4 }));
         assert!(Request { rank: 0, size: 0, ..good }.validate().is_err());
-        assert!(Request { count: usize::MAX / 8, ..good }.validate().is_err());
+        assert!(counted(Collective::AllReduce, Counts::Same(usize::MAX / 8)).validate().is_err());
         let bad = request(Collective::Reduce { root: 9 }).validate();
         assert_eq!(
             bad.unwrap_err().to_string(),
@@ -169,18 +389,62 @@ mod tests {
     }
 
     #[test]
+    fn counts_of_the_wrong_form_are_refused_with_what_was_expected() {
+        let says = |collective, counts, part: &str| {
+            let error = counted(collective, counts).validate().unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        says(Collective::AllReduce, each(&[1, 2, 3, 4]), "the same count on every rank");
+        says(Collective::Scan, Counts::Own(3), "the same count on every rank");
+        says(Collective::AllGather, each(&[1, 2, 3]), "one count for each of the 4 ranks");
+        says(Collective::ReduceScatter, Counts::Own(3), "the counts of all ranks");
+        says(Collective::Gather { root: 1 }, Counts::Own(3), "at the root");
+        says(Collective::Gather { root: 1 }, each(&[1; 5]), "at the root");
+        says(Collective::Scatter { root: 0 }, each(&[1; 4]), "off the root");
+        says(Collective::AllToAll, each(&[1; 4]), "counts to and from each rank");
+        says(Collective::AllToAll, pairs(&[1; 4], &[1; 3]), "one count to and one from each");
+        says(Collective::AllToAll, pairs(&[1; 4], &[1, 2, 1, 1]), "receives from itself");
+        let huge = usize::MAX / 2;
+        says(Collective::AllGather, each(&[huge, huge, huge, huge]), "do not fit into memory");
+        assert_eq!(counted(Collective::AllGather, each(&[0, 1, 2, 3])).validate(), Ok(()));
+        assert_eq!(counted(Collective::Gather { root: 1 }, each(&[0, 1, 2, 3])).validate(), Ok(()));
+        assert_eq!(counted(Collective::Scatter { root: 0 }, Counts::Own(3)).validate(), Ok(()));
+        assert_eq!(counted(Collective::AllToAll, pairs(&[5, 1, 0, 9], &[0, 1, 7, 2])).validate(), Ok(()));
+    }
+
+    fn layout(input: usize, output: usize, alias: Option<usize>, result: (usize, usize)) -> Layout {
+        Layout { input, output, alias, result: Span::output(result.0, result.1) }
+    }
+
+    #[test]
     fn in_place_input_lies_where_the_layout_says() {
+        assert_eq!(request(Collective::AllGather).layout(), layout(10, 40, Some(10), (0, 40)));
+        assert_eq!(request(Collective::ReduceScatter).layout(), layout(40, 40, Some(0), (0, 10)));
+        assert_eq!(request(Collective::Reduce { root: 0 }).layout(), layout(10, 0, None, (0, 0)));
+        assert_eq!(request(Collective::Gather { root: 1 }).layout(), layout(10, 40, Some(10), (0, 40)));
+        assert_eq!(request(Collective::Gather { root: 0 }).layout(), layout(10, 0, None, (0, 0)));
+        assert_eq!(request(Collective::Scatter { root: 1 }).layout(), layout(40, 40, Some(0), (10, 10)));
+        assert_eq!(request(Collective::Scatter { root: 0 }).layout(), layout(0, 10, None, (0, 10)));
+        assert_eq!(request(Collective::AllToAll).layout(), layout(40, 40, Some(0), (0, 40)));
+        let first = Request { rank: 0, ..request(Collective::ExclusiveScan) };
+        assert_eq!(first.layout(), layout(10, 10, Some(0), (0, 0)));
+    }
+
+    #[test]
+    fn blocks_of_different_lengths_are_packed() {
+        let counts = each(&[3, 4, 0, 5]);
+        assert_eq!(counted(Collective::AllGather, counts.clone()).layout(), layout(4, 12, Some(3), (0, 12)));
         assert_eq!(
-            request(Collective::AllGather).layout(),
-            Layout { input: 10, output: 40, alias: Some(10) }
+            counted(Collective::ReduceScatter, counts.clone()).layout(),
+            layout(12, 12, Some(0), (0, 4))
         );
         assert_eq!(
-            request(Collective::ReduceScatter).layout(),
-            Layout { input: 40, output: 40, alias: Some(0) }
+            counted(Collective::Scatter { root: 1 }, counts).layout(),
+            layout(12, 12, Some(0), (3, 4))
         );
-        assert_eq!(
-            request(Collective::Reduce { root: 0 }).layout(),
-            Layout { input: 10, output: 0, alias: None }
-        );
+        let exchange = counted(Collective::AllToAll, pairs(&[1, 2, 3, 4], &[9, 2, 0, 0]));
+        assert_eq!(exchange.layout(), layout(10, 11, Some(0), (0, 11)));
+        let apart = Request { in_place: false, ..exchange };
+        assert_eq!(apart.layout(), layout(10, 11, None, (0, 11)));
     }
 }

@@ -198,10 +198,10 @@ impl Schedule {
     /// The schedule as text: a head line, then one line per step with what it waits for.
     ///
     /// ```
-    /// use ringworld_collectives::{Collective, Request, Tuning, schedule};
+    /// use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, schedule};
     /// let request = Request {
-    ///     collective: Collective::AllReduce, rank: 0, size: 2, count: 3, element: 4,
-    ///     commutative: true, in_place: false,
+    ///     collective: Collective::AllReduce, rank: 0, size: 2, counts: Counts::Same(3), element: 4,
+    ///     order: Order::Free, in_place: false,
     /// };
     /// let text = schedule(&request, &Tuning::default())?.render();
     /// assert!(text.starts_with("all-reduce/direct: rank 0 of 2, 3 steps, 3 elements of scratch\n"));
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use crate::Span;
 
-    const LAYOUT: Layout = Layout { input: 2, output: 2, alias: None };
+    const LAYOUT: Layout = Layout { input: 2, output: 2, alias: None, result: Span::output(0, 2) };
 
     fn copy() -> Action {
         Action::Copy { from: Span::input(0, 2), into: Span::output(0, 2) }

@@ -1,12 +1,13 @@
 //! Which algorithm, and how it is cut: a pure function of the request and the tuning.
 //!
-//! Invariant: [`select`] answers every request with an algorithm that supports it, and nothing that differs
-//! between ranks (rank, in place) has a say, so that all ranks choose alike. Neighbours: [`crate::Tuning`] for
-//! the numbers, [`crate::build`] for what follows.
+//! Invariant: [`select`] answers every request with an algorithm that supports it, unless a setting asks for
+//! another ([`crate::Overrides`]), which [`crate::build`] then refuses. Nothing that differs between ranks (rank,
+//! in place, counts that only some ranks know) has a say, so that all ranks choose alike. Neighbours:
+//! [`crate::Tuning`] for the numbers, [`crate::build`] for what follows.
 
 use std::fmt;
 
-use crate::{Algorithm, Collective, Request, Tuning};
+use crate::{Algorithm, Collective, Counts, Order, Request, Tuning};
 
 /// What was chosen and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,10 +46,10 @@ impl fmt::Display for Choice {
 /// Chooses an algorithm. Never fails; a request that makes no sense is refused by [`crate::build`].
 ///
 /// ```
-/// use ringworld_collectives::{Algorithm, Collective, Request, Tuning, select};
+/// use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tuning, select};
 /// let request = Request {
-///     collective: Collective::AllReduce, rank: 0, size: 6, count: 1 << 24, element: 4,
-///     commutative: true, in_place: true,
+///     collective: Collective::AllReduce, rank: 0, size: 6, counts: Counts::Same(1 << 24), element: 4,
+///     order: Order::Free, in_place: true,
 /// };
 /// let choice = select(&request, &Tuning::default());
 /// assert_eq!(choice.algorithm, Algorithm::AllReduceRing);
@@ -56,12 +57,17 @@ impl fmt::Display for Choice {
 /// ```
 #[must_use]
 pub fn select(request: &Request, tuning: &Tuning) -> Choice {
-    let (algorithm, reason) = rule(request, tuning);
+    let (algorithm, reason) = match tuning.algorithms.of(request.collective) {
+        Some(algorithm) => (algorithm, "a setting asks for it"),
+        None => rule(request, tuning),
+    };
     cut(algorithm, reason, request, tuning)
 }
 
 fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
-    let Request { collective, size, commutative, .. } = *request;
+    let Request { collective, size, order, .. } = *request;
+    let commutative = order == Order::Free;
+    let uneven = !matches!(request.counts, Counts::Same(_));
     let bytes = request.bytes();
     let few = size <= tuning.direct_ranks;
     match collective {
@@ -70,10 +76,21 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
             (Algorithm::BroadcastBinomial, "the vector is short (tree_bytes)")
         }
         Collective::Broadcast { .. } => (Algorithm::BroadcastChain, "the vector is long (tree_bytes)"),
+        Collective::Reduce { .. } if order == Order::Left => {
+            (Algorithm::ReduceLeftChain, "operands must be combined from the left")
+        }
         Collective::Reduce { .. } if bytes <= tuning.tree_bytes => {
             (Algorithm::ReduceBinomial, "the vector is short (tree_bytes)")
         }
         Collective::Reduce { .. } => (Algorithm::ReduceChain, "the vector is long (tree_bytes)"),
+        Collective::AllReduce if order == Order::Left && size > 2 && bytes <= tuning.direct_bytes => (
+            Algorithm::AllReduceDirect,
+            "the vector is tiny and must be combined from the left (direct_bytes)",
+        ),
+        Collective::AllReduce if order == Order::Left && size > 2 => (
+            Algorithm::AllReduceLeftChain,
+            "the vector is long and must be combined from the left (direct_bytes)",
+        ),
         Collective::AllReduce if few && bytes <= tuning.direct_bytes => (
             Algorithm::AllReduceDirect,
             "the vector is tiny and the ranks are few (direct_bytes, direct_ranks)",
@@ -94,6 +111,7 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
         Collective::AllReduce => {
             (Algorithm::AllReduceRing, "the vector is long (doubling_bytes, halving_chunk)")
         }
+        Collective::AllGather if uneven => (Algorithm::AllGatherRing, "the blocks differ in length"),
         // Two ranks swap their blocks directly in all algorithms; the ring does it without a detour.
         Collective::AllGather if size <= 2 || bytes.saturating_mul(size) > tuning.gather_bytes => {
             (Algorithm::AllGatherRing, "the blocks are long (gather_bytes) or there are two")
@@ -103,6 +121,9 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
             "the blocks are short and the size is a power of two (gather_bytes)",
         ),
         Collective::AllGather => (Algorithm::AllGatherBruck, "the blocks are short (gather_bytes)"),
+        Collective::ReduceScatter if uneven => {
+            (Algorithm::ReduceScatterDirect, "the blocks differ in length")
+        }
         Collective::ReduceScatter if size <= 2 => {
             (Algorithm::ReduceScatterRing, "two ranks exchange blocks, whatever the operation")
         }
@@ -114,16 +135,24 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
             "the blocks are short and the ranks are few (scatter_bytes, direct_ranks)",
         ),
         Collective::ReduceScatter => (Algorithm::ReduceScatterRing, "the blocks are long (scatter_bytes)"),
+        Collective::Gather { .. } => (Algorithm::GatherDirect, "every block takes the shortest way"),
+        Collective::Scatter { .. } => (Algorithm::ScatterDirect, "every block takes the shortest way"),
+        Collective::AllToAll => (Algorithm::AllToAllPairwise, "every block takes the shortest way"),
+        Collective::Scan => (Algorithm::ScanChain, "it moves the fewest bytes"),
+        Collective::ExclusiveScan => (Algorithm::ExclusiveScanChain, "it moves the fewest bytes"),
     }
 }
 
 /// Adds the lengths to an algorithm.
 fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &Tuning) -> Choice {
     let size = request.size.max(1);
-    // What one segment is cut from.
-    let len = match algorithm {
-        Algorithm::AllReduceRing => request.count.div_ceil(size),
-        _ => request.count,
+    // What one segment is cut from. Counts that not every rank knows must not decide: their messages are cut to
+    // the same length everywhere.
+    let len = match (algorithm, &request.counts) {
+        (Algorithm::AllReduceRing, counts) => counts.largest().div_ceil(size),
+        (_, Counts::Same(count)) => *count,
+        (_, Counts::Each(counts)) if !rooted(request.collective) => counts.iter().copied().max().unwrap_or(0),
+        _ => usize::MAX,
     };
     // Direct exchange has a slot for each other rank in every segment under way: together they should still fit
     // into the cache, and so many messages keep the links busy with two.
@@ -135,11 +164,16 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
     let shortest = elements(tuning.shortest_segment.min(tuning.segment));
     let longest = elements(tuning.segment / abreast).max(shortest);
     let even = len.div_ceil(in_flight).clamp(shortest, longest);
-    let segment = even.max(len.div_ceil(tuning.most_segments.max(1)));
+    let segment =
+        if len == usize::MAX { longest } else { even.max(len.div_ceil(tuning.most_segments.max(1))) };
     // Short vectors that are not cut give every step its own slot instead, so that all receives can be
     // posted at once; 64 steps of recursive doubling are more ranks than there will ever be.
     let whole = algorithm == Algorithm::AllReduceRecursiveDoubling && segment >= len;
     Choice { algorithm, segment, in_flight: if whole { in_flight.max(64) } else { in_flight }, reason }
+}
+
+fn rooted(collective: Collective) -> bool {
+    collective.root().is_some()
 }
 
 #[cfg(test)]
@@ -151,9 +185,9 @@ mod tests {
             collective,
             rank: 0,
             size,
-            count: bytes / 4,
+            counts: Counts::Same(bytes / 4),
             element: 4,
-            commutative: true,
+            order: Order::Free,
             in_place: false,
         }
     }
@@ -179,7 +213,7 @@ mod tests {
         for collective in [Collective::AllReduce, Collective::ReduceScatter] {
             for size in 3..40 {
                 for shift in 2..30 {
-                    let request = Request { commutative: false, ..request(collective, size, 1 << shift) };
+                    let request = Request { order: Order::Rank, ..request(collective, size, 1 << shift) };
                     let choice = select(&request, &Tuning::default());
                     assert!(!matches!(
                         choice.algorithm,

@@ -3,6 +3,74 @@
 //! All sizes are bytes. The defaults are for sockets between processes; a runtime may calibrate them. All ranks
 //! of a communicator must use the same numbers, or they would run different algorithms against each other.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Algorithm, Collective, Error};
+
+/// Algorithms that a setting asks for, one per collective at most; the selection takes them always.
+///
+/// ```
+/// use ringworld_collectives::{Algorithm, Collective, Overrides};
+/// let overrides: Overrides = "all-reduce/ring, broadcast/chain".parse()?;
+/// assert_eq!(overrides.of(Collective::AllReduce), Some(Algorithm::AllReduceRing));
+/// assert_eq!(overrides.of(Collective::AllGather), None);
+/// assert_eq!(overrides.to_string(), "all-reduce/ring,broadcast/chain");
+/// # Ok::<(), ringworld_collectives::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Overrides(BTreeMap<&'static str, Algorithm>);
+
+impl Overrides {
+    /// Asks for this algorithm whenever its collective is called; replaces what was asked for before.
+    pub fn insert(&mut self, algorithm: Algorithm) {
+        self.0.insert(algorithm.collective(), algorithm);
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn of(&self, collective: Collective) -> Option<Algorithm> {
+        self.0.get(collective.name()).copied()
+    }
+
+    /// All of them, by the name of their collective.
+    pub fn iter(&self) -> impl Iterator<Item = Algorithm> {
+        self.0.values().copied()
+    }
+
+    /// Whether nothing was asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Paths of algorithms, separated by commas. Two for the same collective are an error.
+impl FromStr for Overrides {
+    type Err = Error;
+
+    fn from_str(list: &str) -> Result<Self, Error> {
+        let mut overrides = Self::default();
+        for path in list.split(',').map(str::trim).filter(|path| !path.is_empty()) {
+            let algorithm: Algorithm = path.parse()?;
+            if let Some(other) = overrides.0.insert(algorithm.collective(), algorithm) {
+                return Err(Error::TwoAlgorithms { first: other, second: algorithm });
+            }
+        }
+        Ok(overrides)
+    }
+}
+
+impl fmt::Display for Overrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, algorithm) in self.iter().enumerate() {
+            write!(f, "{}{}", if at == 0 { "" } else { "," }, algorithm.path())?;
+        }
+        Ok(())
+    }
+}
+
 /// Where one algorithm stops being the fastest and the next begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
@@ -40,6 +108,9 @@ pub struct Tuning {
     /// The most segments of one schedule. 8,192: segments grow beyond `segment` rather than schedules
     /// beyond a few megabytes.
     pub most_segments: usize,
+    /// Algorithms that are taken whatever the numbers say. One that cannot serve a request makes that call an
+    /// error: a setting is never silently ignored.
+    pub algorithms: Overrides,
 }
 
 impl Default for Tuning {
@@ -57,6 +128,20 @@ impl Default for Tuning {
             shortest_segment: 64 * KIB,
             in_flight: 4,
             most_segments: 8192,
+            algorithms: Overrides::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_algorithms_for_one_collective_are_refused() {
+        let error = "all-reduce/ring,all-reduce/direct".parse::<Overrides>().unwrap_err().to_string();
+        assert!(error.contains("all-reduce/ring") && error.contains("all-reduce/direct"), "{error}");
+        assert_eq!("".parse(), Ok(Overrides::default()));
+        assert!("ring".parse::<Overrides>().is_err());
     }
 }

@@ -6,9 +6,9 @@
 
 mod common;
 
-use common::{all, choice, collectives, request};
+use common::{all, choice, collectives, orders, request, uneven};
 use ringworld_collectives::check::{Fault, check, structure};
-use ringworld_collectives::{Action, Buffer, Collective, Layout, Request, Schedule, Span};
+use ringworld_collectives::{Action, Buffer, Collective, Counts, Layout, Order, Request, Schedule, Span};
 
 type Steps = Vec<(Action, Vec<u32>)>;
 
@@ -19,15 +19,19 @@ fn with_steps(schedule: &Schedule, steps: Steps) -> Schedule {
         .expect("dependencies")
 }
 
-/// Calls `test` with many correct sets of schedules, made for operations that do not commute where possible.
-fn each(test: impl Fn(&Request, &[Schedule])) {
+/// Calls `test` with many correct sets of schedules and the requests of all ranks, in every order.
+fn each(test: impl Fn(&[Request], &[Schedule])) {
     for size in [2, 5, 8] {
         for collective in collectives(size) {
-            for in_place in [false, true] {
-                for commutative in [false, true] {
-                    let request = request(collective, size, 19, commutative, in_place);
-                    for algorithm in request.algorithms() {
-                        test(&request, &all(&request, &choice(algorithm, 3, 2)));
+            for &order in orders(collective) {
+                for in_place in [false, true] {
+                    let request = request(collective, size, 19, order, in_place);
+                    let equal = (0..size).map(|rank| Request { rank, ..request.clone() }).collect();
+                    let uneven = uneven(collective, size, order, in_place, |i| (i * 5 + 3) % 7);
+                    for requests in [Some(equal), uneven].into_iter().flatten() {
+                        for algorithm in requests[0].algorithms() {
+                            test(&requests, &all(&requests, &choice(algorithm, 3, 2)));
+                        }
                     }
                 }
             }
@@ -37,7 +41,7 @@ fn each(test: impl Fn(&Request, &[Schedule])) {
 
 /// Changes the steps of one rank and returns what the checker says.
 fn after(
-    request: &Request,
+    requests: &[Request],
     schedules: &[Schedule],
     rank: usize,
     change: impl FnOnce(&mut Steps),
@@ -46,20 +50,20 @@ fn after(
     change(&mut steps);
     let mut broken = schedules.to_vec();
     broken[rank] = with_steps(&schedules[rank], steps);
-    check(request, &broken).err()
+    check(requests, &broken).err()
 }
 
 /// The ranks to break: the first, one in the middle, and the last.
-fn some_ranks(request: &Request) -> [usize; 3] {
-    [0, request.size / 2, request.size - 1]
+fn some_ranks(requests: &[Request]) -> [usize; 3] {
+    [0, requests.len() / 2, requests.len() - 1]
 }
 
 #[test]
 fn a_dropped_step_is_found() {
-    each(|request, schedules| {
-        for rank in some_ranks(request) {
+    each(|requests, schedules| {
+        for rank in some_ranks(requests) {
             for dropped in 0..schedules[rank].len() {
-                let fault = after(request, schedules, rank, |steps| {
+                let fault = after(requests, schedules, rank, |steps| {
                     let (_, inherited) = steps.remove(dropped);
                     let gone = dropped as u32;
                     for (_, dependencies) in &mut steps[dropped..] {
@@ -81,14 +85,14 @@ fn a_dropped_step_is_found() {
 #[test]
 fn swapped_operands_are_found_when_the_operation_does_not_commute() {
     let swaps = std::cell::Cell::new(0);
-    each(|request, schedules| {
-        for rank in some_ranks(request) {
+    each(|requests, schedules| {
+        for rank in some_ranks(requests) {
             for (step, action) in schedules[rank].actions().iter().enumerate() {
                 let Action::Reduce { left, right, into } = *action else { continue };
-                let fault = after(request, schedules, rank, |steps| {
+                let fault = after(requests, schedules, rank, |steps| {
                     steps[step].0 = Action::Reduce { left: right, right: left, into };
                 });
-                if !request.commutative {
+                if requests[0].order != Order::Free {
                     assert!(
                         matches!(fault, Some(Fault::Combine { .. })),
                         "{}, rank {rank}, step {step}: {fault:?}",
@@ -104,8 +108,8 @@ fn swapped_operands_are_found_when_the_operation_does_not_commute() {
 
 #[test]
 fn a_wrong_tag_length_or_peer_is_found() {
-    each(|request, schedules| {
-        for rank in some_ranks(request) {
+    each(|requests, schedules| {
+        for rank in some_ranks(requests) {
             for (step, action) in schedules[rank].actions().iter().enumerate() {
                 let broken = match *action {
                     Action::Send { to, from, tag } => [
@@ -116,12 +120,12 @@ fn a_wrong_tag_length_or_peer_is_found() {
                     Action::Recv { from, into, tag } => [
                         Action::Recv { from, into, tag: tag + 1000 },
                         Action::Recv { from, into: Span { len: into.len.wrapping_sub(1), ..into }, tag },
-                        Action::Recv { from: request.size, into, tag },
+                        Action::Recv { from: requests.len(), into, tag },
                     ],
                     _ => continue,
                 };
                 for action in broken {
-                    let fault = after(request, schedules, rank, |steps| steps[step].0 = action);
+                    let fault = after(requests, schedules, rank, |steps| steps[step].0 = action);
                     assert!(
                         matches!(fault, Some(Fault::Match { .. } | Fault::Step { .. })),
                         "{}, rank {rank}, step {step}, {action}: {fault:?}",
@@ -135,8 +139,8 @@ fn a_wrong_tag_length_or_peer_is_found() {
 
 #[test]
 fn elements_sent_from_the_wrong_place_are_found() {
-    each(|request, schedules| {
-        for rank in some_ranks(request) {
+    each(|requests, schedules| {
+        for rank in some_ranks(requests) {
             for (step, action) in schedules[rank].actions().iter().enumerate() {
                 let Action::Send { to, from, tag } = *action else { continue };
                 if from.len == 0 {
@@ -144,7 +148,7 @@ fn elements_sent_from_the_wrong_place_are_found() {
                 }
                 for offset in [from.offset + 1, from.offset.wrapping_sub(1)] {
                     let action = Action::Send { to, from: Span { offset, ..from }, tag };
-                    let fault = after(request, schedules, rank, |steps| steps[step].0 = action);
+                    let fault = after(requests, schedules, rank, |steps| steps[step].0 = action);
                     assert!(fault.is_some(), "{}, rank {rank}, step {step}", schedules[rank].name());
                 }
             }
@@ -171,14 +175,14 @@ fn reaches(steps: &Steps, from: u32, to: u32) -> bool {
 #[test]
 fn a_missing_dependency_is_found() {
     let removed = std::cell::Cell::new(0);
-    each(|request, schedules| {
-        let rank = request.size / 2;
+    each(|requests, schedules| {
+        let rank = requests.len() / 2;
         for (later, (action, dependencies)) in schedules[rank].to_steps().into_iter().enumerate() {
             for on in dependencies {
                 let mut steps = schedules[rank].to_steps();
                 steps[later].1.retain(|other| *other != on);
                 let needed = conflict(&action, &steps[on as usize].0) && !reaches(&steps, on, later as u32);
-                let fault = after(request, schedules, rank, |old| *old = steps);
+                let fault = after(requests, schedules, rank, |old| *old = steps);
                 if needed {
                     removed.set(removed.get() + 1);
                     assert!(
@@ -195,18 +199,20 @@ fn a_missing_dependency_is_found() {
 
 #[test]
 fn a_barrier_without_one_of_its_dependencies_lets_somebody_leave_early() {
-    let request = request(Collective::Barrier, 8, 0, true, false);
+    let request = request(Collective::Barrier, 8, 0, Order::Free, false);
     let algorithm = request.algorithms().next().expect("a barrier");
-    let schedules = all(&request, &choice(algorithm, 1, 1));
+    let requests: Vec<_> = (0..8).map(|rank| Request { rank, ..request.clone() }).collect();
+    let schedules = all(&requests, &choice(algorithm, 1, 1));
     let last = schedules[3].len() - 2;
     assert!(matches!(schedules[3].action(last), Action::Send { .. }));
     for on in schedules[3].to_steps()[last].1.clone() {
-        let fault = after(&request, &schedules, 3, |steps| steps[last].1.retain(|other| *other != on));
+        let fault = after(&requests, &schedules, 3, |steps| steps[last].1.retain(|other| *other != on));
         assert!(matches!(fault, Some(Fault::Early { .. })), "{fault:?}");
     }
 }
 
-const LAYOUT: Layout = Layout { input: 1, output: 1, alias: None };
+const LAYOUT: Layout =
+    Layout { input: 1, output: 1, alias: None, result: Span { buffer: Buffer::Output, offset: 0, len: 1 } };
 
 fn pair(steps: impl Fn(usize) -> Steps) -> Vec<Schedule> {
     (0..2).map(|rank| Schedule::from_steps("test", rank, 2, LAYOUT, 4, steps(rank)).expect("steps")).collect()
@@ -214,7 +220,7 @@ fn pair(steps: impl Fn(usize) -> Steps) -> Vec<Schedule> {
 
 #[test]
 fn ranks_that_wait_for_each_other_are_a_deadlock() {
-    let request = request(Collective::AllReduce, 2, 1, true, false);
+    let request = request(Collective::AllReduce, 2, 1, Order::Free, false);
     let (mine, theirs) = (Span::input(0, 1), Span::scratch(0, 1));
     // Both send before they receive: fine only as long as messages are buffered, and that is not promised.
     let schedules = pair(|rank| {
@@ -231,7 +237,7 @@ fn ranks_that_wait_for_each_other_are_a_deadlock() {
 
 #[test]
 fn steps_that_cannot_be_are_refused_with_their_reason() {
-    let request = request(Collective::AllReduce, 2, 1, true, false);
+    let request = request(Collective::AllReduce, 2, 1, Order::Free, false);
     let (input, output, s) = (Span::input(0, 1), Span::output(0, 1), Span::scratch);
     let refused = |action: Action, why: &str| {
         let fault = check(&request, &pair(|_| vec![(action, vec![])])).expect_err("a broken step");
@@ -251,7 +257,7 @@ fn steps_that_cannot_be_are_refused_with_their_reason() {
 #[test]
 fn trees_that_differ_between_ranks_are_found_even_if_each_is_right() {
     // Each rank puts its own contribution first: right for a sum of integers, not for the bits of floats.
-    let request = request(Collective::AllReduce, 2, 1, true, false);
+    let request = request(Collective::AllReduce, 2, 1, Order::Free, false);
     let (mine, theirs) = (Span::input(0, 1), Span::scratch(0, 1));
     let schedules = pair(|rank| {
         vec![
@@ -269,7 +275,7 @@ fn trees_that_differ_between_ranks_are_found_even_if_each_is_right() {
 
 #[test]
 fn a_set_that_does_not_fit_the_request_is_refused() {
-    let asked = request(Collective::AllReduce, 3, 4, true, false);
+    let asked = request(Collective::AllReduce, 3, 4, Order::Free, false);
     let algorithm = asked.algorithms().next().expect("an algorithm");
     let mut schedules = all(&asked, &choice(algorithm, 1, 1));
     assert!(
@@ -278,7 +284,10 @@ fn a_set_that_does_not_fit_the_request_is_refused() {
             .flat_map(Schedule::actions)
             .all(|a| a.writes().is_none_or(|w| w.buffer != Buffer::Input))
     );
-    assert!(matches!(check(&Request { count: 5, ..asked }, &schedules), Err(Fault::Set { index: 0, .. })));
+    assert!(matches!(
+        check(&Request { counts: Counts::Same(5), ..asked.clone() }, &schedules),
+        Err(Fault::Set { index: 0, .. })
+    ));
     schedules.swap(1, 2);
     assert!(matches!(check(&asked, &schedules), Err(Fault::Set { index: 1, .. })));
     schedules.pop();

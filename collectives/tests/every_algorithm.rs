@@ -1,4 +1,4 @@
-//! Every algorithm, for many sizes and counts, with and without commutativity and in place: proved by the checker,
+//! Every algorithm, for many sizes and counts, in every order and in place: proved by the checker,
 //! and run on real values in random orders.
 
 // Clippy's leave for tests does not reach their helper functions.
@@ -6,8 +6,8 @@
 
 mod common;
 
-use common::{all, choice, collectives, request};
-use ringworld_collectives::{Algorithm, Choice, Collective, Request, check};
+use common::{all, choice, collectives, orders, request, uneven};
+use ringworld_collectives::{Algorithm, Choice, Collective, Order, Request, check};
 
 const SIZES: [usize; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 32, 33, 64];
 
@@ -16,34 +16,36 @@ const CUTS: [(usize, usize); 4] = [(1, 1), (2, 2), (3, 4), (1 << 30, 64)];
 
 fn counts(collective: Collective, size: usize) -> Vec<usize> {
     // The last one is cut into several segments even where each rank has a part of the vector of its own.
-    let blocks = matches!(collective, Collective::AllGather | Collective::ReduceScatter);
-    let long = if blocks { 20 } else { 3 * size + 5 };
+    let long = if has_blocks(collective) { 20 } else { 3 * size + 5 };
     let mut counts = vec![0, 1, size - 1, size, size + 1, 13, long];
     counts.sort_unstable();
     counts.dedup();
     counts
 }
 
-/// Calls `test` with every request and choice that `filter` lets through, for all sizes.
-fn each(filter: impl Fn(Collective) -> bool, test: impl Fn(&Request, &Choice)) {
+fn has_blocks(collective: Collective) -> bool {
+    use Collective::{AllGather, AllToAll, Gather, ReduceScatter, Scatter};
+    matches!(collective, AllGather | AllToAll | ReduceScatter | Gather { .. } | Scatter { .. })
+}
+
+/// Calls `test` with the requests of all ranks and every choice, for all collectives that `filter` lets through
+/// and all sizes.
+fn each(filter: impl Fn(Collective) -> bool, test: impl Fn(&[Request], &Choice)) {
     for size in SIZES {
         for collective in collectives(size).into_iter().filter(|collective| filter(*collective)) {
-            for count in counts(collective, size) {
-                let reduces = !matches!(
-                    collective,
-                    Collective::Barrier | Collective::Broadcast { .. } | Collective::AllGather
-                );
-                for (commutative, in_place) in [(true, true), (true, false), (false, true), (false, false)] {
-                    if !commutative && !reduces {
-                        continue;
-                    }
-                    let request = request(collective, size, count, commutative, in_place);
-                    for algorithm in request.algorithms() {
+            for (turn, &order) in orders(collective).iter().enumerate() {
+                for in_place in [false, true] {
+                    for requests in worlds(collective, size, order, in_place) {
+                        let count = requests[0].count();
                         // At large sizes one way of cutting has to do; the sizes take turns.
-                        let cuts =
-                            if size < 14 { &CUTS[..] } else { &CUTS[(size + count) % CUTS.len()..][..1] };
-                        for &(segment, in_flight) in cuts {
-                            test(&request, &choice(algorithm, segment, in_flight));
+                        let cuts = match size {
+                            ..14 => &CUTS[..],
+                            _ => &CUTS[(size + count + turn) % CUTS.len()..][..1],
+                        };
+                        for algorithm in requests[0].algorithms() {
+                            for &(segment, in_flight) in cuts {
+                                test(&requests, &choice(algorithm, segment, in_flight));
+                            }
                         }
                     }
                 }
@@ -52,10 +54,23 @@ fn each(filter: impl Fn(Collective) -> bool, test: impl Fn(&Request, &Choice)) {
     }
 }
 
-fn prove(request: &Request, choice: &Choice) {
-    let schedules = all(request, choice);
-    if let Err(fault) = check::check(request, &schedules) {
-        panic!("{choice}, {request:?}: {fault}\n{}", schedules[0].render());
+/// The requests of all ranks, for equal counts and for some that differ.
+fn worlds(collective: Collective, size: usize, order: Order, in_place: bool) -> Vec<Vec<Request>> {
+    let equal = |count| {
+        let request = request(collective, size, count, order, in_place);
+        (0..size).map(|rank| Request { rank, ..request.clone() }).collect()
+    };
+    let mut list: Vec<_> = counts(collective, size).into_iter().map(equal).collect();
+    // Some of nothing, and one that has all.
+    list.extend(uneven(collective, size, order, in_place, |i| (i * 7 + i / size) % 5));
+    list.extend(uneven(collective, size, order, in_place, |i| if i == size / 2 { 11 } else { 0 }));
+    list
+}
+
+fn prove(requests: &[Request], choice: &Choice) {
+    let schedules = all(requests, choice);
+    if let Err(fault) = check::check(requests, &schedules) {
+        panic!("{choice}, {:?}: {fault}\n{}", requests[0], schedules[0].render());
     }
 }
 
@@ -89,6 +104,21 @@ fn every_reduce_scatter_combines_each_contribution_once_in_order() {
     each(|c| c == Collective::ReduceScatter, prove);
 }
 
+#[test]
+fn every_gather_and_scatter_delivers_every_block() {
+    each(|c| matches!(c, Collective::Gather { .. } | Collective::Scatter { .. }), prove);
+}
+
+#[test]
+fn every_all_to_all_delivers_every_block_to_its_rank() {
+    each(|c| c == Collective::AllToAll, prove);
+}
+
+#[test]
+fn every_scan_combines_the_ranks_below_in_order() {
+    each(|c| matches!(c, Collective::Scan | Collective::ExclusiveScan), prove);
+}
+
 /// A 2x2 integer matrix product: associative, and as far from commutative as can be.
 fn matrix_product(a: &[i64; 4], b: &[i64; 4]) -> [i64; 4] {
     let dot = |x: i64, y: i64, z: i64, w: i64| x.wrapping_mul(y).wrapping_add(z.wrapping_mul(w));
@@ -110,9 +140,9 @@ fn any_order_of_execution_gives_the_products_in_rank_order() {
     for (seed, size) in (1..).zip([2, 3, 5, 8, 13]) {
         for collective in collectives(size) {
             for in_place in [false, true] {
-                let request = request(collective, size, 11, false, in_place);
-                let product = |at: usize| {
-                    (1..size).fold(value(0, at), |sum, rank| matrix_product(&sum, &value(rank, at)))
+                let request = request(collective, size, 11, Order::Rank, in_place);
+                let product = |ranks: usize, at: usize| {
+                    (1..ranks).fold(value(0, at), |sum, rank| matrix_product(&sum, &value(rank, at)))
                 };
                 for algorithm in request.algorithms() {
                     let schedules = all(&request, &choice(algorithm, 2, 3));
@@ -127,9 +157,13 @@ fn any_order_of_execution_gives_the_products_in_rank_order() {
                         let expected: Vec<_> = (0..result.len())
                             .map(|at| match collective {
                                 Collective::Broadcast { root } => value(root, at),
-                                Collective::AllGather => value(at / 11, at % 11),
-                                Collective::ReduceScatter => product(rank * 11 + at),
-                                _ => product(at),
+                                Collective::AllGather | Collective::Gather { .. } => value(at / 11, at % 11),
+                                Collective::Scatter { root } => value(root, rank * 11 + at),
+                                Collective::AllToAll => value(at / 11, rank * 11 + at % 11),
+                                Collective::ReduceScatter => product(size, rank * 11 + at),
+                                Collective::Scan => product(rank + 1, at),
+                                Collective::ExclusiveScan => product(rank, at),
+                                _ => product(size, at),
                             })
                             .collect();
                         assert_eq!(*result, expected, "{}, rank {rank}, seed {seed}", algorithm.path());
@@ -146,7 +180,7 @@ fn floating_point_sums_have_the_same_bits_on_every_rank_and_every_run() {
     let value =
         |rank: usize, at: usize| ((rank * 7919 + at * 104_729) % 1009) as f32 * 1e3_f32.powi(rank as i32 % 5);
     for size in [2, 3, 4, 6, 7, 16] {
-        let request = request(Collective::AllReduce, size, 37, true, true);
+        let request = request(Collective::AllReduce, size, 37, Order::Free, true);
         for algorithm in request.algorithms() {
             let schedules = all(&request, &choice(algorithm, 4, 2));
             let inputs: Vec<Vec<f32>> =
@@ -170,11 +204,11 @@ fn floating_point_sums_have_the_same_bits_on_every_rank_and_every_run() {
 #[test]
 fn ranks_may_differ_in_whether_they_work_in_place() {
     for collective in collectives(5) {
-        let request = request(collective, 5, 12, true, false);
+        let request = request(collective, 5, 12, Order::Free, false);
         for algorithm in request.algorithms() {
             let choice = choice(algorithm, 2, 2);
             let build = |rank: usize| {
-                let request = Request { rank, in_place: rank.is_multiple_of(2), ..request };
+                let request = Request { rank, in_place: rank.is_multiple_of(2), ..request.clone() };
                 ringworld_collectives::build(&request, &choice).expect("a supported request")
             };
             let schedules: Vec<_> = (0..5).map(build).collect();
@@ -187,7 +221,7 @@ fn ranks_may_differ_in_whether_they_work_in_place() {
 #[test]
 fn algorithms_cost_what_their_head_comment_says() {
     let report = |collective, size, count, algorithm, segment| {
-        let request = request(collective, size, count, true, true);
+        let request = request(collective, size, count, Order::Free, true);
         check::check(&request, &all(&request, &choice(algorithm, segment, 4))).expect("a correct schedule")
     };
     let whole = 1 << 30;

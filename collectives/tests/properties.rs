@@ -5,27 +5,53 @@
 
 mod common;
 
-use common::all;
+use common::{all, uneven};
 use proptest::prelude::*;
-use ringworld_collectives::{Choice, Collective, Error, Request, Tuning, build, check, schedule, select};
+use ringworld_collectives::{
+    Choice, Collective, Counts, Error, Order, Overrides, Request, Tuning, build, check, schedule, select,
+};
 
 fn collective(size: usize) -> impl Strategy<Value = Collective> {
-    prop_oneof![
-        Just(Collective::Barrier),
-        Just(Collective::AllReduce),
-        Just(Collective::AllGather),
-        Just(Collective::ReduceScatter),
-        (0..size).prop_map(|root| Collective::Broadcast { root }),
-        (0..size).prop_map(|root| Collective::Reduce { root }),
-    ]
+    (0..size, 0usize..11).prop_map(|(root, which)| nth(which, root))
+}
+
+fn nth(which: usize, root: usize) -> Collective {
+    match which {
+        0 => Collective::Barrier,
+        1 => Collective::AllReduce,
+        2 => Collective::AllGather,
+        3 => Collective::ReduceScatter,
+        4 => Collective::Broadcast { root },
+        5 => Collective::Reduce { root },
+        6 => Collective::Gather { root },
+        7 => Collective::Scatter { root },
+        8 => Collective::AllToAll,
+        9 => Collective::Scan,
+        _ => Collective::ExclusiveScan,
+    }
+}
+
+fn orders() -> impl Strategy<Value = Order> {
+    prop::sample::select(vec![Order::Free, Order::Rank, Order::Left])
 }
 
 fn requests(sizes: std::ops::Range<usize>) -> impl Strategy<Value = Request> {
-    let rest = |size| (collective(size), Just(size), 0usize..200, 1usize..17, any::<(bool, bool)>());
-    sizes.prop_flat_map(rest).prop_map(|(collective, size, count, element, (commutative, in_place))| {
-        // Results of all-gather and reduce-scatter are `size` times as long.
+    let rest = |size| (collective(size), Just(size), 0usize..200, 1usize..17, orders(), any::<bool>());
+    sizes.prop_flat_map(rest).prop_map(|(collective, size, count, element, order, in_place)| {
+        // Some results are `size` times as long.
         let count = if count * size > 6000 { count % 40 } else { count };
-        Request { collective, rank: 0, size, count, element, commutative, in_place }
+        Request { collective, rank: 0, size, counts: Counts::Same(count), element, order, in_place }
+    })
+}
+
+/// The requests of all ranks, with counts that differ.
+fn uneven_requests() -> impl Strategy<Value = Vec<Request>> {
+    let rest = |size: usize| {
+        let which = prop::sample::select(vec![2, 3, 6, 7, 8]);
+        (Just(size), which, 0..size, orders(), any::<bool>(), prop::collection::vec(0usize..20, size * size))
+    };
+    (1usize..20).prop_flat_map(rest).prop_map(|(size, which, root, order, in_place, counts)| {
+        uneven(nth(which, root), size, order, in_place, |i| counts[i]).expect("counts may differ")
     })
 }
 
@@ -44,6 +70,7 @@ fn tunings() -> impl Strategy<Value = Tuning> {
             shortest_segment: bytes[7] / 4,
             in_flight,
             most_segments,
+            algorithms: Overrides::default(),
         },
     )
 }
@@ -70,31 +97,44 @@ proptest! {
             }
             None => {
                 let choice = Choice { algorithm, ..select(&request, &tuning) };
-                let refused = Error::Unsupported { algorithm, collective: request.collective };
-                prop_assert_eq!(build(&request, &choice), Err(refused));
+                let refused = matches!(build(&request, &choice), Err(Error::Unsupported { .. }));
+                prop_assert!(refused, "{choice}");
+                // A setting is not ignored either.
+                let mut tuning = Tuning::default();
+                tuning.algorithms.insert(algorithm);
+                let other = algorithm.collective() != request.collective.name();
+                prop_assert_eq!(schedule(&request, &tuning).is_ok(), other);
+            }
+        }
+    }
+
+    #[test]
+    fn counts_that_differ_are_served_alike_on_all_ranks(
+        requests in uneven_requests(), tuning in tunings(), which: prop::sample::Index,
+    ) {
+        let choice = select(&requests[0], &tuning);
+        prop_assert!(requests.iter().all(|request| select(request, &tuning) == choice), "{choice}");
+        let able: Vec<_> = requests[0].algorithms().collect();
+        let forced = Choice::forced(*which.get(&able), &requests[0], &tuning).expect("it is able");
+        for choice in [choice, forced] {
+            if let Err(fault) = check::check(&requests, &all(&requests, &choice)) {
+                return Err(TestCaseError::fail(format!("{choice}: {fault}")));
             }
         }
     }
 
     #[test]
     fn selection_answers_anything_and_all_ranks_alike(
-        root: usize, rank: usize, other: usize, size: usize, count: usize, element: usize, commutative: bool,
-        which in 0..6, small: bool, tuning in tunings(),
+        root: usize, rank: usize, other: usize, size: usize, count: usize, element: usize, order in orders(),
+        which in 0usize..11, small: bool, tuning in tunings(),
     ) {
         let (size, count) = if small { (size % 5, count % 100) } else { (size, count) };
-        let collective = match which {
-            0 => Collective::Barrier,
-            1 => Collective::AllReduce,
-            2 => Collective::AllGather,
-            3 => Collective::ReduceScatter,
-            4 => Collective::Broadcast { root },
-            _ => Collective::Reduce { root },
-        };
-        let request = Request { collective, rank, size, count, element, commutative, in_place: false };
+        let (collective, counts) = (nth(which, root), Counts::Same(count));
+        let request = Request { collective, rank, size, counts, element, order, in_place: false };
         let choice = select(&request, &tuning);
         prop_assert!(choice.algorithm.supports(&request));
         prop_assert!(choice.segment > 0 && choice.in_flight > 0);
-        prop_assert_eq!(choice, select(&Request { rank: other, in_place: true, ..request }, &tuning));
+        prop_assert_eq!(choice, select(&Request { rank: other, in_place: true, ..request.clone() }, &tuning));
         prop_assert_eq!(select(&request, &Tuning::default()).algorithm.supports(&request), true);
         if request.validate().is_err() {
             prop_assert!(build(&request, &choice).is_err());
@@ -108,7 +148,7 @@ proptest! {
     #[test]
     fn large_worlds_are_right_too(request in requests(65..200), tuning in tunings()) {
         // Each size costs its square in all-gather and reduce-scatter.
-        let request = Request { count: request.count % 12, ..request };
+        let request = Request { counts: Counts::Same(request.count() % 12), ..request };
         let choice = select(&request, &tuning);
         if let Err(fault) = check::check(&request, &all(&request, &choice)) {
             return Err(TestCaseError::fail(format!("{choice}: {fault}")));
@@ -121,19 +161,25 @@ const MIB: usize = 1 << 20;
 fn real_sizes() -> impl Iterator<Item = Request> {
     let kinds = |size| common::collectives(size).into_iter().map(move |collective| (size, collective));
     [2, 3, 4, 8, 13].into_iter().flat_map(kinds).flat_map(|(size, collective)| {
-        [(64 * MIB, true), (64 * MIB, false), (MIB + 4, true), (100_000, true)].into_iter().flat_map(
-            move |(bytes, commutative)| {
-                [false, true].map(|in_place| Request {
-                    collective,
-                    rank: 0,
-                    size,
-                    count: bytes / 4,
-                    element: 4,
-                    commutative,
-                    in_place,
-                })
-            },
-        )
+        [
+            (64 * MIB, Order::Free),
+            (64 * MIB, Order::Rank),
+            (64 * MIB, Order::Left),
+            (MIB + 4, Order::Free),
+            (100_000, Order::Free),
+        ]
+        .into_iter()
+        .flat_map(move |(bytes, order)| {
+            [false, true].map(|in_place| Request {
+                collective,
+                rank: 0,
+                size,
+                counts: Counts::Same(bytes / 4),
+                element: 4,
+                order,
+                in_place,
+            })
+        })
     })
 }
 

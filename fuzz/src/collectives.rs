@@ -5,9 +5,10 @@
 //! right when it runs on real values in a random order.
 
 use arbitrary::{Result, Unstructured};
-use ringworld_collectives::check::{check, execute};
+use ringworld_collectives::check::{Requests, check, execute};
 use ringworld_collectives::{
-    Action, Algorithm, Choice, Collective, Request, Schedule, Span, Tuning, build, select,
+    Action, Algorithm, Choice, Collective, Counts, Order, Overrides, Request, Schedule, Span, Tuning, build,
+    select,
 };
 
 /// A random request and tuning: what is selected, and what is forced, is right.
@@ -21,24 +22,25 @@ pub fn checker(data: &[u8]) {
 }
 
 fn schedules(input: &mut Unstructured<'_>) -> Result<()> {
-    let (mut request, tuning) = (request(input)?, tuning(input)?);
-    for choice in [Some(select(&request, &tuning)), forced(input, &request, &tuning)?].into_iter().flatten() {
-        let schedules: Vec<_> = ranks(&request).map(|r| build(&r, &choice)).collect();
-        match schedules.into_iter().collect::<std::result::Result<Vec<_>, _>>() {
+    let (requests, tuning) = (requests(input)?, tuning(input)?);
+    let first = &requests[0];
+    for choice in [Some(select(first, &tuning)), forced(input, first, &tuning)?].into_iter().flatten() {
+        match all(&requests, &choice) {
             Ok(schedules) => {
-                if let Err(fault) = check(&request, &schedules) {
-                    panic!("{request:?}: {choice}: {fault}");
+                if let Err(fault) = check(&requests, &schedules) {
+                    panic!("{requests:?}: {choice}: {fault}");
                 }
             }
-            Err(error) => panic!("{request:?}: {choice}: {error}"),
+            Err(error) => panic!("{requests:?}: {choice}: {error}"),
         }
     }
     // The same with nothing held back: an answer or an error, whatever is asked.
+    let mut request = first.clone();
     request.rank = input.arbitrary()?;
     request.size = input.arbitrary()?;
-    request.count = input.arbitrary()?;
     request.element = input.arbitrary()?;
-    let _ = (request.layout(), request.bytes(), select(&request, &tuning));
+    request.counts = wild(input)?;
+    let _ = (request.layout(), request.bytes(), select(&request, &tuning), request.of_all_ranks().is_ok());
     if request.validate().is_err() {
         assert!(build(&request, &select(&request, &tuning)).is_err(), "{request:?}");
     }
@@ -46,11 +48,9 @@ fn schedules(input: &mut Unstructured<'_>) -> Result<()> {
 }
 
 fn broken(input: &mut Unstructured<'_>) -> Result<()> {
-    let (request, tuning) = (request(input)?, tuning(input)?);
-    let choice = forced(input, &request, &tuning)?.unwrap_or_else(|| select(&request, &tuning));
-    let Ok(mut schedules) =
-        ranks(&request).map(|r| build(&r, &choice)).collect::<std::result::Result<Vec<_>, _>>()
-    else {
+    let (requests, tuning) = (requests(input)?, tuning(input)?);
+    let choice = forced(input, &requests[0], &tuning)?.unwrap_or_else(|| select(&requests[0], &tuning));
+    let Ok(mut schedules) = all(&requests, &choice) else {
         return Ok(());
     };
     for _ in 0..input.int_in_range(1..=3)? {
@@ -67,42 +67,65 @@ fn broken(input: &mut Unstructured<'_>) -> Result<()> {
             Err(_) => return Ok(()),
         }
     }
-    if check(&request, &schedules).is_err() {
+    if check(&requests, &schedules).is_err() {
         return Ok(());
     }
-    prove(&request, &schedules, input.arbitrary()?);
+    prove(&requests, &schedules, input.arbitrary()?);
     Ok(())
 }
 
 /// Runs the schedules on values and compares with the promise.
-fn prove(request: &Request, schedules: &[Schedule], seed: u64) {
-    // Sums of these are different for different sets of contributions (unless one counts twice, which
-    // doubles a bit), and concatenations of letters for different orders.
+fn prove(requests: &[Request], schedules: &[Schedule], seed: u64) {
+    // Concatenations of contributions: different for different sets, and for different orders.
     let value = |rank: usize, element: usize| vec![(rank, element)];
     let inputs: Vec<Vec<Vec<(usize, usize)>>> = schedules
         .iter()
         .map(|schedule| (0..schedule.layout().input).map(|e| value(schedule.rank(), e)).collect())
         .collect();
     let join = |a: &Vec<(usize, usize)>, b: &Vec<(usize, usize)>| [a.as_slice(), b.as_slice()].concat();
-    let results = match execute(request, schedules, &inputs, Vec::new(), join, seed) {
+    let results = match execute(requests, schedules, &inputs, Vec::new(), join, seed) {
         Ok(results) => results,
-        Err(fault) => panic!("{request:?}: the checker calls it right, but it does not run: {fault}"),
+        Err(fault) => panic!("{requests:?}: the checker calls it right, but it does not run: {fault}"),
     };
-    let all = |element: usize| (0..request.size).map(|rank| (rank, element)).collect::<Vec<_>>();
     for (rank, result) in results.into_iter().enumerate() {
-        for (element, mut found) in result.into_iter().enumerate() {
-            let expected = match request.collective {
-                Collective::Barrier => continue,
-                Collective::Broadcast { root } => value(root, element),
-                Collective::AllGather => value(element / request.count, element % request.count),
-                Collective::ReduceScatter => all(rank * request.count + element),
-                Collective::Reduce { .. } | Collective::AllReduce => all(element),
-            };
-            if request.commutative {
+        let promised = promise(requests, rank);
+        assert_eq!(result.len(), promised.len(), "{requests:?}, rank {rank}");
+        for (element, (mut found, expected)) in result.into_iter().zip(promised).enumerate() {
+            if requests[rank].order == Order::Free {
                 found.sort_unstable();
             }
-            assert_eq!(found, expected, "{request:?}, rank {rank}, element {element}, seed {seed}");
+            assert_eq!(found, expected, "{requests:?}, rank {rank}, element {element}, seed {seed}");
         }
+    }
+}
+
+/// What a rank should get, written down a second time, from the definitions alone.
+fn promise(requests: &[Request], rank: usize) -> Vec<Vec<(usize, usize)>> {
+    let size = requests.len();
+    let count = requests[rank].counts.of(rank);
+    let reduced = |ranks: usize, start: usize, count: usize| {
+        (start..start + count).map(|at| (0..ranks).map(|from| (from, at)).collect()).collect()
+    };
+    let inputs =
+        |from: usize, start: usize, count: usize| (start..start + count).map(move |at| vec![(from, at)]);
+    let before = |of: &Request, rank: usize| (0..rank).map(|r| of.counts.of(r)).sum::<usize>();
+    let gathered = || (0..size).flat_map(|from| inputs(from, 0, requests[from].counts.of(from))).collect();
+    match requests[rank].collective {
+        Collective::Barrier => Vec::new(),
+        Collective::Broadcast { root } => inputs(root, 0, count).collect(),
+        Collective::Reduce { root } => reduced(size, 0, if rank == root { count } else { 0 }),
+        Collective::AllReduce => reduced(size, 0, count),
+        Collective::ReduceScatter => reduced(size, before(&requests[rank], rank), count),
+        Collective::Scan => reduced(rank + 1, 0, count),
+        Collective::ExclusiveScan => reduced(rank, 0, if rank == 0 { 0 } else { count }),
+        Collective::Gather { root } if rank != root => Vec::new(),
+        Collective::AllGather | Collective::Gather { .. } => gathered(),
+        Collective::Scatter { root } => inputs(root, before(&requests[root], rank), count).collect(),
+        Collective::AllToAll => requests
+            .iter()
+            .enumerate()
+            .flat_map(|(from, request)| inputs(from, before(request, rank), request.counts.of(rank)))
+            .collect(),
     }
 }
 
@@ -161,27 +184,66 @@ fn change(input: &mut Unstructured<'_>, steps: &mut Vec<(Action, Vec<u32>)>) -> 
     Ok(())
 }
 
-fn request(input: &mut Unstructured<'_>) -> Result<Request> {
+/// The requests of all ranks; counts differ where they may, half of the time.
+fn requests(input: &mut Unstructured<'_>) -> Result<Vec<Request>> {
     let size = input.int_in_range(1..=12)?;
-    let count = input.int_in_range(0..=60)?;
     let root = input.choose_index(size)?;
-    let collective = match input.int_in_range(0..=5)? {
+    let collective = match input.int_in_range(0..=10)? {
         0 => Collective::Barrier,
         1 => Collective::Broadcast { root },
         2 => Collective::Reduce { root },
         3 => Collective::AllGather,
         4 => Collective::ReduceScatter,
+        5 => Collective::Gather { root },
+        6 => Collective::Scatter { root },
+        7 => Collective::AllToAll,
+        8 => Collective::Scan,
+        9 => Collective::ExclusiveScan,
         _ => Collective::AllReduce,
     };
-    let (commutative, in_place) = (input.arbitrary()?, input.arbitrary()?);
-    Ok(Request {
-        collective,
-        rank: 0,
-        size,
-        count,
-        element: input.int_in_range(1..=16)?,
-        commutative,
-        in_place,
+    let order = *input.choose(&[Order::Free, Order::Rank, Order::Left])?;
+    let (element, in_place) = (input.int_in_range(1..=16)?, input.arbitrary()?);
+    let (count, uneven): (usize, bool) = (input.int_in_range(0..=60)?, input.arbitrary()?);
+    let request =
+        Request { collective, rank: 0, size, counts: Counts::Same(count), element, order, in_place };
+    let mut list = |len: usize| (0..len).map(|_| input.int_in_range(0..=9)).collect::<Result<Vec<usize>>>();
+    let counts: Vec<Counts> = match collective {
+        Collective::AllGather | Collective::ReduceScatter if uneven => {
+            vec![Counts::Each(list(size)?.into()); size]
+        }
+        Collective::Gather { .. } | Collective::Scatter { .. } if uneven => {
+            let all = list(size)?;
+            let of =
+                |r: usize| if r == root { Counts::Each(all.clone().into()) } else { Counts::Own(all[r]) };
+            (0..size).map(of).collect()
+        }
+        Collective::AllToAll if uneven => {
+            let pairs = list(size * size)?;
+            let of = |rank: usize| Counts::Pairs {
+                send: pairs[rank * size..][..size].into(),
+                recv: (0..size).map(|from| pairs[from * size + rank]).collect(),
+            };
+            (0..size).map(of).collect()
+        }
+        _ => vec![Counts::Same(count); size],
+    };
+    Ok(counts
+        .into_iter()
+        .enumerate()
+        .map(|(rank, counts)| Request { rank, counts, ..request.clone() })
+        .collect())
+}
+
+/// Counts of any form and any size.
+fn wild(input: &mut Unstructured<'_>) -> Result<Counts> {
+    Ok(match input.int_in_range(0..=3)? {
+        0 => Counts::Same(input.arbitrary()?),
+        1 => Counts::Own(input.arbitrary()?),
+        2 => Counts::Each(input.arbitrary::<Vec<usize>>()?.into()),
+        _ => Counts::Pairs {
+            send: input.arbitrary::<Vec<usize>>()?.into(),
+            recv: input.arbitrary::<Vec<usize>>()?.into(),
+        },
     })
 }
 
@@ -199,6 +261,7 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
         shortest_segment: input.int_in_range(0..=64)?,
         in_flight: input.int_in_range(0..=5)?,
         most_segments: input.int_in_range(0..=100)?,
+        algorithms: Overrides::default(),
     })
 }
 
@@ -207,7 +270,9 @@ fn forced(input: &mut Unstructured<'_>, request: &Request, tuning: &Tuning) -> R
     Ok(Choice::forced(algorithm, request, tuning))
 }
 
-fn ranks(request: &Request) -> impl Iterator<Item = Request> + use<> {
-    let request = *request;
-    (0..request.size).map(move |rank| Request { rank, ..request })
+fn all(
+    requests: &[Request],
+    choice: &Choice,
+) -> std::result::Result<Vec<Schedule>, ringworld_collectives::Error> {
+    requests.iter().map(|request| build(request, choice)).collect()
 }

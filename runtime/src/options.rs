@@ -103,7 +103,7 @@ impl Options {
             tuning.shortest_segment = tuning.shortest_segment.min(tuning.segment);
         }
         for algorithm in &self.algorithms {
-            tuning.force(*algorithm);
+            tuning.algorithms.insert(*algorithm);
         }
         Effective::new(tuning, self.reproducible.unwrap_or(base.reproducible))
     }

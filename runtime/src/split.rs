@@ -254,7 +254,9 @@ impl Communicator {
         })?;
         let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);
         let size = members.len();
-        Ok(Some(Communicator::new(Arc::clone(shared), number, rank, self.subgroup(&members), size)))
+        let options = Arc::clone(&self.inner.options);
+        let group = self.subgroup(&members);
+        Ok(Some(Communicator::new(Arc::clone(shared), number, rank, group, size, options)))
     }
 
     /// The world ranks of `members`, shared with this communicator when they are the same.

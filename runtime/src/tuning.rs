@@ -1,6 +1,6 @@
 //! Which algorithm serves which size, as a table for people.
 
-use ringworld_collectives::{Collective, Request, Tuning, select};
+use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, select};
 use std::fmt::Write;
 
 /// The selection of algorithms for the built-in tuning, as `ringworld info --tuning` prints it: for each
@@ -16,6 +16,11 @@ pub fn tuning_table() -> String {
         Collective::AllReduce,
         Collective::AllGather,
         Collective::ReduceScatter,
+        Collective::Gather { root: 0 },
+        Collective::Scatter { root: 0 },
+        Collective::AllToAll,
+        Collective::Scan,
+        Collective::ExclusiveScan,
     ];
     for collective in collectives {
         for size in [2, 3, 4, 8, 16, 64] {
@@ -28,16 +33,14 @@ pub fn tuning_table() -> String {
                     collective,
                     rank: 0,
                     size,
-                    count: bytes / 4,
+                    counts: Counts::Same(bytes / 4),
                     element: 4,
-                    commutative: true,
+                    order: Order::Free,
                     in_place: true,
                 };
                 let choice = select(&request, &tuning);
                 if last.replace(choice.algorithm) != Some(choice.algorithm) {
-                    let name = collective.to_string();
-                    let name = name.split(" from").next().unwrap_or_default();
-                    let name = name.split(" to").next().unwrap_or_default();
+                    let name = collective.name();
                     // Writing to a string cannot fail.
                     let _ = writeln!(table, "{name:<15} {size:>5}  {bytes:>10}  {choice}");
                 }

@@ -14,7 +14,8 @@
 use crate::{Builder, Request, Span};
 
 pub(crate) fn build(request: &Request, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let count = request.count();
     let space = b.scratch(size * count);
     let blocks =
         |from: usize, len: usize| Span { offset: space.offset + from * count, len: len * count, ..space };

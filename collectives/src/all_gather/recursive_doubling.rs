@@ -12,7 +12,8 @@
 use crate::{Builder, Request, Span};
 
 pub(crate) fn build(request: &Request, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let count = request.count();
     b.copy(Span::input(0, count), Span::output(rank * count, count));
     let mut distance = 1;
     while distance < size {

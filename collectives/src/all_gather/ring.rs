@@ -9,30 +9,36 @@
 //!
 //! Blocks arrive where they belong and are passed on from there, in segments when they are long. Steps: `n - 1`.
 //! Bytes: `(n - 1) m` per rank, the least that can be, always between neighbours. Chosen: long blocks. At most
-//! `in_flight` receives are posted.
+//! `in_flight` receives are posted. Blocks may differ in length: steps are then as long as the longest.
 
 use crate::builder::{Builder, part, parts};
 use crate::window::Window;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
-    let pieces = parts(count, choice.segment);
+    let Request { rank, size, .. } = *request;
+    let blocks = request.blocks();
     let (mut sends, mut recvs) = (Window::new(choice.in_flight), Window::new(choice.in_flight));
     // Segments of one block follow each other, not blocks of one segment: consecutive receives are then
     // independent, and a window of them keeps the link busy.
     for step in 0..size - 1 {
-        for piece in 0..pieces {
-            let (offset, len) = part(count, pieces, piece);
-            let block = (rank + size - step) % size;
-            let from =
-                if step == 0 { Span::input(offset, len) } else { Span::output(block * count + offset, len) };
-            let send = b.send((rank + 1) % size, from);
-            sends.admit(b, send);
-            let block = (rank + size - step - 1) % size;
-            let recv = b.recv((rank + size - 1) % size, Span::output(block * count + offset, len));
-            recvs.admit(b, recv);
+        let (sent, received) = ((rank + size - step) % size, (rank + size - step - 1) % size);
+        let ((out, out_len), (into, into_len)) = (blocks.block(sent), blocks.block(received));
+        let (out_pieces, into_pieces) = (parts(out_len, choice.segment), parts(into_len, choice.segment));
+        for piece in 0..out_pieces.max(into_pieces) {
+            if piece < out_pieces {
+                let (at, len) = part(out_len, out_pieces, piece);
+                let from = if step == 0 { Span::input(at, len) } else { Span::output(out + at, len) };
+                let send = b.send((rank + 1) % size, from);
+                sends.admit(b, send);
+            }
+            if piece < into_pieces {
+                let (at, len) = part(into_len, into_pieces, piece);
+                let recv = b.recv((rank + size - 1) % size, Span::output(into + at, len));
+                recvs.admit(b, recv);
+            }
         }
     }
-    b.copy(Span::input(0, count), Span::output(rank * count, count));
+    let (offset, len) = blocks.block(rank);
+    b.copy(Span::input(0, len), Span::output(offset, len));
 }

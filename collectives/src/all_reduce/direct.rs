@@ -13,7 +13,8 @@
 use crate::{Builder, Request, Span};
 
 pub(crate) fn build(request: &Request, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let count = request.count();
     let own = Span::input(0, count);
     let output = Span::output(0, count);
     // Starting behind oneself spreads the first messages over all receivers.

@@ -5,6 +5,7 @@
 
 pub(crate) mod direct;
 pub(crate) mod fold;
+pub(crate) mod left_chain;
 pub(crate) mod rabenseifner;
 pub(crate) mod recursive_doubling;
 pub(crate) mod ring;

@@ -16,7 +16,8 @@ use crate::builder::{Builder, part, parts};
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let count = request.count();
     let fold = Fold::new(size);
     let pieces = parts(count, choice.segment);
     let longest = count.div_ceil(pieces);

@@ -15,7 +15,8 @@ use crate::window::Window;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let count = request.count();
     let place = (rank + size - root) % size;
     let at = |place: usize| (place + root) % size;
     // The lowest bit set in a place leads to its parent; the bits below it lead to its children.

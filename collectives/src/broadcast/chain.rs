@@ -14,7 +14,8 @@ use crate::window::Window;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let count = request.count();
     let place = (rank + size - root) % size;
     let pieces = parts(count, choice.segment);
     let (mut sends, mut recvs) = (Window::new(choice.in_flight), Window::new(choice.in_flight));

@@ -16,6 +16,6 @@ fn source(request: &Request, root: usize, offset: usize, len: usize) -> Span {
 /// Gives the root its own result.
 fn keep(request: &Request, root: usize, b: &mut Builder) {
     if request.rank == root {
-        b.copy(Span::input(0, request.count), Span::output(0, request.count));
+        b.copy(Span::input(0, request.count()), Span::output(0, request.count()));
     }
 }

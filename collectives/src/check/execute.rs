@@ -3,8 +3,8 @@
 use super::engine::{Order, Run};
 use super::memory::Memory;
 use super::random::Random;
-use super::{Fault, matching};
-use crate::{Request, Schedule};
+use super::{Fault, Requests, matching};
+use crate::Schedule;
 
 /// Any possible event next; half of the sends are eager.
 struct Shuffled(Random);
@@ -23,14 +23,14 @@ impl Order for Shuffled {
 ///
 /// Ready steps are taken in an order drawn from `seed`, sends are eager or wait for their receive at random, and
 /// messages move at any moment that the schedule allows. `inputs` holds the input of each rank (see
-/// [`Request::layout`]); `fill` is what outputs and scratch contain before. As for
+/// [`crate::Request::layout`]); `fill` is what outputs and scratch contain before. As for
 /// [`check`](super::check()), each schedule states itself whether it is in place.
 ///
 /// ```
-/// use ringworld_collectives::{Collective, Request, Tuning, check::execute, schedule};
+/// use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, check::execute, schedule};
 /// let request = |rank| Request {
-///     collective: Collective::AllGather, rank, size: 2, count: 1, element: 4,
-///     commutative: true, in_place: false,
+///     collective: Collective::AllGather, rank, size: 2, counts: Counts::Same(1), element: 4,
+///     order: Order::Free, in_place: false,
 /// };
 /// let schedules = [schedule(&request(0), &Tuning::default())?, schedule(&request(1), &Tuning::default())?];
 /// let results = execute(&request(0), &schedules, &[vec!['a'], vec!['b']], '-', |a, _| *a, 7)?;
@@ -42,14 +42,14 @@ impl Order for Shuffled {
 ///
 /// When the schedules do not fit the request or each other, or do not come to an end.
 pub fn execute<T: Clone>(
-    request: &Request,
+    request: &(impl Requests + ?Sized),
     schedules: &[Schedule],
     inputs: &[Vec<T>],
     fill: T,
     op: impl Fn(&T, &T) -> T,
     seed: u64,
 ) -> Result<Vec<Vec<T>>, Fault> {
-    let memories = Memory::of_all(request, schedules)?;
+    let memories = Memory::of_all(&request.of_all_ranks()?, schedules)?;
     let partners = matching::partners(schedules)?;
     let mut cells = Vec::with_capacity(memories.len());
     for (index, memory) in memories.iter().enumerate() {
@@ -65,6 +65,6 @@ pub fn execute<T: Clone>(
     }
     let mut run = Run::new(schedules, &memories, &partners, cells);
     run.finish(&mut Shuffled(Random::new(seed)), &mut |left, right| Ok(op(left, right)))?;
-    let results = memories.iter().zip(&run.cells).map(|(memory, row)| row[memory.result(request)].to_vec());
+    let results = memories.iter().zip(&run.cells).map(|(memory, row)| row[memory.result()].to_vec());
     Ok(results.collect())
 }

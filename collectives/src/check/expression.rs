@@ -1,11 +1,14 @@
 //! What an element holds, as an expression over the inputs; equal expressions have equal numbers.
 //!
-//! Invariant: every expression made covers each rank at most once, for one element; without commutativity it
-//! covers neighbouring ranks in order. What would break this is refused when it is made, where it can be named.
+//! Invariant: every expression made covers each rank at most once, for one element; in rank order it covers
+//! neighbouring ranks, and from the left it is a left fold that begins with rank 0. What would break this is
+//! refused when it is made, where it can be named.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::BuildHasherDefault;
+
+use crate::Order;
 
 /// The number of what nobody has written.
 pub(crate) const UNDEFINED: u32 = 0;
@@ -29,7 +32,7 @@ struct Node {
 /// All expressions of one check.
 pub(crate) struct Expressions {
     size: usize,
-    commutative: bool,
+    order: Order,
     nodes: Vec<Node>,
     // A hasher without a random seed: the checker, too, does the same thing every time.
     inputs: HashMap<(usize, usize), u32, BuildHasherDefault<DefaultHasher>>,
@@ -37,11 +40,11 @@ pub(crate) struct Expressions {
 }
 
 impl Expressions {
-    pub(crate) fn new(size: usize, commutative: bool) -> Self {
+    pub(crate) fn new(size: usize, order: Order) -> Self {
         let undefined =
             Node { shape: Shape::Undefined, element: 0, ranks: Box::default(), first: 0, last: 0 };
         let (inputs, combined) = (HashMap::default(), HashMap::default());
-        Self { size, commutative, nodes: vec![undefined], inputs, combined }
+        Self { size, order, nodes: vec![undefined], inputs, combined }
     }
 
     /// Element `element` of the input of rank `rank`.
@@ -72,15 +75,18 @@ impl Expressions {
         if l.ranks.iter().zip(&r.ranks).any(|(l, r)| l & r != 0) {
             return refuse("a contribution would count twice");
         }
-        if !self.commutative && l.last + 1 != r.first {
+        if self.order >= Order::Rank && l.last + 1 != r.first {
             return refuse("the operation does not commute and these are not neighbours in rank order");
+        }
+        if self.order == Order::Left && (l.first != 0 || !matches!(r.shape, Shape::Input { .. })) {
+            return refuse("operands must be appended one by one, from rank 0 on");
         }
         let node = Node {
             shape: Shape::Combined { left, right },
             element: l.element,
             ranks: l.ranks.iter().zip(&r.ranks).map(|(l, r)| l | r).collect(),
-            first: l.first,
-            last: r.last,
+            first: l.first.min(r.first),
+            last: l.last.max(r.last),
         };
         let number = self.nodes.len() as u32;
         self.nodes.push(node);
@@ -88,11 +94,11 @@ impl Expressions {
         Ok(number)
     }
 
-    /// Whether the expression covers every rank, for this element.
-    pub(crate) fn is_complete(&self, number: u32, element: usize) -> bool {
+    /// Whether the expression covers exactly the ranks `0..ranks`, for this element.
+    pub(crate) fn covers(&self, number: u32, element: usize, ranks: usize) -> bool {
         let node = &self.nodes[number as usize];
         let covered: u32 = node.ranks.iter().map(|word| word.count_ones()).sum();
-        node.element == element && covered as usize == self.size
+        number != UNDEFINED && node.element == element && covered as usize == ranks && node.last + 1 == ranks
     }
 
     /// The expression in words, cut short below a few levels.
@@ -128,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_contribution_counts_once_for_one_element_and_in_order() {
-        let mut e = Expressions::new(3, false);
+        let mut e = Expressions::new(3, Order::Rank);
         let [x0, x1, x2, y1] = [(0, 5), (1, 5), (2, 5), (1, 6)].map(|(rank, at)| e.input(rank, at));
         let low = e.combine(x0, x1).unwrap();
         assert_eq!(e.combine(x0, x1), Ok(low));
@@ -137,9 +143,29 @@ mod tests {
         assert!(e.combine(x2, low).unwrap_err().contains("rank order"));
         assert!(e.combine(UNDEFINED, x2).unwrap_err().contains("never written"));
         let all = e.combine(low, x2).unwrap();
-        assert!(e.is_complete(all, 5) && !e.is_complete(all, 6) && !e.is_complete(low, 5));
+        assert!(e.covers(all, 5, 3) && !e.covers(all, 6, 3) && !e.covers(low, 5, 3) && e.covers(low, 5, 2));
         let high = e.combine(x1, x2).unwrap();
         assert_ne!(e.combine(x0, high), Ok(all), "another tree is another expression");
         assert_eq!(e.text(all), "((x0 op x1) op x2)[5]");
+    }
+
+    #[test]
+    fn from_the_left_there_is_one_tree() {
+        let mut e = Expressions::new(4, Order::Left);
+        let [x0, x1, x2] = [0, 1, 2].map(|rank| e.input(rank, 0));
+        assert!(e.combine(x1, x2).unwrap_err().contains("one by one"));
+        let low = e.combine(x0, x1).unwrap();
+        let all = e.combine(low, x2).unwrap();
+        assert!(e.covers(all, 0, 3));
+    }
+
+    #[test]
+    fn in_any_order_the_ranks_covered_still_count() {
+        let mut e = Expressions::new(3, Order::Free);
+        let [x0, x1, x2] = [0, 1, 2].map(|rank| e.input(rank, 0));
+        let high = e.combine(x2, x1).unwrap();
+        assert!(!e.covers(high, 0, 2), "these are not the first two");
+        let all = e.combine(high, x0).unwrap();
+        assert!(e.covers(all, 0, 3));
     }
 }

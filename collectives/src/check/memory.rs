@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Fault;
-use crate::{Action, Buffer, Collective, Layout, Request, Schedule, Span};
+use crate::{Action, Buffer, Layout, Request, Schedule, Span};
 
 /// Where the buffers of one rank lie in its row of cells.
 #[derive(Debug)]
@@ -16,20 +16,16 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// The memories of all ranks, after checking that the schedules fit the request.
-    pub(crate) fn of_all(request: &Request, schedules: &[Schedule]) -> Result<Vec<Self>, Fault> {
+    pub(crate) fn of_all(requests: &[Request], schedules: &[Schedule]) -> Result<Vec<Self>, Fault> {
         let given = schedules.len();
         let wrong = |index: usize, reason: String| Err(Fault::Set { index, given, reason });
-        if given != request.size {
-            return wrong(given, format!("expected {} schedules", request.size));
+        if given != requests.len() {
+            return wrong(given, format!("expected {} schedules", requests.len()));
         }
         let mut memories = Vec::with_capacity(given);
-        for (rank, schedule) in schedules.iter().enumerate() {
-            let asked = Request { rank, ..*request };
-            if let Err(error) = asked.validate() {
-                return wrong(rank, error.to_string());
-            }
+        for (rank, (schedule, request)) in schedules.iter().zip(requests).enumerate() {
             let layout = schedule.layout();
-            let known = [false, true].map(|in_place| Request { in_place, ..asked }.layout());
+            let known = [false, true].map(|in_place| Request { in_place, ..request.clone() }.layout());
             if (schedule.rank(), schedule.size()) != (rank, request.size) {
                 return wrong(rank, format!("it is that of rank {} of {}", schedule.rank(), schedule.size()));
             }
@@ -53,13 +49,15 @@ impl Memory {
         start..start + self.layout.input
     }
 
-    /// The cells of the result, which is the whole output except for an in-place reduce-scatter.
-    pub(crate) fn result(&self, request: &Request) -> Range<usize> {
-        let len = match request.collective {
-            Collective::ReduceScatter => request.count,
-            _ => self.layout.output,
-        };
-        self.own_input..self.own_input + len
+    /// The cells of the result.
+    pub(crate) fn result(&self) -> Range<usize> {
+        let Span { offset, len, .. } = self.layout.result;
+        self.own_input + offset..self.own_input + offset + len
+    }
+
+    /// The cells of the output.
+    pub(crate) fn output(&self) -> Range<usize> {
+        self.own_input..self.own_input + self.layout.output
     }
 
     /// The cells of a span; `None` when it does not lie in its buffer.

@@ -6,8 +6,8 @@
 //! 2. nothing deadlocks, even when a send completes only once its receive has been posted;
 //! 3. any two steps of a rank that touch the same element, one of them writing, are ordered by dependencies;
 //! 4. spans lie inside their buffers, and no step writes the input;
-//! 5. every element of the result is the promised expression: each contribution exactly once, in rank order
-//!    when the operation does not commute;
+//! 5. every element of the result is the promised expression: each contribution exactly once, in the
+//!    [order](crate::Order) asked for, and the rest of the output is left as it was;
 //! 6. for all-reduce, the expression *tree* is the same on every rank: the same bits, whatever the rounding;
 //! 7. for barriers, no rank can leave before every rank has come.
 //!
@@ -26,12 +26,14 @@ mod matching;
 mod memory;
 mod races;
 mod random;
+mod requests;
+mod results;
 
 pub use execute::execute;
 pub use fault::Fault;
+pub use requests::Requests;
 
 use crate::{Collective, Request, Schedule};
-use expression::{Expressions, UNDEFINED};
 use memory::Memory;
 
 /// What a set of schedules costs, for comparison with what its algorithm promises.
@@ -49,16 +51,17 @@ pub struct Report {
 
 /// Proves everything in the [module documentation](self), or says where it fails first.
 ///
-/// `request` is what any rank asks for; its `rank` is ignored, and so is `in_place`, which each schedule
-/// states itself.
+/// `request` is what any rank asks for, or what each of them asks for ([`Requests`]). `in_place` is ignored:
+/// each schedule states it itself.
 ///
 /// # Errors
 ///
 /// The first [`Fault`] found.
-pub fn check(request: &Request, schedules: &[Schedule]) -> Result<Report, Fault> {
-    let (memories, partners) = prepare(request, schedules)?;
-    let latencies = values(request, schedules, &memories, &partners)?;
-    if request.collective == Collective::Barrier {
+pub fn check(request: &(impl Requests + ?Sized), schedules: &[Schedule]) -> Result<Report, Fault> {
+    let requests = request.of_all_ranks()?;
+    let (memories, partners) = prepare(&requests, schedules)?;
+    let latencies = results::check(&requests, schedules, &memories, &partners)?;
+    if requests.first().is_some_and(|request| request.collective == Collective::Barrier) {
         barrier::check(schedules, &partners)?;
     }
     let sent = |schedule: &Schedule| matching::sends(schedule).map(|span| span.len).sum::<usize>();
@@ -75,8 +78,8 @@ pub fn check(request: &Request, schedules: &[Schedule]) -> Result<Report, Fault>
 /// # Errors
 ///
 /// The first [`Fault`] found.
-pub fn structure(request: &Request, schedules: &[Schedule]) -> Result<(), Fault> {
-    let (memories, partners) = prepare(request, schedules)?;
+pub fn structure(request: &(impl Requests + ?Sized), schedules: &[Schedule]) -> Result<(), Fault> {
+    let (memories, partners) = prepare(&request.of_all_ranks()?, schedules)?;
     let no_values = vec![Vec::<()>::new(); memories.len()];
     let mut run = engine::Run::new(schedules, &memories, &partners, no_values);
     run.finish(&mut engine::InOrder, &mut |_, _| Ok(()))
@@ -84,8 +87,8 @@ pub fn structure(request: &Request, schedules: &[Schedule]) -> Result<(), Fault>
 
 type Partners = Vec<Vec<Option<u32>>>;
 
-fn prepare(request: &Request, schedules: &[Schedule]) -> Result<(Vec<Memory>, Partners), Fault> {
-    let memories = Memory::of_all(request, schedules)?;
+fn prepare(requests: &[Request], schedules: &[Schedule]) -> Result<(Vec<Memory>, Partners), Fault> {
+    let memories = Memory::of_all(requests, schedules)?;
     for (schedule, memory) in schedules.iter().zip(&memories) {
         memory.check_spans(schedule)?;
     }
@@ -94,61 +97,4 @@ fn prepare(request: &Request, schedules: &[Schedule]) -> Result<(Vec<Memory>, Pa
         races::check(schedule, memory)?;
     }
     Ok((memories, partners))
-}
-
-/// Runs the schedules on expressions and compares the results with the promise; returns the depth of messages.
-fn values(
-    request: &Request,
-    schedules: &[Schedule],
-    memories: &[Memory],
-    partners: &[Vec<Option<u32>>],
-) -> Result<usize, Fault> {
-    let mut expressions = Expressions::new(request.size, request.commutative);
-    let mut cells: Vec<Vec<u32>> = memories.iter().map(|memory| vec![UNDEFINED; memory.cells()]).collect();
-    for (rank, memory) in memories.iter().enumerate() {
-        for (element, cell) in memory.input().enumerate() {
-            cells[rank][cell] = expressions.input(rank, element);
-        }
-    }
-    let mut run = engine::Run::new(schedules, memories, partners, cells);
-    run.finish(&mut engine::InOrder, &mut |left, right| expressions.combine(*left, *right))?;
-
-    for (rank, memory) in memories.iter().enumerate() {
-        for (element, cell) in memory.result(request).enumerate() {
-            let found = run.cells[rank][cell];
-            let wrong = |expected: String, found: String| Fault::Result { rank, element, expected, found };
-            let one_of = |from: usize, at: usize, expressions: &mut Expressions| {
-                let expected = expressions.input(from, at);
-                if expected == found {
-                    return Ok(());
-                }
-                Err(wrong(expressions.text(expected), expressions.text(found)))
-            };
-            match request.collective {
-                Collective::Barrier => {}
-                Collective::Broadcast { root } => one_of(root, element, &mut expressions)?,
-                Collective::AllGather => {
-                    one_of(element / request.count, element % request.count, &mut expressions)?;
-                }
-                Collective::Reduce { .. } | Collective::AllReduce | Collective::ReduceScatter => {
-                    let shift = if request.collective == Collective::ReduceScatter {
-                        rank * request.count
-                    } else {
-                        0
-                    };
-                    if !expressions.is_complete(found, shift + element) {
-                        let want =
-                            format!("all {} contributions to element {}", request.size, shift + element);
-                        return Err(wrong(want, expressions.text(found)));
-                    }
-                    let first = memories[0].result(request).nth(element).map(|cell| run.cells[0][cell]);
-                    if request.collective == Collective::AllReduce && first != Some(found) {
-                        let want = first.map_or_else(String::new, |first| expressions.text(first));
-                        return Err(wrong(format!("{want} as on rank 0"), expressions.text(found)));
-                    }
-                }
-            }
-        }
-    }
-    Ok(run.latencies())
 }

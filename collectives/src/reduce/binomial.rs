@@ -15,7 +15,8 @@ use crate::builder::{Builder, part, parts};
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
-    let Request { rank, size, count, commutative, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let (count, commutative) = (request.count(), request.commutes());
     // Where the tree ends. A tree that starts counting elsewhere than at rank 0 rotates the operands.
     let top = if commutative { root } else { 0 };
     let place = (rank + size - top) % size;

@@ -25,8 +25,8 @@ struct Links {
 }
 
 fn links(request: &Request, root: usize) -> Links {
-    let Request { rank, size, commutative, .. } = *request;
-    if commutative {
+    let Request { rank, size, .. } = *request;
+    if request.commutes() {
         let place = (rank + size - root) % size;
         let above = (place + 1 < size).then(|| (rank + 1) % size);
         return Links { below: None, above, next: (place > 0).then(|| (rank + size - 1) % size) };
@@ -42,7 +42,7 @@ fn links(request: &Request, root: usize) -> Links {
 }
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
-    let count = request.count;
+    let count = request.count();
     let Links { below, above, next } = links(request, root);
     let pieces = parts(count, choice.segment);
     let longest = count.div_ceil(pieces);

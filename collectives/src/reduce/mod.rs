@@ -4,3 +4,4 @@
 
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod left_chain;

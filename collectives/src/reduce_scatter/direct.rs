@@ -6,22 +6,36 @@
 //! ```
 //!
 //! Steps: 1 per segment. Bytes: `(n - 1) m` per rank, as few as the ring, but to everybody, in `n - 1` messages
-//! at once. Scratch: `n - 1` segments for each segment under way. Chosen: short blocks, and operations that do
-//! not commute.
+//! at once. Scratch: `n - 1` segments for each segment under way. Operands are combined strictly from the left. Blocks
+//! may differ in length. Chosen: short blocks, and operations that do not commute.
 
 use crate::builder::{Builder, part, parts};
-use crate::{Choice, Request, Span};
+use crate::{Choice, Counts, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
-    let pieces = parts(count, choice.segment);
+    let Request { rank, size, .. } = *request;
+    let blocks = request.blocks();
+    let own = blocks.block(rank).1;
+    // Every block is cut into the same number of pieces, for all to be under way at the same time.
+    let pieces = parts(blocks.longest(), choice.segment);
     let sets = choice.in_flight.clamp(1, pieces);
-    let slots = b.slots(sets * (size - 1), count.div_ceil(pieces));
+    let slots = b.slots(sets * (size - 1), own.div_ceil(pieces));
     let mut ends = Vec::with_capacity(pieces);
+    // Where the result grows: in place and with uneven blocks, the beginning of the buffer may belong to blocks
+    // that are still to be sent, or lie across the own one.
+    let apart = request.in_place && matches!(request.counts, Counts::Each(_));
+    let result = if apart { b.scratch(own) } else { Span::output(0, own) };
 
     for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
-        let input = |block: usize| Span::input(block * count + offset, len);
+        let (offset, len) = part(own, pieces, piece);
+        let total = Span { offset: result.offset + offset, len, ..result };
+        // What holds the next pieces back: the end of this one, or its last send if there is nothing to reduce.
+        let mut end = None;
+        let input = |block: usize| {
+            let (start, whole) = blocks.block(block);
+            let (offset, len) = part(whole, pieces, piece);
+            Span::input(start + offset, len)
+        };
         let inbox = &slots[piece % sets * (size - 1)..][..size - 1];
         for step in 1..size {
             let to = (rank + step) % size;
@@ -29,6 +43,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             if piece >= sets {
                 b.order(ends[piece - sets], send);
             }
+            end = send.or(end);
         }
         let source = |from: usize| match from.cmp(&rank) {
             std::cmp::Ordering::Less => inbox[from].first(len),
@@ -42,12 +57,14 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         // In place, the output lies on the first block, which other steps may still read: the sum grows in
         // a slot, and only the last operand brings it over.
         let mut sum = source(0);
-        let mut end = None;
         for from in 1..size {
-            let into = if from + 1 == size { Span::output(offset, len) } else { inbox[0].first(len) };
-            end = b.reduce(sum, source(from), into);
+            let into = if from + 1 == size { total } else { inbox[0].first(len) };
+            end = b.reduce(sum, source(from), into).or(end);
             sum = into;
         }
         ends.push(end);
+    }
+    if apart {
+        b.copy(result, Span::output(0, own));
     }
 }

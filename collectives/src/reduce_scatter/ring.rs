@@ -16,7 +16,8 @@ use crate::builder::{Builder, part, parts};
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
-    let Request { rank, size, count, .. } = *request;
+    let Request { rank, size, .. } = *request;
+    let count = request.count();
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
     let behind = |back: usize| (rank + 2 * size - back) % size;
     let pieces = parts(count, choice.segment);

@@ -1,0 +1,5 @@
+//! Gathers, one algorithm per file.
+//!
+//! Invariant of all: only the root writes its output.
+
+pub(crate) mod direct;

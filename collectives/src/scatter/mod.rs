@@ -1,0 +1,15 @@
+//! Scatters, one algorithm per file.
+//!
+//! Invariant of all: in place, the root writes nothing, for its own block is where it belongs.
+
+pub(crate) mod direct;
+
+use crate::{Builder, Request, Span};
+
+/// Gives the root its own block.
+fn keep(request: &Request, b: &mut Builder) {
+    if !request.in_place {
+        let (offset, len) = request.blocks().block(request.rank);
+        b.copy(Span::input(offset, len), Span::output(0, len));
+    }
+}
