@@ -46,6 +46,7 @@
 #![deny(unsafe_code)]
 
 mod buffer;
+mod cartesian;
 mod collective;
 mod communicator;
 mod datatype;
@@ -66,6 +67,7 @@ mod transports;
 mod tuning;
 mod world;
 
+pub use cartesian::{Cartesian, Shift};
 pub use communicator::{Communicator, Message, Source, Status, Tag};
 pub use datatype::{DType, Reducible};
 pub use error::{Error, Result};
