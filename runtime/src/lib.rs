@@ -48,6 +48,7 @@
 #![deny(unsafe_code)]
 
 mod buffer;
+mod cartesian;
 mod collective;
 mod communicator;
 mod datatype;
@@ -72,6 +73,7 @@ mod transports;
 mod tuning;
 mod world;
 
+pub use cartesian::{Cartesian, Shift};
 pub use communicator::{Communicator, Message, Source, Status, Tag};
 pub use datatype::{DType, Reducible};
 pub use error::{Error, Result};
