@@ -11,21 +11,21 @@ use ringworld_collectives::{Collective, Request, Schedule};
 
 use crate::buffer::{Lend, Loan, blocking};
 use crate::communicator::Communicator;
+use crate::datatype::ElementCode;
 use crate::engine::{Ending, Start};
-use crate::reduce::{Kernel, NO_KERNEL};
+use crate::reduce::Reducer;
 use crate::request::Pending;
 use crate::stamp::{Call, Stamp};
-use crate::{DType, Error, Op, Reducible, Result};
+use crate::{DType, Error, Reduction, Result};
 
 /// Schedules kept per communicator; programs use few shapes, and a schedule is cheap to make again.
 const CACHED: usize = 256;
 
 /// One collective call, arguments checked.
-#[derive(Clone, Copy)]
 struct Plan {
     request: Request,
     stamp: Stamp,
-    kernel: Kernel,
+    reducer: Reducer,
 }
 
 impl Communicator {
@@ -41,7 +41,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn barrier(&self) -> Result<()> {
-        let plan = self.plan::<u8>(Call::Barrier, Collective::Barrier, DType::Bytes, None, 0, true)?;
+        let plan = self.bytes_plan::<u8>(Call::Barrier, Collective::Barrier, 0, true)?;
         self.collective(&plan, None, None)
     }
 
@@ -82,11 +82,10 @@ impl Communicator {
     /// assert_eq!(x, [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    pub fn reduce<T: Reducible>(&self, data: &mut [T], op: Op, root: usize) -> Result<()> {
+    pub fn reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>, root: usize) -> Result<()> {
         self.check_rank("reduce", root)?;
         let collective = Collective::Reduce { root };
-        let plan = self.plan::<T>(Call::Reduce, collective, T::DTYPE, Some(op), data.len(), true)?;
-        let plan = Plan { kernel: T::kernel(op), ..plan };
+        let plan = self.reducing_plan(Call::Reduce, collective, &op, data.len(), true)?;
         if self.rank() == root {
             self.collective(&plan, None, Some(bytemuck::cast_slice_mut(data)))
         } else {
@@ -112,8 +111,8 @@ impl Communicator {
     /// assert_eq!(gradients, [0.5, -1.0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    pub fn all_reduce<T: Reducible>(&self, data: &mut [T], op: Op) -> Result<()> {
-        let plan = self.all_reduce_plan::<T>(data.len(), op, true)?;
+    pub fn all_reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
+        let plan = self.reducing_plan(Call::AllReduce, Collective::AllReduce, &op, data.len(), true)?;
         self.collective(&plan, None, Some(bytemuck::cast_slice_mut(data)))
     }
 
@@ -131,9 +130,19 @@ impl Communicator {
     /// assert_eq!(output, [3, 4]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    pub fn all_reduce_into<T: Reducible>(&self, input: &[T], output: &mut [T], op: Op) -> Result<()> {
+    pub fn all_reduce_into<T: Pod>(
+        &self,
+        input: &[T],
+        output: &mut [T],
+        op: impl Reduction<T>,
+    ) -> Result<()> {
         same_length("all_reduce_into", "input", input.len(), "output", output.len())?;
-        let plan = self.all_reduce_plan::<T>(input.len(), op, false)?;
+        let plan = self.reducing_plan(Call::AllReduce, Collective::AllReduce, &op, input.len(), false)?;
+        if plan.reducer.begins() {
+            // A factor comes first, and the input is not ours to change.
+            output.copy_from_slice(input);
+            return self.all_reduce(output, op);
+        }
         self.collective(&plan, Some(bytemuck::cast_slice(input)), Some(bytemuck::cast_slice_mut(output)))
     }
 
@@ -152,8 +161,8 @@ impl Communicator {
     /// assert_eq!(bucket, [1.0, 2.0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    pub fn start_all_reduce<T: Reducible + Send>(&self, data: Vec<T>, op: Op) -> Result<Pending<T>> {
-        let plan = self.all_reduce_plan::<T>(data.len(), op, true)?;
+    pub fn start_all_reduce<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>) -> Result<Pending<T>> {
+        let plan = self.reducing_plan(Call::AllReduce, Collective::AllReduce, &op, data.len(), true)?;
         let schedule = self.schedule(&plan)?;
         let sequence = self.next_sequence();
         let loan = Loan::begin(self.engine(), data, |core, buffer, _| {
@@ -198,34 +207,41 @@ impl Communicator {
     /// assert_eq!(block, [1.0, 2.0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    pub fn reduce_scatter<T: Reducible>(&self, input: &[T], output: &mut [T], op: Op) -> Result<()> {
+    pub fn reduce_scatter<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.blocks("reduce_scatter", "input", input.len(), "output", output.len())?;
         let (call, collective) = (Call::ReduceScatter, Collective::ReduceScatter);
-        let plan = self.plan::<T>(call, collective, T::DTYPE, Some(op), output.len(), false)?;
-        let plan = Plan { kernel: T::kernel(op), ..plan };
+        let plan = self.reducing_plan(call, collective, &op, output.len(), false)?;
         self.collective(&plan, Some(bytemuck::cast_slice(input)), Some(bytemuck::cast_slice_mut(output)))
     }
 
     // ---- shared by the calls -------------------------------------------------------------------------
 
-    fn all_reduce_plan<T: Reducible>(&self, count: usize, op: Op, in_place: bool) -> Result<Plan> {
-        let plan =
-            self.plan::<T>(Call::AllReduce, Collective::AllReduce, T::DTYPE, Some(op), count, in_place)?;
-        Ok(Plan { kernel: T::kernel(op), ..plan })
+    fn reducing_plan<T: Pod>(
+        &self,
+        call: Call,
+        what: Collective,
+        op: &impl Reduction<T>,
+        count: usize,
+        in_place: bool,
+    ) -> Result<Plan> {
+        let reducer = op.plan().map_err(|unsupported| unsupported.into_error(call.name()))?;
+        if reducer.begins() && call != Call::AllReduce {
+            return Err(reducer.factor_before(call.name()));
+        }
+        self.plan::<T>(call, what, reducer, count, in_place)
     }
 
     /// A plan for moving elements whose meaning does not matter: in bytes, so that equal sizes agree.
     fn bytes_plan<T: Pod>(&self, call: Call, what: Collective, count: usize, in_place: bool) -> Result<Plan> {
         let bytes = count.saturating_mul(size_of::<T>());
-        self.plan::<u8>(call, what, DType::Bytes, None, bytes, in_place)
+        self.plan::<u8>(call, what, Reducer::moving(ElementCode::from(DType::Bytes)), bytes, in_place)
     }
 
     fn plan<T: Pod>(
         &self,
         call: Call,
         collective: Collective,
-        dtype: DType,
-        op: Option<Op>,
+        reducer: Reducer,
         count: usize,
         in_place: bool,
     ) -> Result<Plan> {
@@ -235,7 +251,7 @@ impl Communicator {
             size: self.size(),
             count,
             element: size_of::<T>(),
-            commutative: op.is_none_or(Op::is_commutative),
+            commutative: reducer.commutative,
             in_place,
         };
         request.validate().map_err(|error| Error::InvalidCount {
@@ -245,8 +261,8 @@ impl Communicator {
         // Ranks are sent as 32 bits elsewhere too; no world is larger.
         let root = collective.root().unwrap_or(0) as u32;
         let tuning = self.inner.shared.tuning_digest;
-        let stamp = Stamp { call, dtype, op, root, count: count as u64, tuning };
-        Ok(Plan { request, stamp, kernel: NO_KERNEL })
+        let stamp = Stamp { call, dtype: reducer.dtype, op: reducer.op, root, count: count as u64, tuning };
+        Ok(Plan { request, stamp, reducer })
     }
 
     fn schedule(&self, plan: &Plan) -> Result<Arc<Schedule>> {
@@ -285,7 +301,8 @@ impl Communicator {
             sequence,
             stamp: plan.stamp,
             element: plan.request.element,
-            kernel: plan.kernel,
+            reducer: plan.reducer.clone(),
+            result: if output.is_some() { plan.request.count } else { 0 },
             input,
             output,
         }

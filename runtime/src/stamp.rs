@@ -9,7 +9,8 @@
 //!  | call   | dtype | op  | zero   | root   | count       |
 //! ```
 
-use crate::{DType, Op};
+use crate::datatype::ElementCode;
+use crate::reduce::OpCode;
 
 /// The collectives, by their numbers on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,8 +44,8 @@ impl Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stamp {
     pub(crate) call: Call,
-    pub(crate) dtype: DType,
-    pub(crate) op: Option<Op>,
+    pub(crate) dtype: ElementCode,
+    pub(crate) op: OpCode,
     /// In the communicator; 0 where there is none.
     pub(crate) root: u32,
     /// Elements, as the call counts them; bytes when the type is opaque.
@@ -57,8 +58,8 @@ impl Stamp {
     pub(crate) fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[0] = self.call as u8;
-        bytes[1] = self.dtype as u8;
-        bytes[2] = self.op.map_or(0, |op| op as u8);
+        bytes[1] = self.dtype.to_wire();
+        bytes[2] = self.op.to_wire();
         bytes[3] = self.tuning;
         bytes[4..8].copy_from_slice(&self.root.to_le_bytes());
         bytes[8..].copy_from_slice(&self.count.to_le_bytes());
@@ -69,8 +70,8 @@ impl Stamp {
         let [call, dtype, op, tuning, r0, r1, r2, r3, c0, c1, c2, c3, c4, c5, c6, c7] = bytes;
         Some(Self {
             call: Call::ALL.into_iter().find(|c| *c as u8 == call)?,
-            dtype: DType::from_wire(dtype)?,
-            op: if op == 0 { None } else { Some(Op::from_wire(op)?) },
+            dtype: ElementCode::from_wire(dtype)?,
+            op: OpCode::from_wire(op)?,
             root: u32::from_le_bytes([r0, r1, r2, r3]),
             count: u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]),
             tuning,
@@ -99,7 +100,7 @@ impl std::fmt::Display for Stamp {
             Call::Broadcast => write!(f, "{name}({} x {}, root {})", self.count, self.dtype, self.root),
             Call::AllGather => write!(f, "{name}({} x {} from each rank)", self.count, self.dtype),
             Call::Reduce | Call::AllReduce | Call::ReduceScatter => {
-                write!(f, "{name}({} x {}, {}", self.count, self.dtype, self.op.map_or("no op", Op::name))?;
+                write!(f, "{name}({} x {}, {}", self.count, self.dtype, self.op)?;
                 if self.call == Call::Reduce {
                     write!(f, ", root {}", self.root)?;
                 }
@@ -112,13 +113,14 @@ impl std::fmt::Display for Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DType, Op};
 
     #[test]
     fn a_stamp_survives_the_wire_and_reads_like_the_call() {
         let stamp = Stamp {
             call: Call::Reduce,
-            dtype: DType::F32,
-            op: Some(Op::Max),
+            dtype: DType::F32.into(),
+            op: OpCode::of(Op::Max),
             root: 3,
             count: 1 << 40,
             tuning: 9,

@@ -18,9 +18,10 @@ use super::inbox::{Inbox, Notice};
 use super::router::{Fate, Router};
 use super::runs::{Disagreement, RunId, Runs, Start};
 use super::slots::{SlotId, Slots};
-use super::{Control, Parts};
+use super::{Control, OP_PANICKED, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
+use crate::reduce::Panicked;
 use crate::stamp::Stamp;
 
 /// The data plane often hears of a death before the control plane has told who died first: a survivor
@@ -326,8 +327,10 @@ impl Core {
         let done = self.runs.advance(run, &mut self.machine, &mut self.buffers, |issued| {
             own(owners, issued.request, Owner::Step { run, step: issued.step });
         });
-        if let Some(slot) = done {
-            self.slots.end(slot, Ok(None), &mut self.buffers);
+        match done {
+            Ok(None) => {}
+            Ok(Some(slot)) => self.slots.end(slot, Ok(None), &mut self.buffers),
+            Err(panicked) => self.op_panicked(&panicked),
         }
     }
 
@@ -386,6 +389,17 @@ impl Core {
                 self.fail(Fault::Mismatch { detail });
             }
         }
+    }
+
+    /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
+    fn op_panicked(&mut self, what: &Panicked) {
+        let host = self.hosts.get(self.rank).map_or("an unknown host", String::as_str);
+        let Panicked { op, message } = what;
+        let rank = self.rank;
+        let detail =
+            format!("the user-defined operation {op:?} panicked on rank {rank} on {host}: {message}");
+        self.control.fault(OP_PANICKED, &detail);
+        self.fail(Fault::OpPanicked { detail });
     }
 
     fn disagree(&mut self, source: usize, context: u32, what: &Disagreement, mine: Option<Stamp>) {
