@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
@@ -240,14 +240,7 @@ impl Communicator {
         self.send_as("send_sync", data, to, tag, Mode::Synchronous)
     }
 
-    fn send_as<T: Pod>(
-        &self,
-        name: &'static str,
-        data: &[T],
-        to: usize,
-        tag: u32,
-        mode: Mode,
-    ) -> Result<()> {
+    fn send_as<T: Pod>(&self, name: &'static str, data: &[T], to: usize, tag: u32, mode: Mode) -> Result<()> {
         self.check_rank(name, to)?;
         let number = self.count_message();
         let (peer, envelope) = (self.world_rank(to), self.envelope(tag));
@@ -289,9 +282,8 @@ impl Communicator {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
         let length = bytes.len();
         let lend = Lend { input: None, output: Some(bytes) };
-        let ending = blocking(self.engine(), lend, |core, _, output| {
-            core.receive(selector, name_of(output), length)
-        });
+        let ending =
+            blocking(self.engine(), lend, |core, _, output| core.receive(selector, name_of(output), length));
         let operation = Operation::Recv { name, number, from, tag };
         match ending {
             Ok(done) => self.status::<T>(done, &operation),
@@ -454,11 +446,7 @@ impl Communicator {
         Err(Error::InvalidRank { operation: name.into(), given: rank, size: self.size() })
     }
 
-    pub(crate) fn status<T: Pod>(
-        &self,
-        done: Option<Done>,
-        operation: &dyn fmt::Display,
-    ) -> Result<Status> {
+    pub(crate) fn status<T: Pod>(&self, done: Option<Done>, operation: &dyn fmt::Display) -> Result<Status> {
         let element = size_of::<T>().max(1);
         let (source, tag, bytes) =
             done.map_or((0, 0, 0), |done| (self.rank_of(done.source), done.envelope.tag, done.len));

@@ -144,15 +144,6 @@ pub enum Error {
         detail: String,
     },
 
-    /// An operation that the element type does not have, or that this collective cannot do.
-    #[error("{operation}: {detail}")]
-    InvalidOp {
-        /// The call.
-        operation: String,
-        /// What was given and what there is.
-        detail: String,
-    },
-
     /// An option that does not exist or cannot be honoured.
     #[error("{detail}")]
     InvalidOption {
@@ -175,6 +166,28 @@ pub enum Error {
         /// The call.
         operation: String,
         /// What was given and what was expected.
+        detail: String,
+    },
+
+    /// An operation that elements of this type do not have.
+    #[error("{operation}: {op} is not defined for elements of type {element}; {advice}")]
+    UnsupportedOp {
+        /// The call.
+        operation: String,
+        /// The operation given.
+        op: String,
+        /// The type of the elements.
+        element: String,
+        /// What the type has, or what to do.
+        advice: String,
+    },
+
+    /// A user-defined operation panicked, on this rank or on another; the world is over.
+    #[error("{operation} failed: {detail}")]
+    OpPanicked {
+        /// What this rank was doing, with its sequence number.
+        operation: String,
+        /// Which rank's operation it was, its name, and what the panic said.
         detail: String,
     },
 
@@ -219,6 +232,7 @@ pub(crate) enum Fault {
     Peer { rank: usize, cause: String },
     Aborted { rank: usize, code: i32, reason: String },
     Mismatch { detail: String },
+    OpPanicked { detail: String },
     TimedOut { after: Duration, waiting_for: String },
     Master { cause: String },
     Finalized,
@@ -233,6 +247,7 @@ impl Fault {
                 Error::Aborted { rank, host: host(rank), code, reason, operation }
             }
             Self::Mismatch { detail } => Error::Mismatch { operation, detail },
+            Self::OpPanicked { detail } => Error::OpPanicked { operation, detail },
             Self::TimedOut { after, waiting_for } => Error::TimedOut { operation, after, waiting_for },
             Self::Master { cause } => Error::MasterLost { operation, cause },
             Self::Finalized => Error::Finalized { operation },

@@ -9,7 +9,7 @@ use ringworld_protocol::{BufferId, Envelope, Mode, Selector};
 
 use crate::Result;
 use crate::buffer::{Lend, Pair, blocking_pair, blocking_replace};
-use crate::communicator::{Communicator, Source, Status, Tag, describe_source};
+use crate::communicator::{Communicator, Source, Status, Tag};
 use crate::engine::{Core, Ending, SlotId};
 
 /// Whom the receiving half of an exchange receives from: a rank, [`Source::Any`], or nobody.
@@ -155,9 +155,8 @@ impl Communicator {
     }
 
     fn exchanged<R: Pod>(&self, exchange: &Exchange, endings: Pair<Ending>) -> Result<Option<Status>> {
-        let operation = || exchange.describe();
-        let error = |failure| self.error(failure, operation);
-        let came = endings.recv.map(|ending| self.status::<R>(ending.map_err(error)?, operation));
+        let error = |failure| self.error(failure, exchange);
+        let came = endings.recv.map(|ending| self.status::<R>(ending.map_err(error)?, exchange));
         let came = came.transpose()?;
         endings.send.map(|ending| ending.map_err(error)).transpose()?;
         Ok(came)
@@ -174,13 +173,18 @@ impl Exchange {
         let send = send.map(|((to, envelope), name)| core.send(to, envelope, name, sent, Mode::Standard));
         Pair { send, recv }
     }
+}
 
-    fn describe(&self) -> String {
-        let to = self.to.map_or("to nobody".into(), |(to, tag)| format!("to rank {to}, tag {tag}"));
-        let from = self.from.map_or("from nobody".into(), |(from, tag)| match tag {
-            Tag::Any => format!("from {}, any tag", describe_source(from)),
-            Tag::Value(tag) => format!("from {}, tag {tag}", describe_source(from)),
-        });
-        format!("{} #{} ({to}; {from})", self.name, self.number)
+impl std::fmt::Display for Exchange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} #{} (", self.name, self.number)?;
+        match self.to {
+            Some((to, tag)) => write!(f, "to rank {to}, tag {tag}; ")?,
+            None => f.write_str("to nobody; ")?,
+        }
+        match self.from {
+            Some((from, tag)) => write!(f, "from {from}, {tag})"),
+            None => f.write_str("from nobody)"),
+        }
     }
 }

@@ -78,8 +78,7 @@ impl<T: Pod + Send> Prepared<T> {
     /// None now; failures are reported by [`Running::wait`].
     pub fn start(&mut self) -> Result<Running<'_, T>> {
         let communicator = &self.communicator;
-        let length = |buffer: Option<&Vec<T>>| buffer.map_or(0, |buffer| size_of_val(buffer.as_slice()));
-        let lengths = self.loan.look().map_or((0, 0), |(i, o)| (length(i), length(o)));
+        let lengths = self.loan.lengths();
         let operation = match &self.what {
             What::Collective { plan, schedule } => {
                 let mut operation = plan.operation(0);
@@ -315,9 +314,18 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_reduce<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>, root: usize) -> Result<Prepared<T>> {
+    pub fn prepare_reduce<T: Pod + Send>(
+        &self,
+        data: Vec<T>,
+        op: impl Reduction<T>,
+        root: usize,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_reduce(data.len(), &op, root, true)?;
-        if self.rank() == root { self.prepare(plan, None, Some(data)) } else { self.prepare(plan, Some(data), None) }
+        if self.rank() == root {
+            self.prepare(plan, None, Some(data))
+        } else {
+            self.prepare(plan, Some(data), None)
+        }
     }
 
     /// Prepares a [`Communicator::all_reduce`] that is started many times on one owned buffer.
@@ -335,7 +343,11 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_all_reduce<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>) -> Result<Prepared<T>> {
+    pub fn prepare_all_reduce<T: Pod + Send>(
+        &self,
+        data: Vec<T>,
+        op: impl Reduction<T>,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_all_reduce(data.len(), &op, true)?;
         self.prepare(plan, None, Some(data))
     }
@@ -355,7 +367,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_reduce_scatter<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, op: impl Reduction<T>) -> Result<Prepared<T>> {
+    pub fn prepare_reduce_scatter<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        op: impl Reduction<T>,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
         self.prepare(plan, Some(input), Some(output))
     }
@@ -375,7 +392,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_reduce_scatter_varied<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, counts: &[usize], op: impl Reduction<T>) -> Result<Prepared<T>> {
+    pub fn prepare_reduce_scatter_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        counts: &[usize],
+        op: impl Reduction<T>,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_reduce_scatter_varied(input.len(), output.len(), counts, &op)?;
         self.prepare(plan, Some(input), Some(output))
     }
@@ -413,7 +436,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_all_gather_varied<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, counts: &[usize]) -> Result<Prepared<T>> {
+    pub fn prepare_all_gather_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        counts: &[usize],
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.prepare(plan, Some(input), Some(output))
     }
@@ -432,7 +460,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_gather<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, root: usize) -> Result<Prepared<T>> {
+    pub fn prepare_gather<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        root: usize,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_gather::<T>(input.len(), output.len(), root)?;
         self.prepare(plan, Some(input), Some(output))
     }
@@ -451,7 +484,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_gather_varied<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, counts: &[usize], root: usize) -> Result<Prepared<T>> {
+    pub fn prepare_gather_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        counts: &[usize],
+        root: usize,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_gather_varied::<T>(input.len(), output.len(), counts, root)?;
         self.prepare(plan, Some(input), Some(output))
     }
@@ -470,7 +509,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_scatter<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, root: usize) -> Result<Prepared<T>> {
+    pub fn prepare_scatter<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        root: usize,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_scatter::<T>(input.len(), output.len(), root)?;
         self.prepare(plan, Some(input), Some(output))
     }
@@ -489,7 +533,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_scatter_varied<T: Pod + Send>(&self, input: Vec<T>, counts: &[usize], output: Vec<T>, root: usize) -> Result<Prepared<T>> {
+    pub fn prepare_scatter_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        counts: &[usize],
+        output: Vec<T>,
+        root: usize,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_scatter_varied::<T>(input.len(), counts, output.len(), root)?;
         self.prepare(plan, Some(input), Some(output))
     }
@@ -527,8 +577,15 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_all_to_all_varied<T: Pod + Send>(&self, input: Vec<T>, send_counts: &[usize], output: Vec<T>, recv_counts: &[usize]) -> Result<Prepared<T>> {
-        let plan = self.plan_all_to_all_varied::<T>((input.len(), send_counts), (output.len(), recv_counts))?;
+    pub fn prepare_all_to_all_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        send_counts: &[usize],
+        output: Vec<T>,
+        recv_counts: &[usize],
+    ) -> Result<Prepared<T>> {
+        let plan =
+            self.plan_all_to_all_varied::<T>((input.len(), send_counts), (output.len(), recv_counts))?;
         self.prepare(plan, Some(input), Some(output))
     }
 
@@ -567,7 +624,11 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn prepare_exclusive_scan<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>) -> Result<Prepared<T>> {
+    pub fn prepare_exclusive_scan<T: Pod + Send>(
+        &self,
+        data: Vec<T>,
+        op: impl Reduction<T>,
+    ) -> Result<Prepared<T>> {
         let plan = self.plan_scan(data.len(), &op, true, true)?;
         self.prepare(plan, None, Some(data))
     }

@@ -9,11 +9,13 @@ use std::task::{Context, Poll};
 use bytemuck::Pod;
 use ringworld_protocol::{Done, Mode};
 
+#[cfg(doc)]
+use crate::Error;
+use crate::Result;
 use crate::buffer::Loan;
 use crate::communicator::{Communicator, Source, Status, Tag};
 use crate::engine::{Ending, Engine, SlotId};
 use crate::operation::Operation;
-use crate::{Error, Result};
 
 pub(crate) mod sealed {
     pub trait Sealed {}
@@ -28,7 +30,7 @@ pub trait Outcome: sealed::Sealed + Sized {
     type Element: Pod + Send;
 
     #[doc(hidden)]
-    fn give(parts: Parts<Self::Element>) -> Result<Self>;
+    fn give(parts: Parts<'_, Self::Element>) -> Result<Self>;
 }
 
 /// What is left of an operation that has ended well.
@@ -46,7 +48,7 @@ impl sealed::Sealed for () {}
 impl Outcome for () {
     type Element = u8;
 
-    fn give(_: Parts<u8>) -> Result<Self> {
+    fn give(_: Parts<'_, u8>) -> Result<Self> {
         Ok(())
     }
 }
@@ -55,7 +57,7 @@ impl<T: Pod + Send> sealed::Sealed for Vec<T> {}
 impl<T: Pod + Send> Outcome for Vec<T> {
     type Element = T;
 
-    fn give(parts: Parts<T>) -> Result<Self> {
+    fn give(parts: Parts<'_, T>) -> Result<Self> {
         Ok(parts.output.or(parts.input).unwrap_or_default())
     }
 }
@@ -64,7 +66,7 @@ impl<T: Pod + Send> sealed::Sealed for (Vec<T>, Vec<T>) {}
 impl<T: Pod + Send> Outcome for (Vec<T>, Vec<T>) {
     type Element = T;
 
-    fn give(parts: Parts<T>) -> Result<Self> {
+    fn give(parts: Parts<'_, T>) -> Result<Self> {
         Ok((parts.input.unwrap_or_default(), parts.output.unwrap_or_default()))
     }
 }
@@ -73,7 +75,7 @@ impl<T: Pod + Send> sealed::Sealed for (Vec<T>, Status) {}
 impl<T: Pod + Send> Outcome for (Vec<T>, Status) {
     type Element = T;
 
-    fn give(parts: Parts<T>) -> Result<Self> {
+    fn give(parts: Parts<'_, T>) -> Result<Self> {
         let status = parts.communicator.status::<T>(parts.done, parts.operation)?;
         Ok((parts.output.unwrap_or_default(), status))
     }
@@ -380,4 +382,3 @@ impl Communicator {
 pub(crate) fn name_of(lent: Option<ringworld_protocol::BufferId>) -> ringworld_protocol::BufferId {
     lent.unwrap_or(ringworld_protocol::BufferId(u32::MAX))
 }
-

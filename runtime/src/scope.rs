@@ -173,7 +173,7 @@ impl<'scope, R: Given<'scope>> Scoped<'scope, R> {
     }
 }
 
-impl<T: Pod> Scoped<'_, (&mut [T], Status)> {
+impl<'scope, T: Pod> Scoped<'scope, (&'scope mut [T], Status)> {
     /// Withdraws the receive, if no message has matched it yet; says whether that was so. Waiting for it
     /// then ends with [`crate::Error::Cancelled`]. One that is not waited for may be dropped.
     pub fn cancel(&self) -> bool {
@@ -308,7 +308,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::broadcast`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn broadcast<T: Pod>(&'scope self, data: &'scope mut [T], root: usize) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn broadcast<T: Pod>(
+        &'scope self,
+        data: &'scope mut [T],
+        root: usize,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_broadcast::<T>(data.len(), root)?;
         self.begin(&plan, None, Some(data))
     }
@@ -320,7 +324,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::reduce`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn reduce<T: Pod>(&'scope self, data: &'scope mut [T], op: impl Reduction<T>, root: usize) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn reduce<T: Pod>(
+        &'scope self,
+        data: &'scope mut [T],
+        op: impl Reduction<T>,
+        root: usize,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_reduce(data.len(), &op, root, true)?;
         if self.communicator.rank() == root {
             self.begin(&plan, None, Some(data))
@@ -336,7 +345,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::all_reduce`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn all_reduce<T: Pod>(&'scope self, data: &'scope mut [T], op: impl Reduction<T>) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn all_reduce<T: Pod>(
+        &'scope self,
+        data: &'scope mut [T],
+        op: impl Reduction<T>,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_all_reduce(data.len(), &op, true)?;
         self.begin(&plan, None, Some(data))
     }
@@ -348,7 +361,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::reduce_scatter`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn reduce_scatter<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T], op: impl Reduction<T>) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn reduce_scatter<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+        op: impl Reduction<T>,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -360,7 +378,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::reduce_scatter_varied`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn reduce_scatter_varied<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T], counts: &[usize], op: impl Reduction<T>) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn reduce_scatter_varied<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+        counts: &[usize],
+        op: impl Reduction<T>,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_reduce_scatter_varied(input.len(), output.len(), counts, &op)?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -372,7 +396,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::all_gather`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn all_gather<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T]) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn all_gather<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_all_gather::<T>(Some(input.len()), output.len())?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -384,7 +412,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::all_gather_varied`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn all_gather_varied<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T], counts: &[usize]) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn all_gather_varied<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+        counts: &[usize],
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -396,7 +429,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::gather`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn gather<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T], root: usize) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn gather<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+        root: usize,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_gather::<T>(input.len(), output.len(), root)?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -408,7 +446,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::gather_varied`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn gather_varied<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T], counts: &[usize], root: usize) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn gather_varied<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+        counts: &[usize],
+        root: usize,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_gather_varied::<T>(input.len(), output.len(), counts, root)?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -420,7 +464,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::scatter`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn scatter<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T], root: usize) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn scatter<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+        root: usize,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_scatter::<T>(input.len(), output.len(), root)?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -432,7 +481,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::scatter_varied`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn scatter_varied<T: Pod>(&'scope self, input: &'scope [T], counts: &[usize], output: &'scope mut [T], root: usize) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn scatter_varied<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        counts: &[usize],
+        output: &'scope mut [T],
+        root: usize,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_scatter_varied::<T>(input.len(), counts, output.len(), root)?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -444,7 +499,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::all_to_all`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn all_to_all<T: Pod>(&'scope self, input: &'scope [T], output: &'scope mut [T]) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn all_to_all<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        output: &'scope mut [T],
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_all_to_all::<T>(Some(input.len()), output.len())?;
         self.begin(&plan, Some(input), Some(output))
     }
@@ -456,8 +515,16 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::all_to_all_varied`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn all_to_all_varied<T: Pod>(&'scope self, input: &'scope [T], send_counts: &[usize], output: &'scope mut [T], recv_counts: &[usize]) -> Result<Scoped<'scope, &'scope mut [T]>> {
-        let plan = self.communicator.plan_all_to_all_varied::<T>((input.len(), send_counts), (output.len(), recv_counts))?;
+    pub fn all_to_all_varied<T: Pod>(
+        &'scope self,
+        input: &'scope [T],
+        send_counts: &[usize],
+        output: &'scope mut [T],
+        recv_counts: &[usize],
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
+        let plan = self
+            .communicator
+            .plan_all_to_all_varied::<T>((input.len(), send_counts), (output.len(), recv_counts))?;
         self.begin(&plan, Some(input), Some(output))
     }
 
@@ -468,7 +535,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::scan`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn scan<T: Pod>(&'scope self, data: &'scope mut [T], op: impl Reduction<T>) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn scan<T: Pod>(
+        &'scope self,
+        data: &'scope mut [T],
+        op: impl Reduction<T>,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_scan(data.len(), &op, false, true)?;
         self.begin(&plan, None, Some(data))
     }
@@ -480,7 +551,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// What the arguments of [`Communicator::exclusive_scan`] can be refused for; all else is reported when it is
     /// waited for, or by the end of the scope.
     #[track_caller]
-    pub fn exclusive_scan<T: Pod>(&'scope self, data: &'scope mut [T], op: impl Reduction<T>) -> Result<Scoped<'scope, &'scope mut [T]>> {
+    pub fn exclusive_scan<T: Pod>(
+        &'scope self,
+        data: &'scope mut [T],
+        op: impl Reduction<T>,
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
         let plan = self.communicator.plan_scan(data.len(), &op, true, true)?;
         self.begin(&plan, None, Some(data))
     }

@@ -14,7 +14,8 @@
 
 use std::panic::Location;
 
-use crate::{DType, Op};
+use crate::datatype::ElementCode;
+use crate::reduce::OpCode;
 
 /// The bytes of a stamp, as they travel.
 pub(crate) type StampBytes = [u8; 24];
@@ -30,10 +31,11 @@ pub(crate) fn agree(a: &StampBytes, b: &StampBytes) -> bool {
 /// Where a collective is called, as it travels: a digest of the file's name, and the line.
 pub(crate) fn site(caller: &Location<'_>) -> [u8; 8] {
     // The end of the path tells files apart, and three words of it cost next to nothing per call.
-    let digest = caller.file().as_bytes().rchunks(8).take(3).fold(0xcbf2_9ce4_8422_2325_u64, |hash, chunk| {
-        let word = chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    });
+    let digest =
+        caller.file().as_bytes().rchunks(8).take(3).fold(0xcbf2_9ce4_8422_2325_u64, |hash, chunk| {
+            let word = chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        });
     // Folded to 32 bits on purpose.
     let file = (digest ^ digest >> 32) as u32;
     let mut bytes = [0; 8];
@@ -124,8 +126,8 @@ impl Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stamp {
     pub(crate) call: Call,
-    pub(crate) dtype: DType,
-    pub(crate) op: Option<Op>,
+    pub(crate) dtype: ElementCode,
+    pub(crate) op: OpCode,
     /// In the communicator; 0 where there is none. With per-rank counts that all ranks know, a digest of
     /// them instead.
     pub(crate) root: u32,
@@ -142,8 +144,8 @@ impl Stamp {
     pub(crate) fn to_bytes(self) -> StampBytes {
         let mut bytes = [0; 24];
         bytes[0] = self.call as u8;
-        bytes[1] = self.dtype as u8;
-        bytes[2] = self.op.map_or(0, |op| op as u8);
+        bytes[1] = self.dtype.to_wire();
+        bytes[2] = self.op.to_wire();
         bytes[3] = self.tuning;
         bytes[4..8].copy_from_slice(&self.root.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.count.to_le_bytes());
@@ -155,8 +157,8 @@ impl Stamp {
         let [call, dtype, op, tuning, r0, r1, r2, r3, c0, c1, c2, c3, c4, c5, c6, c7, site @ ..] = bytes;
         Some(Self {
             call: Call::ALL.into_iter().find(|c| *c as u8 == call)?,
-            dtype: DType::from_wire(dtype)?,
-            op: if op == 0 { None } else { Some(Op::from_wire(op)?) },
+            dtype: ElementCode::from_wire(dtype)?,
+            op: OpCode::from_wire(op)?,
             root: u32::from_le_bytes([r0, r1, r2, r3]),
             count: u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]),
             tuning,
@@ -182,7 +184,6 @@ impl std::fmt::Display for Stamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { call, dtype, op, root, count, .. } = self;
         let name = call.name();
-        let op = op.map_or("no op", Op::name);
         match call {
             Call::Barrier => write!(f, "{name}()"),
             Call::Broadcast => write!(f, "{name}({count} x {dtype}, root {root})"),
@@ -207,13 +208,14 @@ impl std::fmt::Display for Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DType, Op};
 
     #[test]
     fn a_stamp_survives_the_wire_and_reads_like_the_call() {
         let stamp = Stamp {
             call: Call::Reduce,
-            dtype: DType::F32,
-            op: Some(Op::Max),
+            dtype: DType::F32.into(),
+            op: OpCode::of(Op::Max),
             root: 3,
             count: 1 << 40,
             tuning: 9,
@@ -232,8 +234,8 @@ mod tests {
     fn the_place_of_a_call_is_told_apart_but_need_not_agree() {
         let (here, there) = (Location::caller(), Location::caller());
         let stamp = |site| {
-            Stamp { call: Call::Barrier, dtype: DType::Bytes, op: None, root: 0, count: 0, tuning: 0, site }
-                .to_bytes()
+            let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
+            Stamp { call: Call::Barrier, dtype, op, root: 0, count: 0, tuning: 0, site }.to_bytes()
         };
         let (a, b) = (stamp(site(here)), stamp(site(there)));
         assert!(agree(&a, &b));

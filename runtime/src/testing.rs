@@ -7,9 +7,9 @@ use ringworld_collectives::Tuning;
 use ringworld_transport::Transport;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::options::Effective;
 use crate::engine::{Engine, Inbox, Limits, NoControl, Parts};
 use crate::numbers::Tickets;
+use crate::options::Effective;
 
 /// Limits small enough that every path of the protocol is taken by small tests.
 pub const SMALL: (usize, usize) = (256, 1024);

@@ -166,7 +166,8 @@ impl<T: Pod + Send> Loan<T> {
             // SAFETY: the vectors' heap memory stays where it is while the loan is moved about; nobody
             // touches it before the slot has ended (`wait`, `poll`), and a dropped loan leaves it to the
             // slot.
-            let lend = |data: &Vec<T>, core: &mut Core| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) };
+            let lend =
+                |data: &Vec<T>, core: &mut Core| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) };
             let input = self.input.as_ref().map(|data| lend(data, &mut core));
             let lend = |data: &mut Vec<T>, core: &mut Core| {
                 // SAFETY: as above.
@@ -220,9 +221,10 @@ impl<T: Pod + Send> Loan<T> {
         (self.input.as_mut(), self.output.as_mut())
     }
 
-    /// The buffers to look at; `None` while an operation is under way.
-    pub(crate) fn look(&self) -> Option<(Option<&Vec<T>>, Option<&Vec<T>>)> {
-        self.slot.is_none().then_some((self.input.as_ref(), self.output.as_ref()))
+    /// The lengths of input and output in bytes.
+    pub(crate) fn lengths(&self) -> (usize, usize) {
+        let length = |buffer: &Option<Vec<T>>| buffer.as_ref().map_or(0, |data| size_of_val(data.as_slice()));
+        (length(&self.input), length(&self.output))
     }
 
     /// Gives the buffers back, after the end of the operation under way, if there is one.
@@ -246,11 +248,16 @@ impl<T: Pod + Send> Drop for Loan<T> {
 /// The owner of this value must be a function that keeps it on its stack and hands out nothing but shared
 /// references to it: then its drop, which waits for every operation, cannot be forgotten.
 pub(crate) struct Borrowed<'scope> {
-    engine: Arc<Engine>,
-    /// Those that nobody has waited for yet.
-    under_way: Mutex<Vec<(SlotId, Operation)>>,
+    under_way: UnderWay,
     /// Invariant in `'scope`, like the scope of scoped threads.
     scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+/// The operations of a scope that nobody has waited for yet. It knows nothing of `'scope`, so that the scope
+/// itself needs no drop that looks at borrows which end with it.
+struct UnderWay {
+    engine: Arc<Engine>,
+    list: Mutex<Vec<(SlotId, Operation)>>,
 }
 
 /// One operation in a scope: its name, and the memory it writes.
@@ -273,7 +280,8 @@ impl<T> Borrow<'_, T> {
 
 impl<'scope> Borrowed<'scope> {
     pub(crate) fn new(engine: &Arc<Engine>) -> Self {
-        Self { engine: Arc::clone(engine), under_way: Mutex::default(), scope: PhantomData }
+        let under_way = UnderWay { engine: Arc::clone(engine), list: Mutex::default() };
+        Self { under_way, scope: PhantomData }
     }
 
     /// Begins an operation. `begin` gets the names of the input and the output, and must give both to the
@@ -287,7 +295,7 @@ impl<'scope> Borrowed<'scope> {
         let mut pointer = NonNull::dangling();
         let mut length = 0;
         let (slot, operation) = {
-            let mut core = self.engine.lock();
+            let mut core = self.under_way.engine.lock();
             // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
             // dropped; the drop waits for every slot that has not been waited for, and slots reclaim the
             // names when they end.
@@ -300,8 +308,8 @@ impl<'scope> Borrowed<'scope> {
             });
             begin(&mut core, input, output)
         };
-        self.list().push((slot, operation));
-        self.engine.help();
+        self.under_way.list().push((slot, operation));
+        self.under_way.engine.help();
         Borrow { slot, pointer, length, memory: PhantomData }
     }
 
@@ -310,8 +318,8 @@ impl<'scope> Borrowed<'scope> {
         let Borrow { slot, pointer, length, .. } = borrow;
         let guard = NoUnwinding;
         // First, because the name is free for others as soon as the wait is over.
-        self.list().retain(|(other, _)| *other != slot);
-        let ending = self.engine.wait(slot);
+        self.under_way.list().retain(|(other, _)| *other != slot);
+        let ending = self.under_way.engine.wait(slot);
         guard.passed();
         // SAFETY: pointer and length are those of the slice that `begin` was given for all of `'scope`;
         // the operation on it has ended, and this handle, of which there was one, is gone.
@@ -320,17 +328,23 @@ impl<'scope> Borrowed<'scope> {
 
     /// Makes progress, and says whether an operation has ended.
     pub(crate) fn is_done<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
-        let mut core = self.engine.lock();
+        let mut core = self.under_way.engine.lock();
         core.progress();
         core.slots.is_done(borrow.slot)
     }
 
     pub(crate) fn cancel<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
-        self.engine.lock().cancel(borrow.slot)
+        self.under_way.engine.lock().cancel(borrow.slot)
     }
 
     /// Waits for all operations that nobody has waited for; the first failure among them.
     pub(crate) fn finish(&self) -> Option<(ringworld_protocol::Failure, Operation)> {
+        self.under_way.finish()
+    }
+}
+
+impl UnderWay {
+    fn finish(&self) -> Option<(ringworld_protocol::Failure, Operation)> {
         let guard = NoUnwinding;
         let mut first = None;
         for (slot, operation) in std::mem::take(&mut *self.list()) {
@@ -343,11 +357,11 @@ impl<'scope> Borrowed<'scope> {
     }
 
     fn list(&self) -> std::sync::MutexGuard<'_, Vec<(SlotId, Operation)>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Borrowed<'_> {
+impl Drop for UnderWay {
     fn drop(&mut self) {
         if std::thread::panicking() && !self.list().is_empty() {
             // Nobody will make the calls that these operations may be waiting for: end them now, so that

@@ -18,16 +18,14 @@
 
 mod lending;
 
-pub(crate) use lending::{
-    Borrow, Borrowed, Lend, Loan, Pair, blocking, blocking_pair, blocking_replace,
-};
+pub(crate) use lending::{Borrow, Borrowed, Lend, Loan, Pair, blocking, blocking_pair, blocking_replace};
 
 use std::collections::HashMap;
 
 use ringworld_protocol::{BufferId, Span};
 use ringworld_transport::{RecvMemory, SendMemory};
 
-use crate::reduce::Kernel;
+use crate::reduce::{Kernel, Panicked};
 
 /// Memory for messages that nobody has asked for yet is reused in powers of two up to this many bytes.
 const POOLED: usize = 1 << 20;
@@ -142,15 +140,30 @@ impl Buffers {
     }
 
     /// `into[i] = left[i] op right[i]`; `into` is the same memory as one of them or apart from both.
-    pub(crate) fn reduce(&self, kernel: &Kernel, left: Span, right: Span, into: Span) {
+    ///
+    /// # Errors
+    ///
+    /// When a user's operation panics.
+    pub(crate) fn reduce(
+        &self,
+        kernel: &Kernel,
+        left: Span,
+        right: Span,
+        into: Span,
+    ) -> Result<(), Panicked> {
         let at = self.resolve(into, true);
         if at == self.resolve(left, false) {
-            (kernel.into_left)(self.bytes_mut(into), self.bytes(right));
+            kernel.reduce_left(self.bytes_mut(into), self.bytes(right))
         } else if at == self.resolve(right, false) {
-            (kernel.into_right)(self.bytes(left), self.bytes_mut(into));
+            kernel.reduce_right(self.bytes(left), self.bytes_mut(into))
         } else {
-            (kernel.apart)(self.bytes(left), self.bytes(right), self.bytes_mut(into));
+            kernel.reduce_apart(self.bytes(left), self.bytes(right), self.bytes_mut(into))
         }
+    }
+
+    /// Changes a span where it lies; nobody else uses it meanwhile.
+    pub(crate) fn change(&self, span: Span, change: impl FnOnce(&mut [u8])) {
+        change(self.bytes_mut(span));
     }
 
     /// Memory of the engine for a message that nobody has asked for yet.
@@ -233,7 +246,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Op, Reducible};
+    use crate::{Op, Reduction};
 
     fn whole(buffer: BufferId, len: usize) -> Span {
         Span { buffer, offset: 0, len }
@@ -250,10 +263,10 @@ mod tests {
         // SAFETY: as above.
         let c_id = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut c)) };
         let (x, y, z) = (whole(a_id, 8), whole(b_id, 8), whole(c_id, 8));
-        let sum = f32::kernel(Op::Sum);
-        buffers.reduce(&sum, x, y, z);
-        buffers.reduce(&sum, x, y, x);
-        buffers.reduce(&sum, x, y, y);
+        let sum = Reduction::<f32>::plan(&Op::Sum).unwrap().kernel;
+        buffers.reduce(&sum, x, y, z).unwrap();
+        buffers.reduce(&sum, x, y, x).unwrap();
+        buffers.reduce(&sum, x, y, y).unwrap();
         assert_eq!((a, b, c), ([11.0, 22.0], [21.0, 42.0], [11.0, 22.0]));
     }
 

@@ -12,11 +12,11 @@
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::plan::same_length;
-use crate::communicator::Communicator;
-use crate::reduce::Reduction;
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
+use crate::communicator::Communicator;
+use crate::reduce::Reduction;
 
 impl Communicator {
     /// Returns when every rank has called it.
@@ -159,6 +159,11 @@ impl Communicator {
         op: impl Reduction<T>,
     ) -> Result<()> {
         same_length("all_reduce_into", "input", input.len(), "output", output.len())?;
+        if op.plan().is_ok_and(|reducer| reducer.begins()) {
+            // A factor comes first, and the input is not ours to change.
+            output.copy_from_slice(input);
+            return self.all_reduce(output, op);
+        }
         let plan = self.plan_all_reduce(input.len(), &op, false)?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
@@ -181,12 +186,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn reduce_scatter<T: Pod>(
-        &self,
-        input: &[T],
-        output: &mut [T],
-        op: impl Reduction<T>,
-    ) -> Result<()> {
+    pub fn reduce_scatter<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
@@ -304,12 +304,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn all_gather_varied<T: Pod>(
-        &self,
-        input: &[T],
-        output: &mut [T],
-        counts: &[usize],
-    ) -> Result<()> {
+    pub fn all_gather_varied<T: Pod>(&self, input: &[T], output: &mut [T], counts: &[usize]) -> Result<()> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }

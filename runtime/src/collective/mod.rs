@@ -68,6 +68,7 @@ impl Communicator {
             caller: plan.caller,
             element: plan.request.element,
             reducer: plan.reducer.clone(),
+            result: plan.result,
             input,
             output,
         });

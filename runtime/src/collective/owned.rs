@@ -67,9 +67,18 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_reduce<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>, root: usize) -> Result<Pending<Vec<T>>> {
+    pub fn start_reduce<T: Pod + Send>(
+        &self,
+        data: Vec<T>,
+        op: impl Reduction<T>,
+        root: usize,
+    ) -> Result<Pending<Vec<T>>> {
         let plan = self.plan_reduce(data.len(), &op, root, true)?;
-        if self.rank() == root { self.start(&plan, None, Some(data)) } else { self.start(&plan, Some(data), None) }
+        if self.rank() == root {
+            self.start(&plan, None, Some(data))
+        } else {
+            self.start(&plan, Some(data), None)
+        }
     }
 
     /// Begins a [`Communicator::all_reduce`] of an owned buffer and returns at once; the buffer comes back from
@@ -88,7 +97,11 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_all_reduce<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>) -> Result<Pending<Vec<T>>> {
+    pub fn start_all_reduce<T: Pod + Send>(
+        &self,
+        data: Vec<T>,
+        op: impl Reduction<T>,
+    ) -> Result<Pending<Vec<T>>> {
         let plan = self.plan_all_reduce(data.len(), &op, true)?;
         self.start(&plan, None, Some(data))
     }
@@ -110,7 +123,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_reduce_scatter<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, op: impl Reduction<T>) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_reduce_scatter<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        op: impl Reduction<T>,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -132,7 +150,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_reduce_scatter_varied<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, counts: &[usize], op: impl Reduction<T>) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_reduce_scatter_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        counts: &[usize],
+        op: impl Reduction<T>,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_reduce_scatter_varied(input.len(), output.len(), counts, &op)?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -153,7 +177,11 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_all_gather<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_all_gather<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_all_gather::<T>(Some(input.len()), output.len())?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -174,7 +202,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_all_gather_varied<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, counts: &[usize]) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_all_gather_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        counts: &[usize],
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -195,7 +228,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_gather<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, root: usize) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_gather<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        root: usize,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_gather::<T>(input.len(), output.len(), root)?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -216,7 +254,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_gather_varied<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, counts: &[usize], root: usize) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_gather_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        counts: &[usize],
+        root: usize,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_gather_varied::<T>(input.len(), output.len(), counts, root)?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -237,7 +281,12 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_scatter<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>, root: usize) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_scatter<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+        root: usize,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_scatter::<T>(input.len(), output.len(), root)?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -258,7 +307,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_scatter_varied<T: Pod + Send>(&self, input: Vec<T>, counts: &[usize], output: Vec<T>, root: usize) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_scatter_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        counts: &[usize],
+        output: Vec<T>,
+        root: usize,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_scatter_varied::<T>(input.len(), counts, output.len(), root)?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -279,7 +334,11 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_all_to_all<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+    pub fn start_all_to_all<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        output: Vec<T>,
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
         let plan = self.plan_all_to_all::<T>(Some(input.len()), output.len())?;
         self.start(&plan, Some(input), Some(output))
     }
@@ -300,8 +359,15 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_all_to_all_varied<T: Pod + Send>(&self, input: Vec<T>, send_counts: &[usize], output: Vec<T>, recv_counts: &[usize]) -> Result<Pending<(Vec<T>, Vec<T>)>> {
-        let plan = self.plan_all_to_all_varied::<T>((input.len(), send_counts), (output.len(), recv_counts))?;
+    pub fn start_all_to_all_varied<T: Pod + Send>(
+        &self,
+        input: Vec<T>,
+        send_counts: &[usize],
+        output: Vec<T>,
+        recv_counts: &[usize],
+    ) -> Result<Pending<(Vec<T>, Vec<T>)>> {
+        let plan =
+            self.plan_all_to_all_varied::<T>((input.len(), send_counts), (output.len(), recv_counts))?;
         self.start(&plan, Some(input), Some(output))
     }
 
@@ -342,7 +408,11 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_exclusive_scan<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>) -> Result<Pending<Vec<T>>> {
+    pub fn start_exclusive_scan<T: Pod + Send>(
+        &self,
+        data: Vec<T>,
+        op: impl Reduction<T>,
+    ) -> Result<Pending<Vec<T>>> {
         let plan = self.plan_scan(data.len(), &op, true, true)?;
         self.start(&plan, None, Some(data))
     }

@@ -11,8 +11,9 @@ use bytemuck::Pod;
 use ringworld_collectives::{Collective, Counts, Order, Request};
 
 use crate::communicator::Communicator;
+use crate::datatype::ElementCode;
 use crate::operation::Operation;
-use crate::reduce::{Reducer, Reduction};
+use crate::reduce::{OpCode, Reducer, Reduction};
 use crate::stamp::{self, Call, Stamp};
 use crate::{DType, Error, Result};
 
@@ -21,8 +22,9 @@ use crate::{DType, Error, Result};
 pub(crate) struct Plan {
     pub(crate) request: Request,
     pub(crate) stamp: Stamp,
-    /// `None`: nothing is reduced.
-    pub(crate) reducer: Option<Reducer>,
+    pub(crate) reducer: Reducer,
+    /// How many elements at the start of the output are what this rank gets of a reduction.
+    pub(crate) result: usize,
     pub(crate) caller: &'static Location<'static>,
 }
 
@@ -131,11 +133,7 @@ impl Communicator {
     /// `block`: elements of the input; `whole`: of the output. In place there is no input, and its block
     /// lies in the output.
     #[track_caller]
-    pub(crate) fn plan_all_gather<T: Pod>(
-        &self,
-        block: Option<usize>,
-        whole: usize,
-    ) -> Result<Plan> {
+    pub(crate) fn plan_all_gather<T: Pod>(&self, block: Option<usize>, whole: usize) -> Result<Plan> {
         let name = "all_gather";
         let in_place = block.is_none();
         let block = match block {
@@ -255,7 +253,8 @@ impl Communicator {
             Counts::Each(counts) => Counts::Each(each(&counts)),
             Counts::Pairs { send, recv } => Counts::Pairs { send: each(&send), recv: each(&recv) },
         };
-        self.plan(call, collective, counts, 1, None, in_place)
+        let reducer = Reducer::moving(ElementCode::from(DType::Bytes));
+        self.plan(call, collective, counts, 1, reducer, in_place)
     }
 
     #[track_caller]
@@ -267,14 +266,16 @@ impl Communicator {
         op: &impl Reduction<T>,
         in_place: bool,
     ) -> Result<Plan> {
-        let operation = call.name();
-        let reducer = op
-            .reducer()
-            .map_err(|unsupported| Error::InvalidOp { operation: operation.into(), detail: unsupported.to_string() })?;
-        reducer
-            .check_use(call)
-            .map_err(|detail| Error::InvalidOp { operation: operation.into(), detail })?;
-        self.plan(call, collective, counts, size_of::<T>(), Some(reducer), in_place)
+        let name = call.name();
+        let reducer = op.plan().map_err(|unsupported| unsupported.into_error(name))?;
+        let scans = matches!(call, Call::Scan | Call::ExclusiveScan);
+        if scans && reducer.is_average() {
+            return Err(reducer.average_of_prefix(name));
+        }
+        if reducer.begins() && (call != Call::AllReduce || !in_place) {
+            return Err(reducer.factor_before(name));
+        }
+        self.plan(call, collective, counts, size_of::<T>(), reducer, in_place)
     }
 
     #[track_caller]
@@ -284,18 +285,24 @@ impl Communicator {
         collective: Collective,
         counts: Counts,
         element: usize,
-        reducer: Option<Reducer>,
+        reducer: Reducer,
         in_place: bool,
     ) -> Result<Plan> {
         let caller = Location::caller();
         let options = &self.inner.options;
         let (root, count) = shown(&counts, collective.root().unwrap_or(0));
-        let order = match &reducer {
-            Some(_) if options.reproducible => Order::Left,
-            Some(reducer) if !reducer.is_commutative() => Order::Rank,
-            _ => Order::Free,
-        };
         let (rank, size) = (self.rank(), self.size());
+        let order = match reducer.commutative {
+            _ if reducer.op == OpCode::NONE => Order::Free,
+            _ if options.reproducible => Order::Left,
+            false => Order::Rank,
+            true => Order::Free,
+        };
+        let result = match collective {
+            Collective::Reduce { root } if root != rank => 0,
+            Collective::ExclusiveScan if rank == 0 => 0,
+            _ => counts.of(rank),
+        };
         let request = Request { collective, rank, size, counts, element, order, in_place };
         request.validate().map_err(|error| Error::InvalidCount {
             operation: call.name().into(),
@@ -303,14 +310,14 @@ impl Communicator {
         })?;
         let stamp = Stamp {
             call,
-            dtype: reducer.as_ref().map_or(DType::Bytes.into(), Reducer::dtype),
-            op: reducer.as_ref().map(Reducer::op),
+            dtype: reducer.dtype,
+            op: reducer.op,
             root,
             count,
             tuning: options.digest,
             site: stamp::site(caller),
         };
-        Ok(Plan { request, stamp, reducer, caller })
+        Ok(Plan { request, stamp, reducer, result, caller })
     }
 
     /// The length of one block of `whole`.

@@ -18,9 +18,10 @@ use super::inbox::{Inbox, Notice};
 use super::router::{Fate, Router};
 use super::runs::{Disagreement, RunId, Runs, Start};
 use super::slots::{SlotId, Slots};
-use super::{Control, Parts};
+use super::{Control, OP_PANICKED, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
+use crate::reduce::Panicked;
 use crate::stamp::{Stamp, describe_site};
 
 /// The data plane often hears of a death before the control plane has told who died first: a survivor
@@ -326,8 +327,10 @@ impl Core {
         let done = self.runs.advance(run, &mut self.machine, &mut self.buffers, |issued| {
             own(owners, issued.request, Owner::Step { run, step: issued.step });
         });
-        if let Some(slot) = done {
-            self.slots.end(slot, Ok(None), &mut self.buffers);
+        match done {
+            Ok(None) => {}
+            Ok(Some(slot)) => self.slots.end(slot, Ok(None), &mut self.buffers),
+            Err(panicked) => self.op_panicked(&panicked),
         }
     }
 
@@ -390,6 +393,17 @@ impl Core {
         self.fail(Fault::Mismatch { detail });
     }
 
+    /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
+    fn op_panicked(&mut self, what: &Panicked) {
+        let host = self.hosts.get(self.rank).map_or("an unknown host", String::as_str);
+        let Panicked { op, message } = what;
+        let rank = self.rank;
+        let detail =
+            format!("the user-defined operation {op:?} panicked on rank {rank} on {host}: {message}");
+        self.control.fault(OP_PANICKED, &detail);
+        self.fail(Fault::OpPanicked { detail });
+    }
+
     fn disagree(&mut self, source: usize, context: u32, what: &Disagreement) {
         let here: String = what.mine.map_or_else(
             || "finished that one long ago".into(),
@@ -398,7 +412,8 @@ impl Core {
             },
         );
         let settings = if what.mine.is_some_and(|(mine, _)| Stamp::differ_in_tuning_only(mine, what.theirs)) {
-            " under other settings; those that choose algorithms must be the same on all ranks"
+            " under other settings; RINGWORLD_SEGMENT, RINGWORLD_ALGORITHMS, RINGWORLD_REPRODUCIBLE and Options \
+             must be the same on all ranks"
         } else {
             ""
         };

@@ -35,6 +35,10 @@ use self::wait::Waits;
 use crate::error::Fault;
 use ringworld_transport::Transport;
 
+/// In place of a communicator's context in a fault: the fault is the panic of a user's operation, and no
+/// disagreement. Not the context of any communicator, because their numbers end long before.
+pub(crate) const OP_PANICKED: u32 = u32::MAX;
+
 /// How the engine tells the rest of the world; served by the bootstrap session.
 pub(crate) trait Control: Send + Sync {
     /// The data plane has lost a peer.

@@ -19,7 +19,7 @@ use ringworld_protocol::{
 
 use super::slots::SlotId;
 use crate::buffer::{Block, Buffers};
-use crate::reduce::Kernel;
+use crate::reduce::{Panicked, Reducer};
 use crate::stamp::{Stamp, StampBytes, agree};
 
 /// Everything a run needs.
@@ -32,7 +32,9 @@ pub(crate) struct Start {
     /// Where the call stands.
     pub(crate) caller: &'static Location<'static>,
     pub(crate) element: usize,
-    pub(crate) kernel: Kernel,
+    pub(crate) reducer: Reducer,
+    /// How many elements at the start of the output are the result; 0 where this rank gets none.
+    pub(crate) result: usize,
     pub(crate) input: Option<BufferId>,
     pub(crate) output: Option<BufferId>,
 }
@@ -137,6 +139,7 @@ impl Runs {
         context.recent.push_back(Called { sequence, stamp, caller: start.caller });
         let remaining = schedule.len();
         let run = Run { start, sequence, slot, scratch, waits, ready, remaining };
+        run.begin(buffers);
         let id = match self.free.pop() {
             Some(id) => {
                 self.runs[id] = Some(run);
@@ -151,22 +154,30 @@ impl Runs {
     }
 
     /// Starts every step that is ready. `Some`: the run is over, and this is its slot.
+    ///
+    /// # Errors
+    ///
+    /// When a user's operation panics. The run is as good as over then: the world must end.
     pub(crate) fn advance(
         &mut self,
         id: RunId,
         machine: &mut Machine,
         buffers: &mut Buffers,
         mut issued: impl FnMut(Issued),
-    ) -> Option<SlotId> {
-        let run = self.runs.get_mut(id)?.as_mut()?;
+    ) -> Result<Option<SlotId>, Panicked> {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
         while let Some(step) = run.ready.pop() {
-            if let Some(request) = run.perform(step, machine, buffers) {
+            if let Some(request) = run.perform(step, machine, buffers)? {
                 issued(Issued { request, step });
             } else {
                 run.complete(step);
             }
         }
-        (run.remaining == 0).then(|| self.remove(id, buffers)).flatten()
+        if run.remaining > 0 {
+            return Ok(None);
+        }
+        run.finish(buffers);
+        Ok(self.remove(id, buffers))
     }
 
     /// A send or receive of the run has moved `bytes`.
@@ -264,8 +275,13 @@ impl Run {
     }
 
     /// Does a local step, or hands a send or receive to the protocol.
-    fn perform(&self, step: u32, machine: &mut Machine, buffers: &Buffers) -> Option<RequestId> {
-        match *self.start.schedule.action(step as usize) {
+    fn perform(
+        &self,
+        step: u32,
+        machine: &mut Machine,
+        buffers: &Buffers,
+    ) -> Result<Option<RequestId>, Panicked> {
+        Ok(match *self.start.schedule.action(step as usize) {
             Action::Send { to, from, tag } => {
                 let envelope = Envelope {
                     context: self.start.context,
@@ -283,13 +299,31 @@ impl Run {
                 Some(machine.receive(selector, self.span(into)))
             }
             Action::Reduce { left, right, into } => {
-                buffers.reduce(&self.start.kernel, self.span(left), self.span(right), self.span(into));
+                let kernel = &self.start.reducer.kernel;
+                buffers.reduce(kernel, self.span(left), self.span(right), self.span(into))?;
                 None
             }
             Action::Copy { from, into } => {
                 buffers.copy(self.span(from), self.span(into));
                 None
             }
+        })
+    }
+
+    /// Applies the factor that comes before the reduction; such calls are in place.
+    fn begin(&self, buffers: &Buffers) {
+        if self.start.result > 0 && self.start.reducer.begins() {
+            let contribution = self.span(Elements::output(0, self.start.result));
+            buffers.change(contribution, |bytes| self.start.reducer.begin(bytes));
+        }
+    }
+
+    /// Completes the result: averages, factors.
+    fn finish(&self, buffers: &Buffers) {
+        let ranks = self.start.schedule.size();
+        if self.start.result > 0 && self.start.reducer.finishes(ranks) {
+            let result = self.span(Elements::output(0, self.start.result));
+            buffers.change(result, |bytes| self.start.reducer.finish(bytes, ranks));
         }
     }
 

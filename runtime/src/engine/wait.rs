@@ -104,9 +104,8 @@ impl Engine {
         if slots.is_empty() {
             return None;
         }
-        let ended = |core: &mut Core| {
-            slots.iter().position(|slot| slot.is_none_or(|slot| core.slots.is_done(slot)))
-        };
+        let ended =
+            |core: &mut Core| slots.iter().position(|slot| slot.is_none_or(|slot| core.slots.is_done(slot)));
         let under_way: Vec<SlotId> = slots.iter().copied().flatten().collect();
         let describe = |core: &mut Core| {
             let each: Vec<_> = under_way.iter().map(|slot| core.waiting_for(*slot)).collect();
@@ -166,12 +165,7 @@ impl Engine {
     }
 
     /// Sleeps until a transport has something, a bell rings, or `limit` passes.
-    fn sleep(
-        &self,
-        mut core: std::sync::MutexGuard<'_, Core>,
-        slots: &[SlotId],
-        limit: Option<Duration>,
-    ) {
+    fn sleep(&self, mut core: std::sync::MutexGuard<'_, Core>, slots: &[SlotId], limit: Option<Duration>) {
         let Some(bell) = own_bell() else {
             // Out of descriptors: polling slowly is the best that is left.
             drop(core);

@@ -1,46 +1,192 @@
 //! What the operations mean for each type of element.
+//!
+//! One type without values for each operation, one `impl` for each pair that exists; [`integers`] and its
+//! siblings are the tables from operations to loops. Pure, and the same on every machine.
+//!
+//! Neighbours: `kernel` has the loops, `datatype` asks for the tables.
 
+use bytemuck::Pod;
 use half::{bf16, f16};
+use num_complex::Complex;
 
-/// The four operations on one pair of elements. Pure, and the same on every machine.
-#[doc(hidden)]
-pub trait Arithmetic: Copy {
-    fn sum(self, other: Self) -> Self;
-    fn product(self, other: Self) -> Self;
-    fn smaller(self, other: Self) -> Self;
-    fn larger(self, other: Self) -> Self;
+use super::Op;
+use super::kernel::{Functions, Operator};
+use super::scale::each;
+use crate::located::{Locatable, Located};
+
+macro_rules! operators {
+    ($($name:ident),*) => {$( pub(crate) struct $name; )*};
 }
 
-macro_rules! integer {
-    ($($type:ty),*) => {$(
-        impl Arithmetic for $type {
+operators!(
+    Sum,
+    Product,
+    Min,
+    Max,
+    LogicalAnd,
+    LogicalOr,
+    LogicalXor,
+    BitAnd,
+    BitOr,
+    BitXor,
+    MinLocation,
+    MaxLocation
+);
+
+macro_rules! define {
+    ($type:ty: $($operator:ident($left:ident, $right:ident) = $result:expr;)*) => {$(
+        impl Operator<$type> for $operator {
             #[inline(always)]
-            fn sum(self, other: Self) -> Self { self.wrapping_add(other) }
-            #[inline(always)]
-            fn product(self, other: Self) -> Self { self.wrapping_mul(other) }
-            #[inline(always)]
-            fn smaller(self, other: Self) -> Self { if other < self { other } else { self } }
-            #[inline(always)]
-            fn larger(self, other: Self) -> Self { if other > self { other } else { self } }
+            fn apply($left: $type, $right: $type) -> $type {
+                $result
+            }
         }
     )*};
 }
 
-// A plain comparison, not `f32::min`: that leaves the choice between -0.0 and +0.0 to the platform.
-macro_rules! float {
+macro_rules! integers {
     ($($type:ty),*) => {$(
-        impl Arithmetic for $type {
+        define! { $type:
+            Sum(a, b) = a.wrapping_add(b);
+            Product(a, b) = a.wrapping_mul(b);
+            Min(a, b) = if b < a { b } else { a };
+            Max(a, b) = if b > a { b } else { a };
+            LogicalAnd(a, b) = <$type>::from((a != 0) & (b != 0));
+            LogicalOr(a, b) = <$type>::from((a != 0) | (b != 0));
+            LogicalXor(a, b) = <$type>::from((a != 0) ^ (b != 0));
+            BitAnd(a, b) = a & b;
+            BitOr(a, b) = a | b;
+            BitXor(a, b) = a ^ b;
+        }
+        impl Truth for $type {
             #[inline(always)]
-            fn sum(self, other: Self) -> Self { self + other }
-            #[inline(always)]
-            fn product(self, other: Self) -> Self { self * other }
-            #[inline(always)]
-            fn smaller(self, other: Self) -> Self { if other < self { other } else { self } }
-            #[inline(always)]
-            fn larger(self, other: Self) -> Self { if other > self { other } else { self } }
+            fn truth(self) -> Self {
+                Self::from(self != 0)
+            }
         }
     )*};
 }
 
-integer!(i8, i16, i32, i64, u8, u16, u32, u64);
-float!(f16, bf16, f32, f64);
+// The left operand wins unless the right one is better or the only NaN: among equals and NaNs the leftmost
+// survives, wherever the parentheses stand. Not `f32::min`, which leaves the sign of zero to the platform.
+macro_rules! floats {
+    ($($type:ty),*) => {$(
+        define! { $type:
+            Sum(a, b) = a + b;
+            Product(a, b) = a * b;
+            Min(a, b) = if (a <= b) | (a != a) { a } else { b };
+            Max(a, b) = if (a >= b) | (a != a) { a } else { b };
+        }
+    )*};
+}
+
+macro_rules! complex {
+    ($($type:ty),*) => {$(
+        define! { Complex<$type>:
+            Sum(a, b) = a + b;
+            Product(a, b) = a * b;
+        }
+    )*};
+}
+
+integers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+floats!(f16, bf16, f32, f64);
+complex!(f32, f64);
+
+/// Integers that stand for truth values.
+pub(crate) trait Truth: Pod {
+    fn truth(self) -> Self;
+}
+
+/// Turns every element that is not zero into 1.
+pub(crate) fn truth<T: Truth>(bytes: &mut [u8]) {
+    each::<T>(bytes, T::truth);
+}
+
+macro_rules! location {
+    ($operator:ident, $better:tt) => {
+        impl<T: Locatable<I>, I: Pod + Ord> Operator<Located<T, I>> for $operator {
+            #[inline(always)]
+            fn apply(left: Located<T, I>, right: Located<T, I>) -> Located<T, I> {
+                let ((a, i), (b, j)) = (left.parts(), right.parts());
+                let (a_nan, b_nan) = (a != a, b != b);
+                let better = (b $better a) & !a_nan | (b_nan & !a_nan);
+                let level = (a == b) | (a_nan & b_nan);
+                if better | (level & (j < i)) { right } else { left }
+            }
+        }
+    };
+}
+
+location!(MinLocation, <);
+location!(MaxLocation, >);
+
+/// The loops of an operation on integers.
+pub(crate) fn integer<T: Truth>(op: Op) -> Option<Functions>
+where
+    Sum: Operator<T>,
+    Product: Operator<T>,
+    Min: Operator<T>,
+    Max: Operator<T>,
+    LogicalAnd: Operator<T>,
+    LogicalOr: Operator<T>,
+    LogicalXor: Operator<T>,
+    BitAnd: Operator<T>,
+    BitOr: Operator<T>,
+    BitXor: Operator<T>,
+{
+    Some(match op {
+        Op::Sum => Functions::of::<T, Sum>(),
+        Op::Product => Functions::of::<T, Product>(),
+        Op::Min => Functions::of::<T, Min>(),
+        Op::Max => Functions::of::<T, Max>(),
+        Op::LogicalAnd => Functions::of::<T, LogicalAnd>(),
+        Op::LogicalOr => Functions::of::<T, LogicalOr>(),
+        Op::LogicalXor => Functions::of::<T, LogicalXor>(),
+        Op::BitAnd => Functions::of::<T, BitAnd>(),
+        Op::BitOr => Functions::of::<T, BitOr>(),
+        Op::BitXor => Functions::of::<T, BitXor>(),
+        Op::Average | Op::MinLocation | Op::MaxLocation => return None,
+    })
+}
+
+/// The loops of an operation on floating-point numbers.
+pub(crate) fn float<T: Pod>(op: Op) -> Option<Functions>
+where
+    Sum: Operator<T>,
+    Product: Operator<T>,
+    Min: Operator<T>,
+    Max: Operator<T>,
+{
+    match op {
+        Op::Min => Some(Functions::of::<T, Min>()),
+        Op::Max => Some(Functions::of::<T, Max>()),
+        _ => field(op),
+    }
+}
+
+/// The loops of an operation on numbers without an order.
+pub(crate) fn field<T: Pod>(op: Op) -> Option<Functions>
+where
+    Sum: Operator<T>,
+    Product: Operator<T>,
+{
+    match op {
+        Op::Sum | Op::Average => Some(Functions::of::<T, Sum>()),
+        Op::Product => Some(Functions::of::<T, Product>()),
+        _ => None,
+    }
+}
+
+/// The loops of an operation on values with a location.
+pub(crate) fn located<T: Pod>(op: Op) -> Option<Functions>
+where
+    MinLocation: Operator<T>,
+    MaxLocation: Operator<T>,
+{
+    match op {
+        Op::MinLocation => Some(Functions::of::<T, MinLocation>()),
+        Op::MaxLocation => Some(Functions::of::<T, MaxLocation>()),
+        _ => None,
+    }
+}

@@ -1,0 +1,277 @@
+//! From what a call is given to what the engine needs: [`Reduction`] and [`Reducer`].
+//!
+//! A call takes an [`Op`], an [`Op::scaled`], or a [`UserOp`]; each makes a plan once per call, or says
+//! that the element's type does not have it. Making, cloning and dropping a plan allocates nothing.
+//!
+//! Neighbours: `collective` asks for plans, the engine carries them out, `stamp` shows them to the peers.
+
+use std::fmt;
+
+use bytemuck::Pod;
+
+use super::code::OpCode;
+use super::kernel::Kernel;
+use super::scale::Rescale;
+use super::{Op, UserOp};
+use crate::datatype::ElementCode;
+use crate::{Error, Reducible};
+
+/// Scratch memory and bounced messages are aligned to this; elements that want more cannot be reduced.
+const ALIGNED: usize = 64;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Op {}
+    impl Sealed for super::Scaled {}
+    impl<T> Sealed for super::UserOp<T> {}
+    impl<R: Sealed> Sealed for &R {}
+}
+
+/// What combines contributions of type `T`: an [`Op`], where the type has it, with factors
+/// ([`Op::scaled`]) or without, or a [`UserOp`] on that type.
+///
+/// Sealed: a new operation is a [`UserOp`].
+pub trait Reduction<T: Pod>: sealed::Sealed {
+    /// What the engine needs.
+    ///
+    /// # Errors
+    ///
+    /// When elements of this type cannot be reduced that way.
+    #[doc(hidden)]
+    fn plan(&self) -> Result<Reducer, Unsupported>;
+}
+
+/// An operation with factors; see [`Op::scaled`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaled {
+    pub(super) op: Op,
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+/// A reduction, ready for the engine.
+#[derive(Clone)]
+#[doc(hidden)]
+pub struct Reducer {
+    /// What combines two contributions.
+    pub(crate) kernel: Kernel,
+    /// The element's type, for the stamp.
+    pub(crate) dtype: ElementCode,
+    /// The operation, for the stamp.
+    pub(crate) op: OpCode,
+    /// Whether the order of operands is free.
+    pub(crate) commutative: bool,
+    /// Multiplies contributions before anything else.
+    before: Option<(Rescale, f64)>,
+    after: After,
+}
+
+/// What happens to the result at the end.
+#[derive(Clone, Copy)]
+enum After {
+    Nothing,
+    /// One rank alone has combined nothing, so its elements have not become 0 or 1 yet.
+    TruthOfOne(fn(&mut [u8])),
+    Factor(Rescale, f64),
+    /// Divided by the number of ranks, then multiplied.
+    Average(Rescale, f64),
+}
+
+impl Reducer {
+    /// For a collective that only moves elements of this type.
+    pub(crate) fn moving(dtype: ElementCode) -> Self {
+        let op = OpCode::NONE;
+        Self { kernel: Kernel::NONE, dtype, op, commutative: true, before: None, after: After::Nothing }
+    }
+
+    /// The operation in words: the user's name for it, if it is the user's.
+    pub(crate) fn name(&self) -> String {
+        match &self.kernel {
+            Kernel::User(user) => format!("user op {:?}", user.name()),
+            Kernel::Functions(_) => self.op.to_string(),
+        }
+    }
+
+    /// Whether the result is divided by the number of ranks.
+    pub(crate) fn is_average(&self) -> bool {
+        matches!(self.after, After::Average(..))
+    }
+
+    /// The error of a scan, whose results are over different numbers of ranks.
+    pub(crate) fn average_of_prefix(&self, operation: &str) -> Error {
+        Error::UnsupportedOp {
+            operation: operation.into(),
+            op: self.name(),
+            element: self.dtype.to_string(),
+            advice: "each rank's result is over another number of ranks; take the sum, and divide it by the \
+                     number you mean"
+                .into(),
+        }
+    }
+
+    /// Whether [`Reducer::begin`] has anything to do.
+    pub(crate) fn begins(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// Prepares this rank's contribution, once, before the first step of the schedule.
+    pub(crate) fn begin(&self, contribution: &mut [u8]) {
+        if let Some((rescale, factor)) = self.before {
+            (rescale.multiply)(contribution, factor);
+        }
+    }
+
+    /// The error of a call that leaves contributions as they are, and so cannot multiply them first.
+    pub(crate) fn factor_before(&self, operation: &str) -> Error {
+        Error::UnsupportedOp {
+            operation: operation.into(),
+            op: self.name(),
+            element: self.dtype.to_string(),
+            advice:
+                "a factor before the reduction is for all-reduce; multiply the data before the call, or give \
+                     the factor as the one after"
+                    .into(),
+        }
+    }
+
+    /// Whether [`Reducer::finish`] has anything to do.
+    pub(crate) fn finishes(&self, ranks: usize) -> bool {
+        match self.after {
+            After::Nothing => false,
+            After::TruthOfOne(_) => ranks == 1,
+            After::Factor(..) | After::Average(..) => true,
+        }
+    }
+
+    /// Completes the result, once on every rank that has (a part of) it, after the last step.
+    pub(crate) fn finish(&self, result: &mut [u8], ranks: usize) {
+        match self.after {
+            After::TruthOfOne(truth) if ranks == 1 => truth(result),
+            After::Nothing | After::TruthOfOne(_) => {}
+            After::Factor(rescale, factor) => (rescale.multiply)(result, factor),
+            After::Average(rescale, factor) => {
+                (rescale.divide)(result, ranks);
+                if factor != 1.0 {
+                    (rescale.multiply)(result, factor);
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Reducer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reducer({} of {})", self.op, self.dtype)
+    }
+}
+
+impl<T: Reducible> Reduction<T> for Op {
+    #[inline]
+    fn plan(&self) -> Result<Reducer, Unsupported> {
+        let op = *self;
+        let Some(functions) = T::functions(op) else { return Err(unsupported::<T>(op)) };
+        let after = match (op, T::RESCALE, T::TRUTH) {
+            (Self::Average, Some(rescale), _) => After::Average(rescale, 1.0),
+            (Self::Average, None, _) => return Err(unsupported::<T>(op)),
+            (Self::LogicalAnd | Self::LogicalOr | Self::LogicalXor, _, Some(truth)) => {
+                After::TruthOfOne(truth)
+            }
+            _ => After::Nothing,
+        };
+        Ok(Reducer {
+            kernel: Kernel::Functions(functions),
+            dtype: ElementCode::from(T::DTYPE),
+            op: OpCode::of(op),
+            commutative: op.is_commutative(),
+            before: None,
+            after,
+        })
+    }
+}
+
+impl<T: Reducible> Reduction<T> for Scaled {
+    fn plan(&self) -> Result<Reducer, Unsupported> {
+        let Self { op, before, after } = *self;
+        let plan = Reduction::<T>::plan(&op)?;
+        let refuse = |advice: &str| {
+            let op = format!("{op} with factors {before} and {after}");
+            Err(Unsupported { op, element: T::DTYPE.name().into(), advice: advice.into() })
+        };
+        let Some(rescale) = T::RESCALE else {
+            return refuse("factors are for f16, bf16, f32, f64 and complex numbers");
+        };
+        if !before.is_finite() || !after.is_finite() {
+            return refuse("both factors must be finite");
+        }
+        Ok(Reducer {
+            op: OpCode::scaled(op, before, after),
+            before: (before != 1.0).then_some((rescale, before)),
+            after: match plan.after {
+                After::Average(..) => After::Average(rescale, after),
+                _ if after != 1.0 => After::Factor(rescale, after),
+                other => other,
+            },
+            ..plan
+        })
+    }
+}
+
+impl<T: Pod> Reduction<T> for UserOp<T> {
+    fn plan(&self) -> Result<Reducer, Unsupported> {
+        let element = ElementCode::of::<T>();
+        if align_of::<T>() > ALIGNED {
+            let advice = format!(
+                "its elements are aligned to {} bytes, and reductions work on alignments up to {ALIGNED}",
+                align_of::<T>()
+            );
+            return Err(Unsupported {
+                op: format!("user op {:?}", self.name()),
+                element: element.to_string(),
+                advice,
+            });
+        }
+        Ok(Reducer {
+            kernel: Kernel::User(self.kernel()),
+            op: OpCode::user(self.name(), size_of::<T>()),
+            commutative: self.is_commutative(),
+            ..Reducer::moving(element)
+        })
+    }
+}
+
+/// A reference reduces like what it refers to.
+impl<T: Pod, R: Reduction<T>> Reduction<T> for &R {
+    fn plan(&self) -> Result<Reducer, Unsupported> {
+        R::plan(*self)
+    }
+}
+
+/// A type does not have an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct Unsupported {
+    op: String,
+    element: String,
+    advice: String,
+}
+
+impl Unsupported {
+    /// The error of the call that was given the operation.
+    pub(crate) fn into_error(self, operation: &str) -> Error {
+        let Self { op, element, advice } = self;
+        Error::UnsupportedOp { operation: operation.into(), op, element, advice }
+    }
+}
+
+#[cold]
+fn unsupported<T: Reducible>(op: Op) -> Unsupported {
+    let has: Vec<_> = Op::ALL.into_iter().filter(|op| T::functions(*op).is_some()).map(Op::name).collect();
+    let element = T::DTYPE.name();
+    let has = format!("{element} has {}", has.join(", "));
+    let advice = match op {
+        Op::Average => format!("{has}; take the sum, or convert to a floating-point type first"),
+        Op::MinLocation | Op::MaxLocation => format!("{has}; {op} is for ringworld::Located"),
+        _ => format!("{has}; anything else is a ringworld::UserOp"),
+    };
+    Unsupported { op: op.name().into(), element: element.into(), advice }
+}
