@@ -1,0 +1,370 @@
+//! How serialized objects travel in collectives: bytes whose length only their rank knows, or the reason
+//! why there are none.
+//!
+//! A rank that has no bytes to give must not leave the others waiting for them. So its failure takes the
+//! place of its object: everybody hears of it in the exchange that announces lengths, gets the reason by
+//! broadcast, and returns the same error. Neighbours: `object` turns values into bytes and back.
+
+use crate::communicator::Communicator;
+use crate::{Error, Result};
+
+/// The longest object. Lengths are a peer's word, so they are bounded before memory is asked for.
+pub(super) const LIMIT: usize = u32::MAX as usize;
+
+/// The longest reason that is told to others.
+const REASON: usize = 1 << 10;
+
+/// Blocks are padded to equal length while all of them together stay this small.
+const PADDED: usize = 1 << 20;
+
+/// Short objects travel with their announcement.
+const FIRST: usize = 256;
+const HEAD: usize = 16;
+
+/// A serialized object, or why there is none.
+pub(super) type Packed = std::result::Result<Vec<u8>, Refusal>;
+
+/// Why a rank has no bytes to give.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) action: Action,
+    pub(super) reason: String,
+}
+
+/// What could not be done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Action {
+    Serialize = 1,
+    Deserialize = 2,
+}
+
+impl Action {
+    pub(super) fn participle(self) -> &'static str {
+        match self {
+            Self::Serialize => "serialized",
+            Self::Deserialize => "deserialized",
+        }
+    }
+}
+
+/// The collectives in which every rank gives an object, by their numbers in the announcement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Call {
+    Gather = 1,
+    AllGather = 2,
+    Reduce = 3,
+    AllReduce = 4,
+}
+
+impl Call {
+    const ALL: [Self; 4] = [Self::Gather, Self::AllGather, Self::Reduce, Self::AllReduce];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Gather => "gather_objects",
+            Self::AllGather => "all_gather_objects",
+            Self::Reduce => "reduce_object",
+            Self::AllReduce => "all_reduce_object",
+        }
+    }
+
+    fn describe(number: u8, root: u32) -> String {
+        match Self::ALL.into_iter().find(|call| *call as u8 == number) {
+            None => "a call that this version does not know".into(),
+            Some(call @ (Self::AllGather | Self::AllReduce)) => call.name().into(),
+            Some(call) => format!("{} with root {root}", call.name()),
+        }
+    }
+}
+
+/// What a rank says of its object before it travels.
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C)]
+struct Announcement {
+    /// In bytes, of the object or the reason.
+    length: u64,
+    root: u32,
+    call: u8,
+    /// 0: there is an object. Else an [`Action`].
+    refusal: u8,
+    zero: [u8; 2],
+}
+
+impl Announcement {
+    fn of(call: u8, root: usize, packed: &Packed) -> Self {
+        let (refusal, bytes) = content(packed);
+        // Ranks are 32 bits wide elsewhere too; no world is larger.
+        Self { length: bytes.len() as u64, root: root as u32, call, refusal, zero: [0; 2] }
+    }
+
+    /// The announced length, or that there is no object; an error when no honest rank says so.
+    fn read(&self, limit: usize) -> std::result::Result<usize, String> {
+        usize::try_from(self.length)
+            .ok()
+            .filter(|length| *length <= limit)
+            .ok_or_else(|| format!("{} bytes were announced, but the limit is {limit}", self.length))
+    }
+}
+
+/// What travels: the object, or the reason why there is none.
+fn content(packed: &Packed) -> (u8, &[u8]) {
+    match packed {
+        Ok(bytes) => (0, bytes),
+        Err(refusal) => {
+            let mut end = refusal.reason.len().min(REASON);
+            while !refusal.reason.is_char_boundary(end) {
+                end -= 1;
+            }
+            (refusal.action as u8, &refusal.reason.as_bytes()[..end])
+        }
+    }
+}
+
+/// Bytes of all ranks, one after another.
+pub(super) struct Gathered {
+    pub(super) bytes: Vec<u8>,
+    /// The length of each rank's.
+    pub(super) lengths: Vec<usize>,
+}
+
+impl Gathered {
+    /// The bytes of each rank.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.lengths.iter().scan(0, |start, length| {
+            let bytes = &self.bytes[*start..][..*length];
+            *start += length;
+            Some(bytes)
+        })
+    }
+}
+
+impl Communicator {
+    /// The error that every rank returns when `rank` had no object to give.
+    fn refused(&self, name: &str, rank: usize, action: u8, reason: &str) -> Error {
+        let action =
+            if action == Action::Deserialize as u8 { Action::Deserialize } else { Action::Serialize };
+        Error::Object {
+            operation: name.into(),
+            action: action.participle(),
+            cause: format!("rank {rank} on {} says: {reason}", self.host(rank)),
+        }
+    }
+
+    /// Gives the root's bytes to every rank. On other ranks `packed` is not looked at.
+    pub(super) fn broadcast_packed(
+        &self,
+        name: &str,
+        packed: Option<Packed>,
+        root: usize,
+    ) -> Result<Vec<u8>> {
+        let mut first = [0u8; FIRST];
+        let packed = packed.unwrap_or_else(|| Ok(Vec::new()));
+        let (_, bytes) = content(&packed);
+        let inline = bytes.len().min(FIRST - HEAD);
+        first[..HEAD].copy_from_slice(bytemuck::bytes_of(&Announcement::of(0, root, &packed)));
+        first[HEAD..][..inline].copy_from_slice(&bytes[..inline]);
+        self.broadcast(&mut first, root)?;
+
+        let announced: Announcement = bytemuck::pod_read_unaligned(&first[..HEAD]);
+        let limit = if announced.refusal == 0 { LIMIT } else { REASON };
+        let length = announced.read(limit).map_err(|cause| self.refused(name, root, 0, &cause))?;
+        let inline = length.min(FIRST - HEAD);
+        let mut all = self.room(name, length)?;
+        all[..inline].copy_from_slice(&first[HEAD..][..inline]);
+        if length > inline {
+            if self.rank() == root {
+                all.copy_from_slice(bytes);
+            }
+            self.broadcast(&mut all[inline..], root)?;
+        }
+        match announced.refusal {
+            0 => Ok(all),
+            action => Err(self.refused(name, root, action, &String::from_utf8_lossy(&all))),
+        }
+    }
+
+    /// Gives every rank's bytes to `root`, or to every rank when there is no root. `None` where they do
+    /// not go.
+    pub(super) fn gather_packed(
+        &self,
+        call: Call,
+        packed: &Packed,
+        root: Option<usize>,
+    ) -> Result<Option<Gathered>> {
+        let name = call.name();
+        let mine = Announcement::of(call as u8, root.unwrap_or(0), packed);
+        let mut announced = vec![mine; self.size()];
+        self.all_gather(&[mine], &mut announced)?;
+        self.agree_on_objects(call, &announced)?;
+        if let Some(rank) = announced.iter().position(|announced| announced.refusal != 0) {
+            return Err(self.told(name, rank, &announced[rank], content(packed).1));
+        }
+        let lengths = self.lengths(name, &announced, |rank| rank)?;
+        let bytes = self.gather_bytes(name, content(packed).1, &lengths)?;
+        let here = root.is_none_or(|root| root == self.rank());
+        Ok(here.then_some(Gathered { bytes, lengths }))
+    }
+
+    /// Gives rank `r` the root's bytes number `r`. On other ranks `packed` is not looked at; at the root there
+    /// are as many as ranks, or a refusal.
+    pub(super) fn scatter_packed(
+        &self,
+        name: &str,
+        packed: Option<std::result::Result<Vec<Vec<u8>>, Refusal>>,
+        root: usize,
+    ) -> Result<Vec<u8>> {
+        let packed = packed.unwrap_or_else(|| Ok(Vec::new()));
+        let empty = Announcement::of(0, root, &Ok(Vec::new()));
+        let mut announced = vec![empty; self.size()];
+        let (parts, refusal) = match packed {
+            Ok(parts) => (parts, None),
+            Err(refusal) => (Vec::new(), Some(Err(refusal))),
+        };
+        for (announced, part) in announced.iter_mut().zip(&parts) {
+            announced.length = part.len() as u64;
+        }
+        if let Some(refusal) = &refusal {
+            announced[0] = Announcement::of(0, root, refusal);
+        }
+        self.broadcast(&mut announced, root)?;
+        if announced[0].refusal != 0 {
+            let reason = refusal.as_ref().map_or(&[][..], |refusal| content(refusal).1);
+            return Err(self.told(name, root, &announced[0], reason));
+        }
+        let lengths = self.lengths(name, &announced, |_| root)?;
+        self.scatter_bytes(name, &parts, &lengths, root)
+    }
+
+    /// Tells everybody why `rank` has no object; at that rank, `reason` says it.
+    fn told(&self, name: &str, rank: usize, announced: &Announcement, reason: &[u8]) -> Error {
+        let mut text = match announced.read(REASON) {
+            Ok(length) => vec![0u8; length],
+            Err(cause) => return self.refused(name, rank, announced.refusal, &cause),
+        };
+        if rank == self.rank() {
+            text.copy_from_slice(reason);
+        }
+        match self.broadcast(&mut text, rank) {
+            Ok(()) => self.refused(name, rank, announced.refusal, &String::from_utf8_lossy(&text)),
+            Err(error) => error,
+        }
+    }
+
+    /// The announced lengths, if they can be; `by` says who announced that of a rank.
+    fn lengths(
+        &self,
+        name: &str,
+        announced: &[Announcement],
+        by: impl Fn(usize) -> usize,
+    ) -> Result<Vec<usize>> {
+        let read = |(announced, rank): (&Announcement, usize)| {
+            announced.read(LIMIT).map_err(|cause| self.refused(name, by(rank), 0, &cause))
+        };
+        announced.iter().zip(0..).map(read).collect()
+    }
+
+    /// Everybody's bytes on every rank, one after another.
+    fn gather_bytes(&self, name: &str, mine: &[u8], lengths: &[usize]) -> Result<Vec<u8>> {
+        let total = lengths.iter().fold(0usize, |total, length| total.saturating_add(*length));
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let padded = longest.saturating_mul(self.size());
+        let mut all = self.room(name, total)?;
+        if padded <= PADDED || padded / 2 <= total {
+            let mut block = self.room(name, longest)?;
+            block[..mine.len()].copy_from_slice(mine);
+            let mut blocks = self.room(name, padded)?;
+            self.all_gather(&block, &mut blocks)?;
+            let mut start = 0;
+            for (rank, length) in lengths.iter().enumerate() {
+                all[start..][..*length].copy_from_slice(&blocks[rank * longest..][..*length]);
+                start += length;
+            }
+            return Ok(all);
+        }
+        let mut start = 0;
+        for (rank, length) in lengths.iter().enumerate() {
+            let block = &mut all[start..][..*length];
+            if rank == self.rank() {
+                block.copy_from_slice(mine);
+            }
+            self.broadcast(block, rank)?;
+            start += length;
+        }
+        Ok(all)
+    }
+
+    /// This rank's part of the root's bytes.
+    fn scatter_bytes(
+        &self,
+        name: &str,
+        parts: &[Vec<u8>],
+        lengths: &[usize],
+        root: usize,
+    ) -> Result<Vec<u8>> {
+        let total = lengths.iter().fold(0usize, |total, length| total.saturating_add(*length));
+        let mut all = self.room(name, total)?;
+        let mut start = 0;
+        for part in parts {
+            all[start..][..part.len()].copy_from_slice(part);
+            start += part.len();
+        }
+        self.broadcast(&mut all, root)?;
+        let mine = lengths[..self.rank()].iter().sum::<usize>();
+        all.truncate(mine + lengths[self.rank()]);
+        all.drain(..mine);
+        Ok(all)
+    }
+
+    /// All ranks must have made the same call with the same root. Every rank compares the same
+    /// announcements, so all come to the same end.
+    fn agree_on_objects(&self, call: Call, announced: &[Announcement]) -> Result<()> {
+        let what = |rank: usize| (announced[rank].call, announced[rank].root);
+        let Some(other) = (0..self.size()).find(|rank| what(*rank) != what(0)) else { return Ok(()) };
+        let describe = |rank: usize| {
+            let (call, root) = what(rank);
+            format!("rank {rank} on {} called {}", self.host(rank), Call::describe(call, root))
+        };
+        let detail = format!("ranks disagree: {}, but {}", describe(0), describe(other));
+        Err(Error::Mismatch { operation: call.name().into(), detail })
+    }
+
+    /// Memory for `length` bytes, which may be more than there is.
+    pub(super) fn room(&self, name: &str, length: usize) -> Result<Vec<u8>> {
+        let mut room = Vec::new();
+        room.try_reserve_exact(length).map_err(|error| Error::System {
+            operation: name.into(),
+            cause: format!("there is no memory for objects of {length} bytes: {error}"),
+        })?;
+        room.resize(length, 0);
+        Ok(room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_that_nothing_honest_has_is_refused_before_memory_is_asked_for() {
+        let announced = |length| Announcement { length, ..bytemuck::Zeroable::zeroed() };
+        assert_eq!(announced(LIMIT as u64).read(LIMIT), Ok(LIMIT));
+        for length in [LIMIT as u64 + 1, u64::MAX] {
+            let error = announced(length).read(LIMIT).unwrap_err();
+            assert!(error.contains(&format!("{length} bytes were announced")), "{error}");
+        }
+        assert!(announced(REASON as u64 + 1).read(REASON).is_err());
+    }
+
+    #[test]
+    fn a_long_reason_is_cut_between_characters() {
+        for shift in 0..4 {
+            let reason = "x".repeat(shift) + &"\u{1f980}".repeat(REASON);
+            let packed = Err(Refusal { action: Action::Serialize, reason });
+            let (_, bytes) = content(&packed);
+            assert!(bytes.len() <= REASON && bytes.len() > REASON - 4);
+            assert!(std::str::from_utf8(bytes).is_ok());
+        }
+    }
+}
