@@ -52,6 +52,7 @@ mod broadcast;
 mod builder;
 pub mod check;
 mod conflicts;
+pub mod cost;
 mod counts;
 mod error;
 mod gather;
