@@ -52,6 +52,12 @@ impl Span {
         Self { len: len.min(self.len), ..self }
     }
 
+    /// `len` elements of this span, from its element `offset` on.
+    pub(crate) fn part(self, offset: usize, len: usize) -> Self {
+        debug_assert!(offset + len <= self.len, "{len} elements from {offset} on of {self}");
+        Self { offset: self.offset + offset, len, ..self }
+    }
+
     /// Whether the two name at least one element in common, by name: aliasing is the caller's to resolve.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {

@@ -17,18 +17,28 @@ pub enum Algorithm {
     BroadcastBinomial,
     /// `broadcast/chain.rs`
     BroadcastChain,
+    /// `broadcast/double_tree.rs`
+    BroadcastDoubleTree,
+    /// `broadcast/scatter_all_gather.rs`
+    BroadcastScatterAllGather,
     /// `reduce/binomial.rs`
     ReduceBinomial,
     /// `reduce/chain.rs`
     ReduceChain,
     /// `reduce/left_chain.rs`
     ReduceLeftChain,
+    /// `reduce/double_tree.rs`
+    ReduceDoubleTree,
+    /// `reduce/scatter_gather.rs`
+    ReduceScatterGather,
     /// `all_reduce/direct.rs`
     AllReduceDirect,
     /// `all_reduce/recursive_doubling.rs`
     AllReduceRecursiveDoubling,
     /// `all_reduce/rabenseifner.rs`
     AllReduceRabenseifner,
+    /// `all_reduce/double_tree.rs`
+    AllReduceDoubleTree,
     /// `all_reduce/ring.rs`
     AllReduceRing,
     /// `all_reduce/left_chain.rs`
@@ -41,6 +51,8 @@ pub enum Algorithm {
     AllGatherRing,
     /// `reduce_scatter/direct.rs`
     ReduceScatterDirect,
+    /// `reduce_scatter/recursive_halving.rs`
+    ReduceScatterRecursiveHalving,
     /// `reduce_scatter/ring.rs`
     ReduceScatterRing,
     /// `gather/direct.rs`
@@ -61,18 +73,24 @@ impl Algorithm {
         Self::BarrierDissemination,
         Self::BroadcastBinomial,
         Self::BroadcastChain,
+        Self::BroadcastDoubleTree,
+        Self::BroadcastScatterAllGather,
         Self::ReduceBinomial,
         Self::ReduceChain,
         Self::ReduceLeftChain,
+        Self::ReduceDoubleTree,
+        Self::ReduceScatterGather,
         Self::AllReduceDirect,
         Self::AllReduceRecursiveDoubling,
         Self::AllReduceRabenseifner,
+        Self::AllReduceDoubleTree,
         Self::AllReduceRing,
         Self::AllReduceLeftChain,
         Self::AllGatherRecursiveDoubling,
         Self::AllGatherBruck,
         Self::AllGatherRing,
         Self::ReduceScatterDirect,
+        Self::ReduceScatterRecursiveHalving,
         Self::ReduceScatterRing,
         Self::GatherDirect,
         Self::ScatterDirect,
@@ -88,18 +106,24 @@ impl Algorithm {
             Self::BarrierDissemination => "barrier/dissemination",
             Self::BroadcastBinomial => "broadcast/binomial",
             Self::BroadcastChain => "broadcast/chain",
+            Self::BroadcastDoubleTree => "broadcast/double-tree",
+            Self::BroadcastScatterAllGather => "broadcast/scatter-all-gather",
             Self::ReduceBinomial => "reduce/binomial",
             Self::ReduceChain => "reduce/chain",
             Self::ReduceLeftChain => "reduce/left-chain",
+            Self::ReduceDoubleTree => "reduce/double-tree",
+            Self::ReduceScatterGather => "reduce/scatter-gather",
             Self::AllReduceDirect => "all-reduce/direct",
             Self::AllReduceRecursiveDoubling => "all-reduce/recursive-doubling",
             Self::AllReduceRabenseifner => "all-reduce/rabenseifner",
+            Self::AllReduceDoubleTree => "all-reduce/double-tree",
             Self::AllReduceRing => "all-reduce/ring",
             Self::AllReduceLeftChain => "all-reduce/left-chain",
             Self::AllGatherRecursiveDoubling => "all-gather/recursive-doubling",
             Self::AllGatherBruck => "all-gather/bruck",
             Self::AllGatherRing => "all-gather/ring",
             Self::ReduceScatterDirect => "reduce-scatter/direct",
+            Self::ReduceScatterRecursiveHalving => "reduce-scatter/recursive-halving",
             Self::ReduceScatterRing => "reduce-scatter/ring",
             Self::GatherDirect => "gather/direct",
             Self::ScatterDirect => "scatter/direct",
@@ -122,14 +146,20 @@ impl Algorithm {
         let kept = match self {
             Self::ReduceBinomial
             | Self::ReduceChain
+            | Self::ReduceDoubleTree
+            | Self::ReduceScatterGather
             | Self::AllReduceRecursiveDoubling
-            | Self::AllReduceRabenseifner => Order::Rank,
+            | Self::AllReduceRabenseifner
+            | Self::AllReduceDoubleTree
+            | Self::ReduceScatterRecursiveHalving => Order::Rank,
             // Two ranks put their operands in order; a longer ring cannot.
             Self::AllReduceRing | Self::ReduceScatterRing if size <= 2 => Order::Rank,
             Self::AllReduceRing | Self::ReduceScatterRing => Order::Free,
             Self::BarrierDissemination
             | Self::BroadcastBinomial
             | Self::BroadcastChain
+            | Self::BroadcastDoubleTree
+            | Self::BroadcastScatterAllGather
             | Self::ReduceLeftChain
             | Self::AllReduceDirect
             | Self::AllReduceLeftChain
@@ -153,6 +183,7 @@ impl Algorithm {
             self,
             Self::AllGatherRing
                 | Self::ReduceScatterDirect
+                | Self::ReduceScatterRecursiveHalving
                 | Self::GatherDirect
                 | Self::ScatterDirect
                 | Self::AllToAllPairwise
@@ -172,6 +203,8 @@ impl Algorithm {
             })
         } else if !matches!(request.counts, Counts::Same(_)) && !self.serves_uneven() {
             Some("it needs the same count on every rank")
+        } else if self == Self::ReduceDoubleTree && order > Order::Free && !at_an_end(request) {
+            Some("it keeps the operands in rank order only if the root is the first or the last rank")
         } else if self == Self::AllGatherRecursiveDoubling && !size.is_power_of_two() {
             Some("it needs a power of two of ranks")
         } else {
@@ -184,6 +217,10 @@ impl Algorithm {
     pub fn supports(self, request: &Request) -> bool {
         self.refuses(request).is_none()
     }
+}
+
+fn at_an_end(request: &Request) -> bool {
+    request.collective.root().is_some_and(|root| root == 0 || root + 1 == request.size)
 }
 
 /// Reads a path, such as `all-reduce/ring`.

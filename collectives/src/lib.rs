@@ -52,6 +52,7 @@ mod broadcast;
 mod builder;
 pub mod check;
 mod conflicts;
+pub mod cost;
 mod counts;
 mod error;
 mod gather;
@@ -62,6 +63,7 @@ mod scan;
 mod scatter;
 mod schedule;
 mod select;
+mod tree;
 mod tuning;
 mod window;
 
@@ -103,10 +105,17 @@ pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
             Algorithm::BarrierDissemination => barrier::dissemination::build(request, b),
             Algorithm::BroadcastBinomial => broadcast::binomial::build(request, root, choice, b),
             Algorithm::BroadcastChain => broadcast::chain::build(request, root, choice, b),
+            Algorithm::BroadcastDoubleTree => broadcast::double_tree::build(request, root, choice, b),
+            Algorithm::BroadcastScatterAllGather => {
+                broadcast::scatter_all_gather::build(request, root, choice, b)
+            }
             Algorithm::ReduceBinomial => reduce::binomial::build(request, root, choice, b),
             Algorithm::ReduceChain => reduce::chain::build(request, root, choice, b),
             Algorithm::ReduceLeftChain => reduce::left_chain::build(request, root, choice, b),
-            Algorithm::AllReduceDirect => all_reduce::direct::build(request, b),
+            Algorithm::ReduceDoubleTree => reduce::double_tree::build(request, root, choice, b),
+            Algorithm::ReduceScatterGather => reduce::scatter_gather::build(request, root, choice, b),
+            Algorithm::AllReduceDirect => all_reduce::direct::build(request, choice, b),
+            Algorithm::AllReduceDoubleTree => all_reduce::double_tree::build(request, choice, b),
             Algorithm::AllReduceRecursiveDoubling => {
                 all_reduce::recursive_doubling::build(request, choice, b)
             }
@@ -117,6 +126,9 @@ pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
             Algorithm::AllGatherBruck => all_gather::bruck::build(request, b),
             Algorithm::AllGatherRing => all_gather::ring::build(request, choice, b),
             Algorithm::ReduceScatterDirect => reduce_scatter::direct::build(request, choice, b),
+            Algorithm::ReduceScatterRecursiveHalving => {
+                reduce_scatter::recursive_halving::build(request, choice, b)
+            }
             Algorithm::ReduceScatterRing => reduce_scatter::ring::build(request, choice, b),
             Algorithm::GatherDirect => gather::direct::build(request, root, choice, b),
             Algorithm::ScatterDirect => scatter::direct::build(request, root, choice, b),

@@ -65,82 +65,196 @@ pub fn select(request: &Request, tuning: &Tuning) -> Choice {
 }
 
 fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
-    let Request { collective, size, order, .. } = *request;
-    let commutative = order == Order::Free;
-    let uneven = !matches!(request.counts, Counts::Same(_));
     let bytes = request.bytes();
-    let few = size <= tuning.direct_ranks;
-    match collective {
+    match request.collective {
         Collective::Barrier => (Algorithm::BarrierDissemination, "it takes the fewest steps for any size"),
-        Collective::Broadcast { .. } if bytes <= tuning.tree_bytes => {
-            (Algorithm::BroadcastBinomial, "the vector is short (tree_bytes)")
-        }
-        Collective::Broadcast { .. } => (Algorithm::BroadcastChain, "the vector is long (tree_bytes)"),
-        Collective::Reduce { .. } if order == Order::Left => {
-            (Algorithm::ReduceLeftChain, "operands must be combined from the left")
-        }
-        Collective::Reduce { .. } if bytes <= tuning.tree_bytes => {
-            (Algorithm::ReduceBinomial, "the vector is short (tree_bytes)")
-        }
-        Collective::Reduce { .. } => (Algorithm::ReduceChain, "the vector is long (tree_bytes)"),
-        Collective::AllReduce if order == Order::Left && size > 2 && bytes <= tuning.direct_bytes => (
-            Algorithm::AllReduceDirect,
-            "the vector is tiny and must be combined from the left (direct_bytes)",
-        ),
-        Collective::AllReduce if order == Order::Left && size > 2 => (
-            Algorithm::AllReduceLeftChain,
-            "the vector is long and must be combined from the left (direct_bytes)",
-        ),
-        Collective::AllReduce if few && bytes <= tuning.direct_bytes => (
-            Algorithm::AllReduceDirect,
-            "the vector is tiny and the ranks are few (direct_bytes, direct_ranks)",
-        ),
-        Collective::AllReduce if bytes <= tuning.doubling_bytes => {
-            (Algorithm::AllReduceRecursiveDoubling, "the vector is short (doubling_bytes)")
-        }
-        Collective::AllReduce if size <= 2 => {
-            (Algorithm::AllReduceRing, "two ranks exchange halves, whatever the operation")
-        }
-        Collective::AllReduce if !commutative => {
-            (Algorithm::AllReduceRabenseifner, "the operation does not commute and the vector is long")
-        }
-        Collective::AllReduce if size.is_power_of_two() && bytes / size <= tuning.halving_chunk => (
-            Algorithm::AllReduceRabenseifner,
-            "chunks would be short and the size is a power of two (halving_chunk)",
-        ),
-        Collective::AllReduce => {
-            (Algorithm::AllReduceRing, "the vector is long (doubling_bytes, halving_chunk)")
-        }
-        Collective::AllGather if uneven => (Algorithm::AllGatherRing, "the blocks differ in length"),
-        // Two ranks swap their blocks directly in all algorithms; the ring does it without a detour.
-        Collective::AllGather if size <= 2 || bytes.saturating_mul(size) > tuning.gather_bytes => {
-            (Algorithm::AllGatherRing, "the blocks are long (gather_bytes) or there are two")
-        }
-        Collective::AllGather if size.is_power_of_two() => (
-            Algorithm::AllGatherRecursiveDoubling,
-            "the blocks are short and the size is a power of two (gather_bytes)",
-        ),
-        Collective::AllGather => (Algorithm::AllGatherBruck, "the blocks are short (gather_bytes)"),
-        Collective::ReduceScatter if uneven => {
-            (Algorithm::ReduceScatterDirect, "the blocks differ in length")
-        }
-        Collective::ReduceScatter if size <= 2 => {
-            (Algorithm::ReduceScatterRing, "two ranks exchange blocks, whatever the operation")
-        }
-        Collective::ReduceScatter if !commutative => {
-            (Algorithm::ReduceScatterDirect, "the operation does not commute")
-        }
-        Collective::ReduceScatter if few && bytes <= tuning.scatter_bytes => (
-            Algorithm::ReduceScatterDirect,
-            "the blocks are short and the ranks are few (scatter_bytes, direct_ranks)",
-        ),
-        Collective::ReduceScatter => (Algorithm::ReduceScatterRing, "the blocks are long (scatter_bytes)"),
+        Collective::Broadcast { .. } => broadcast(request.size, bytes, tuning),
+        Collective::Reduce { .. } => reduce(request, bytes, tuning),
+        Collective::AllReduce => all_reduce(request, bytes, tuning),
+        Collective::AllGather => all_gather(request, bytes, tuning),
+        Collective::ReduceScatter => reduce_scatter(request, bytes, tuning),
         Collective::Gather { .. } => (Algorithm::GatherDirect, "every block takes the shortest way"),
         Collective::Scatter { .. } => (Algorithm::ScatterDirect, "every block takes the shortest way"),
         Collective::AllToAll => (Algorithm::AllToAllPairwise, "every block takes the shortest way"),
         Collective::Scan => (Algorithm::ScanChain, "it moves the fewest bytes"),
         Collective::ExclusiveScan => (Algorithm::ExclusiveScanChain, "it moves the fewest bytes"),
     }
+}
+
+fn broadcast(size: usize, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
+    if bytes <= tuning.tree_bytes {
+        (Algorithm::BroadcastBinomial, "the vector is short (tree_bytes)")
+    } else if size <= tuning.chain_ranks {
+        (Algorithm::BroadcastChain, "the vector is long and the ranks are few (tree_bytes, chain_ranks)")
+    } else if bytes <= tuning.pipeline_bytes {
+        (
+            Algorithm::BroadcastScatterAllGather,
+            "the ranks are many and the vector is too short for a pipeline (chain_ranks, pipeline_bytes)",
+        )
+    } else {
+        (
+            Algorithm::BroadcastDoubleTree,
+            "the vector is long and the ranks are many (chain_ranks, pipeline_bytes)",
+        )
+    }
+}
+
+fn reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
+    let size = request.size;
+    if size <= 2 {
+        // A tree ends at rank 0 when the operation does not commute, and would have to hand the result over.
+        (Algorithm::ReduceChain, "one of two ranks sends to the other")
+    } else if request.order == Order::Left {
+        (Algorithm::ReduceLeftChain, "operands must be combined from the left")
+    } else if bytes <= tuning.tree_bytes {
+        (Algorithm::ReduceBinomial, "the vector is short (tree_bytes)")
+    } else if size <= tuning.chain_ranks {
+        (Algorithm::ReduceChain, "the vector is long and the ranks are few (tree_bytes, chain_ranks)")
+    } else if bytes <= tuning.pipeline_bytes {
+        (
+            Algorithm::ReduceScatterGather,
+            "the ranks are many and the vector is too short for a pipeline (chain_ranks, pipeline_bytes)",
+        )
+    } else if Algorithm::ReduceDoubleTree.supports(request) {
+        (
+            Algorithm::ReduceDoubleTree,
+            "the vector is long and the ranks are many (chain_ranks, pipeline_bytes)",
+        )
+    } else if bytes / tuning.segment.max(1) >= size {
+        (
+            Algorithm::ReduceChain,
+            "the operation does not commute, and the segments are as many as the ranks (segment)",
+        )
+    } else {
+        (
+            Algorithm::ReduceScatterGather,
+            "the operation does not commute, and a chain of so many ranks is longer than the vector (segment)",
+        )
+    }
+}
+
+fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
+    let size = request.size;
+    let few = size <= tuning.direct_ranks;
+    let chunk = bytes / size.max(1);
+    if request.order == Order::Left && size > 2 {
+        return if bytes <= tuning.direct_bytes {
+            (
+                Algorithm::AllReduceDirect,
+                "the vector is tiny and must be combined from the left (direct_bytes)",
+            )
+        } else {
+            (
+                Algorithm::AllReduceLeftChain,
+                "the vector is long and must be combined from the left (direct_bytes)",
+            )
+        };
+    }
+    if few && bytes <= tuning.direct_bytes {
+        return (
+            Algorithm::AllReduceDirect,
+            "the vector is tiny and the ranks are few (direct_bytes, direct_ranks)",
+        );
+    }
+    if size <= 2 && bytes <= tuning.pair_bytes {
+        return (
+            Algorithm::AllReduceDirect,
+            "two ranks exchange a vector that is not long in one step (pair_bytes)",
+        );
+    }
+    if bytes <= tuning.doubling_bytes {
+        return (Algorithm::AllReduceRecursiveDoubling, "the vector is short (doubling_bytes)");
+    }
+    if size <= 2 {
+        return (Algorithm::AllReduceRing, "two ranks exchange halves, whatever the operation");
+    }
+    if request.commutes() && chunk > tuning.halving_chunk {
+        return (Algorithm::AllReduceRing, "the vector is long (doubling_bytes, halving_chunk)");
+    }
+    if size.is_power_of_two() {
+        return (
+            Algorithm::AllReduceRabenseifner,
+            if request.commutes() {
+                "chunks would be short and the size is a power of two (halving_chunk)"
+            } else {
+                "the operation does not commute, and the size is a power of two"
+            },
+        );
+    }
+    if request.commutes() && few {
+        return (
+            Algorithm::AllReduceRing,
+            "the ranks are few and their number no power of two (direct_ranks, doubling_bytes)",
+        );
+    }
+    if bytes <= tuning.pipeline_bytes {
+        return (
+            Algorithm::AllReduceRabenseifner,
+            "a ring would be mostly latency, and the vector is too short for a pipeline (pipeline_bytes)",
+        );
+    }
+    (
+        Algorithm::AllReduceDoubleTree,
+        "a ring would be mostly latency or out of order, and the size is no power of two (pipeline_bytes)",
+    )
+}
+
+fn all_gather(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
+    let size = request.size;
+    let few = size <= tuning.direct_ranks;
+    let long = bytes.saturating_mul(size) > tuning.gather_bytes;
+    if size <= 2 {
+        // They swap their blocks directly in all algorithms; the ring does it without a detour.
+        (Algorithm::AllGatherRing, "two ranks swap their blocks")
+    } else if uneven(request) {
+        (Algorithm::AllGatherRing, "the blocks differ in length")
+    } else if long && (few || bytes > tuning.halving_chunk) {
+        (Algorithm::AllGatherRing, "the blocks are long for so many ranks (gather_bytes, halving_chunk)")
+    } else if size.is_power_of_two() {
+        (
+            Algorithm::AllGatherRecursiveDoubling,
+            "the blocks are short and the size is a power of two (gather_bytes, halving_chunk)",
+        )
+    } else {
+        (Algorithm::AllGatherBruck, "the blocks are short (gather_bytes, halving_chunk)")
+    }
+}
+
+fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
+    let size = request.size;
+    let few = size <= tuning.direct_ranks;
+    if request.order == Order::Left && size > 2 {
+        return (Algorithm::ReduceScatterDirect, "operands must be combined from the left");
+    }
+    if !few && bytes <= tuning.halving_chunk {
+        return (
+            Algorithm::ReduceScatterRecursiveHalving,
+            "the ranks are many and the blocks are short (direct_ranks, halving_chunk)",
+        );
+    }
+    if uneven(request) {
+        return (Algorithm::ReduceScatterDirect, "the blocks differ in length");
+    }
+    if size <= 2 {
+        return (Algorithm::ReduceScatterRing, "two ranks exchange blocks, whatever the operation");
+    }
+    if !request.commutes() {
+        return (
+            Algorithm::ReduceScatterDirect,
+            "the operation does not commute and the blocks are long or the ranks few (halving_chunk, direct_ranks)",
+        );
+    }
+    if few && bytes <= tuning.scatter_bytes {
+        return (
+            Algorithm::ReduceScatterDirect,
+            "the blocks are short and the ranks are few (scatter_bytes, direct_ranks)",
+        );
+    }
+    (Algorithm::ReduceScatterRing, "the blocks are long for so many ranks (scatter_bytes, halving_chunk)")
+}
+
+fn uneven(request: &Request) -> bool {
+    !matches!(request.counts, Counts::Same(_))
 }
 
 /// Adds the lengths to an algorithm.
@@ -150,6 +264,11 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
     // the same length everywhere.
     let len = match (algorithm, &request.counts) {
         (Algorithm::AllReduceRing, counts) => counts.largest().div_ceil(size),
+        (
+            Algorithm::AllReduceDoubleTree | Algorithm::BroadcastDoubleTree | Algorithm::ReduceDoubleTree,
+            counts,
+        ) => counts.largest().div_ceil(2),
+        (Algorithm::ReduceScatterRecursiveHalving, counts) => counts.total(size),
         (_, Counts::Same(count)) => *count,
         (_, Counts::Each(counts)) if !rooted(request.collective) => counts.iter().copied().max().unwrap_or(0),
         _ => usize::MAX,
@@ -157,12 +276,22 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
     // Direct exchange has a slot for each other rank in every segment under way: together they should still fit
     // into the cache, and so many messages keep the links busy with two.
     let (in_flight, abreast) = match algorithm {
-        Algorithm::ReduceScatterDirect => (tuning.in_flight.clamp(1, 2), (size - 1).max(1)),
+        Algorithm::AllReduceDirect | Algorithm::ReduceScatterDirect if size > 2 => {
+            (tuning.in_flight.clamp(1, 2), size - 1)
+        }
         _ => (tuning.in_flight.max(1), 1),
     };
+    // A piece that is halved at every step ends in short messages: the more halvings, the longer it must be, or
+    // its latencies cost more than its bytes.
+    let halvings = match algorithm {
+        Algorithm::AllReduceRabenseifner
+        | Algorithm::ReduceScatterGather
+        | Algorithm::BroadcastScatterAllGather => (size.ilog2() as usize / 2).max(1),
+        _ => 1,
+    };
     let elements = |bytes: usize| (bytes / request.element.max(1)).max(1);
-    let shortest = elements(tuning.shortest_segment.min(tuning.segment));
-    let longest = elements(tuning.segment / abreast).max(shortest);
+    let shortest = elements(tuning.shortest_segment.min(tuning.segment).saturating_mul(halvings));
+    let longest = elements((tuning.segment / abreast).saturating_mul(halvings)).max(shortest);
     let even = len.div_ceil(in_flight).clamp(shortest, longest);
     let segment =
         if len == usize::MAX { longest } else { even.max(len.div_ceil(tuning.most_segments.max(1))) };
@@ -205,7 +334,8 @@ mod tests {
         assert_eq!(path(4, 64 << 10), "all-reduce/rabenseifner");
         assert_eq!(path(5, 64 << 10), "all-reduce/ring");
         assert_eq!(path(4, 1 << 20), "all-reduce/ring");
-        assert_eq!(path(2, 64 << 10), "all-reduce/ring");
+        assert_eq!(path(2, 64 << 10), "all-reduce/direct");
+        assert_eq!(path(2, 4 << 20), "all-reduce/ring");
     }
 
     #[test]
@@ -230,6 +360,7 @@ mod tests {
         let choice = select(&request(Collective::AllReduce, 2, 1 << 20), &tuning);
         assert_eq!(choice.segment * 4, 128 << 10, "four segments in flight per half");
         let choice = select(&request(Collective::Broadcast { root: 0 }, 2, 1 << 40), &tuning);
+        assert_eq!(choice.algorithm, Algorithm::BroadcastChain);
         assert!((1 << 38) / choice.segment <= tuning.most_segments);
     }
 

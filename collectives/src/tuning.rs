@@ -80,16 +80,28 @@ pub struct Tuning {
     /// The most ranks for direct exchange of short vectors. 8: beyond, the `n - 1` messages of each rank
     /// cost more than the steps they save.
     pub direct_ranks: usize,
+    /// All-reduce: the longest vector that two ranks exchange directly. 256 KiB: the ring sends no less between
+    /// two, in two phases; beyond, it gains more by reducing half of the vector on each.
+    pub pair_bytes: usize,
     /// All-reduce: the longest vector for recursive doubling. 32 KiB: beyond, sending the whole vector
     /// `log2 n` times costs more than the extra steps of the ring.
     pub doubling_bytes: usize,
-    /// All-reduce: the longest chunk (vector over ranks) for Rabenseifner's algorithm on four or more ranks, a
-    /// power of two. 16 KiB: below, the ring's `2 (n - 1)` steps are mostly latency.
+    /// The longest chunk, which is the share of one rank: of the vector for all-reduce, a block for all-gather
+    /// and reduce-scatter: for algorithms of `log2 n` steps where a ring could serve. 16 KiB: below, the
+    /// `n - 1` steps of a ring are mostly latency. Eight ranks or fewer count by `direct_ranks`, `gather_bytes`
+    /// and `scatter_bytes` before.
     pub halving_chunk: usize,
     /// Broadcast and reduce: the longest vector for a binomial tree. 64 KiB: beyond, a chain carries each byte
     /// over each link once, where the tree's root handles it `log2 n` times. With two ranks
     /// both are the same but for the segments.
     pub tree_bytes: usize,
+    /// Broadcast and reduce: the most ranks for a chain.
+    /// 8: beyond, filling the chain takes longer than the two segment times a level of a double tree.
+    pub chain_ranks: usize,
+    /// Broadcast, reduce and all-reduce on many ranks: the longest vector that is halved down to a chunk for each and put
+    /// together again, rather than sent through a double tree. 1 MiB: beyond, a tree's pipeline is full most
+    /// of the time, and the bytes that halving sends twice cost more.
+    pub pipeline_bytes: usize,
     /// All-gather: the longest result (all blocks) for the algorithms of `log2 n` steps. 64 KiB: beyond, steps
     /// count less than keeping to neighbours.
     pub gather_bytes: usize,
@@ -119,9 +131,12 @@ impl Default for Tuning {
         Self {
             direct_bytes: 4 * KIB,
             direct_ranks: 8,
+            pair_bytes: 256 * KIB,
             doubling_bytes: 32 * KIB,
             halving_chunk: 16 * KIB,
             tree_bytes: 64 * KIB,
+            chain_ranks: 8,
+            pipeline_bytes: 1024 * KIB,
             gather_bytes: 64 * KIB,
             scatter_bytes: 4 * KIB,
             segment: 256 * KIB,

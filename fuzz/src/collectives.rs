@@ -252,9 +252,12 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
     Ok(Tuning {
         direct_bytes: input.int_in_range(0..=64)?,
         direct_ranks: input.int_in_range(0..=12)?,
+        pair_bytes: input.int_in_range(0..=512)?,
         doubling_bytes: input.int_in_range(0..=128)?,
         halving_chunk: input.int_in_range(0..=64)?,
         tree_bytes: input.int_in_range(0..=128)?,
+        chain_ranks: input.int_in_range(0..=12)?,
+        pipeline_bytes: input.int_in_range(0..=512)?,
         gather_bytes: input.int_in_range(0..=2048)?,
         scatter_bytes: input.int_in_range(0..=64)?,
         segment: input.int_in_range(0..=200)?,

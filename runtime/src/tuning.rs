@@ -23,7 +23,7 @@ pub fn tuning_table() -> String {
         Collective::ExclusiveScan,
     ];
     for collective in collectives {
-        for size in [2, 3, 4, 8, 16, 64] {
+        for size in [2, 3, 4, 8, 16, 64, 1000, 65_536] {
             let mut last = None;
             let sizes: &[usize] = if collective == Collective::Barrier { &[0] } else { &[2, 30] };
             let range = if sizes.len() == 1 { 0..=0 } else { sizes[0]..=sizes[1] };

@@ -7,36 +7,52 @@
 //! ```
 //!
 //! Steps: 1. Bytes on the wire: `n (n - 1) m`. Everybody folds from rank 0 upwards, so rank order is kept and
-//! the bits are the same everywhere. Chosen: tiny vectors on few ranks, where one latency is all that counts.
-//! Scratch: `(n - 1) m`.
+//! the bits are the same everywhere. Long vectors go in segments, so that one is reduced, still in the cache,
+//! while the next arrives. Scratch: `n - 1` segments for each segment under way. Chosen: tiny vectors on few
+//! ranks, where one latency is all that counts; and up to medium ones on two ranks, where it sends no more than
+//! the ring and has one phase instead of two.
 
-use crate::{Builder, Request, Span};
+use crate::builder::{Builder, part, parts};
+use crate::{Choice, Request, Span};
 
-pub(crate) fn build(request: &Request, b: &mut Builder) {
-    let Request { rank, size, .. } = *request;
-    let count = request.count();
-    let own = Span::input(0, count);
-    let output = Span::output(0, count);
-    // Starting behind oneself spreads the first messages over all receivers.
-    for step in 1..size {
-        b.send((rank + step) % size, own);
-    }
-    let inbox = b.slots(size - 1, count);
-    let source = |from: usize| match from.cmp(&rank) {
-        std::cmp::Ordering::Less => inbox[from],
-        std::cmp::Ordering::Equal => own,
-        std::cmp::Ordering::Greater => inbox[from - 1],
-    };
-    for step in 1..size {
-        let from = (rank + size - step) % size;
-        b.recv(from, source(from));
-    }
-    // In place, the output holds the own contribution until its turn comes: the sum grows in a slot and
-    // moves over with the last operand. The first slot is free for that, being an operand of the first sum.
-    let mut sum = source(0);
-    for from in 1..size {
-        let into = if from + 1 == size { output } else { inbox[0] };
-        b.reduce(sum, source(from), into);
-        sum = into;
+pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
+    let (rank, size, count) = (request.rank, request.size, request.count());
+    let pieces = parts(count, choice.segment);
+    let sets = choice.in_flight.clamp(1, pieces);
+    let slots = b.slots(sets * (size - 1), count.div_ceil(pieces));
+    // The slots hold receives back; sends of the own contribution would otherwise all be ready at once.
+    let mut ends = Vec::with_capacity(pieces);
+
+    for piece in 0..pieces {
+        let (offset, len) = part(count, pieces, piece);
+        let own = Span::input(offset, len);
+        let output = Span::output(offset, len);
+        // Starting behind oneself spreads the first messages over all receivers.
+        for step in 1..size {
+            let send = b.send((rank + step) % size, own);
+            if piece >= sets {
+                b.order(ends[piece - sets], send);
+            }
+        }
+        let inbox = &slots[piece % sets * (size - 1)..][..size - 1];
+        let source = |from: usize| match from.cmp(&rank) {
+            std::cmp::Ordering::Less => inbox[from].first(len),
+            std::cmp::Ordering::Equal => own,
+            std::cmp::Ordering::Greater => inbox[from - 1].first(len),
+        };
+        for step in 1..size {
+            let from = (rank + size - step) % size;
+            b.recv(from, source(from));
+        }
+        // In place, the output holds the own contribution until its turn comes: the sum grows in a slot and
+        // moves over with the last operand. The first slot is free for that, being an operand of the first sum.
+        let mut sum = source(0);
+        let mut end = None;
+        for from in 1..size {
+            let into = if from + 1 == size { output } else { inbox[0].first(len) };
+            end = b.reduce(sum, source(from), into);
+            sum = into;
+        }
+        ends.push(end);
     }
 }

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The first `2 (n - p)` ranks pair up; places stay in rank order, and each stands for a run of neighbours,
-//! so rank order is kept. Costs two messages of the whole vector on each pair. Neighbours:
-//! [`super::recursive_doubling`], [`super::rabenseifner`].
+//! so rank order is kept. Costs two messages of the whole vector on each pair. Where only one rank gets the
+//! result, that one acts for its pair, and nothing need come back. Neighbours: [`super::recursive_doubling`],
+//! [`super::rabenseifner`], and the halving algorithms of reduce and reduce-scatter.
 
 use crate::{Builder, Request, Span};
 
@@ -19,43 +20,80 @@ pub(crate) struct Fold {
     pub(crate) places: usize,
     /// How many pairs share a place.
     pairs: usize,
+    /// The place for which the lower rank of its pair acts.
+    swapped: Option<usize>,
 }
 
 impl Fold {
     pub(crate) fn new(size: usize) -> Self {
         let places = if size.is_power_of_two() { size } else { size.next_power_of_two() / 2 };
-        Self { places, pairs: size - places }
+        Self { places, pairs: size - places, swapped: None }
+    }
+
+    /// As [`Fold::new`], but `root` acts for its place.
+    pub(crate) fn rooted(size: usize, root: usize) -> Self {
+        let fold = Self::new(size);
+        let swapped = fold.place(root).is_none().then_some(root / 2);
+        Self { swapped, ..fold }
     }
 
     /// The place of a rank; `None` for those that only hand over.
     pub(crate) fn place(self, rank: usize) -> Option<usize> {
         match rank {
             _ if rank >= 2 * self.pairs => Some(rank - self.pairs),
-            _ if rank % 2 == 1 => Some(rank / 2),
-            _ => None,
+            _ => self.acts(rank).then_some(rank / 2),
         }
+    }
+
+    /// Whether a rank that shares a place acts for it.
+    fn acts(self, rank: usize) -> bool {
+        (rank % 2 == 1) != (self.swapped == Some(rank / 2))
+    }
+
+    /// Whether two ranks share a place.
+    pub(crate) fn shared(self, place: usize) -> bool {
+        place < self.pairs
+    }
+
+    /// The first rank that a place stands for; places stand for runs of ranks.
+    pub(crate) fn first_rank(self, place: usize) -> usize {
+        place + place.min(self.pairs)
     }
 
     /// The rank that acts at a place.
     pub(crate) fn rank(self, place: usize) -> usize {
-        if place < self.pairs { 2 * place + 1 } else { place + self.pairs }
+        match place {
+            _ if place >= self.pairs => place + self.pairs,
+            _ if self.swapped == Some(place) => 2 * place,
+            _ => 2 * place + 1,
+        }
     }
 
     /// Hands over or takes in elements `offset..offset + len`; returns where the contribution of this
     /// place lies then. `slot` is as long as the elements.
     pub(crate) fn before(self, request: &Request, offset: usize, slot: Span, b: &mut Builder) -> Span {
         let (own, output) = (Span::input(offset, slot.len), Span::output(offset, slot.len));
-        let rank = request.rank;
+        self.take_in(request.rank, own, slot, output, b)
+    }
+
+    /// Hands over `own`, or receives into `slot` what the other rank of the pair has and puts the sum into
+    /// `sum`; returns where the contribution of the place lies then.
+    pub(crate) fn take_in(self, rank: usize, own: Span, slot: Span, sum: Span, b: &mut Builder) -> Span {
         if rank >= 2 * self.pairs {
-            own
-        } else if rank % 2 == 1 {
-            b.recv(rank - 1, slot);
-            b.reduce(slot, own, output);
-            output
-        } else {
-            b.send(rank + 1, own);
-            own
+            return own;
         }
+        let other = rank ^ 1;
+        if !self.acts(rank) {
+            b.send(other, own);
+            return own;
+        }
+        b.recv(other, slot);
+        if other < rank {
+            b.reduce(slot, own, sum);
+        } else {
+            b.reduce(own, slot, sum);
+        }
+        sum
     }
 
     /// Hands the result back to those that only handed over.
@@ -82,6 +120,32 @@ mod tests {
             let places: Vec<_> = (0..size).filter_map(|rank| fold.place(rank)).collect();
             assert_eq!(places, (0..fold.places).collect::<Vec<_>>(), "size {size}");
             assert!((0..fold.places).all(|place| fold.place(fold.rank(place)) == Some(place)));
+        }
+    }
+
+    #[test]
+    fn a_root_always_acts_for_its_place() {
+        for size in 1..70 {
+            for root in 0..size {
+                let fold = Fold::rooted(size, root);
+                assert!(fold.place(root).is_some(), "root {root} of {size}");
+                let places: Vec<_> = (0..size).filter_map(|rank| fold.place(rank)).collect();
+                assert_eq!(places, (0..fold.places).collect::<Vec<_>>(), "root {root} of {size}");
+                assert!((0..fold.places).all(|place| fold.place(fold.rank(place)) == Some(place)));
+            }
+        }
+    }
+
+    #[test]
+    fn places_stand_for_runs_of_ranks() {
+        for size in 1..70 {
+            let fold = Fold::new(size);
+            for place in 0..fold.places {
+                let run = fold.first_rank(place)..fold.first_rank(place + 1);
+                assert_eq!(run.len(), 1 + usize::from(fold.shared(place)));
+                assert!(run.contains(&fold.rank(place)));
+            }
+            assert_eq!(fold.first_rank(fold.places), size);
         }
     }
 }

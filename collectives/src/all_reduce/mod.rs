@@ -4,6 +4,7 @@
 //! and handed out, so that all ranks end with the same bits.
 
 pub(crate) mod direct;
+pub(crate) mod double_tree;
 pub(crate) mod fold;
 pub(crate) mod left_chain;
 pub(crate) mod rabenseifner;

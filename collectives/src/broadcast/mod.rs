@@ -5,6 +5,8 @@
 
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod double_tree;
+pub(crate) mod scatter_all_gather;
 
 use crate::{Builder, Request, Span};
 

@@ -4,4 +4,6 @@
 
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod double_tree;
 pub(crate) mod left_chain;
+pub(crate) mod scatter_gather;

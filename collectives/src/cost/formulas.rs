@@ -1,0 +1,183 @@
+//! The formulas of the table in [`super`], one method for the algorithms of a collective.
+//!
+//! Invariant: every algorithm has one, which the compiler sees to.
+
+use super::Model;
+use crate::builder::parts;
+use crate::{Algorithm, Choice, Request};
+
+/// The letters of the formulas.
+pub(super) struct Terms<'a> {
+    request: &'a Request,
+    choice: &'a Choice,
+    model: Model,
+    /// Ranks.
+    n: f64,
+    /// `ceil(log2 n)`.
+    rounds: f64,
+    /// `floor(log2 n)`.
+    halvings: f64,
+    /// `(p - 1) / p`.
+    most: f64,
+    /// Whether `n` is no power of two.
+    folded: bool,
+    /// Bytes of the vector or block.
+    bytes: f64,
+}
+
+impl Model {
+    /// A message.
+    fn send(&self, bytes: f64) -> f64 {
+        self.alpha + bytes * self.beta
+    }
+
+    /// A message and the reduction of what it brings.
+    fn reduce(&self, bytes: f64) -> f64 {
+        self.send(bytes) + bytes * self.gamma
+    }
+}
+
+impl<'a> Terms<'a> {
+    pub(super) fn new(request: &'a Request, choice: &'a Choice, model: Model) -> Self {
+        let size = request.size;
+        let halvings = size.ilog2();
+        let folded = !size.is_power_of_two();
+        Self {
+            request,
+            choice,
+            model,
+            n: size as f64,
+            rounds: f64::from(halvings + u32::from(folded)),
+            halvings: f64::from(halvings),
+            most: 1.0 - (-f64::from(halvings)).exp2(),
+            folded,
+            bytes: request.bytes() as f64,
+        }
+    }
+
+    pub(super) fn seconds(&self, algorithm: Algorithm) -> f64 {
+        let (model, n) = (&self.model, self.n);
+        let (pieces, each) = self.cut(1);
+        match algorithm {
+            Algorithm::BarrierDissemination => self.rounds * model.send(0.0),
+            Algorithm::BroadcastBinomial => pieces * self.rounds * model.send(each),
+            Algorithm::BroadcastChain => (pieces + n - 2.0) * model.send(each),
+            Algorithm::BroadcastDoubleTree => self.double_tree(Model::send),
+            Algorithm::BroadcastScatterAllGather => {
+                pieces * 2.0 * (self.rounds * model.alpha + (n - 1.0) / n * each * model.beta)
+            }
+
+            Algorithm::ReduceBinomial => {
+                let to_the_root = if self.free() || self.root() == 0 { 0.0 } else { model.send(each) };
+                pieces * (self.rounds * model.reduce(each) + to_the_root)
+            }
+            Algorithm::ReduceChain => self.reduce_chain(),
+            Algorithm::ReduceLeftChain => {
+                let results = match self.root() {
+                    root if root + 1 == self.request.size => 0.0,
+                    0 => 1.0,
+                    _ => pieces,
+                };
+                (pieces + n - 2.0) * model.reduce(each) + results * model.send(each)
+            }
+            Algorithm::ReduceDoubleTree => self.double_tree(Model::reduce),
+            Algorithm::ReduceScatterGather => {
+                pieces * (self.halve(each) + self.fold(model.reduce(each), 0.0))
+            }
+
+            Algorithm::AllReduceDirect => (n - 1.0) * pieces * model.reduce(each),
+            Algorithm::AllReduceRecursiveDoubling => {
+                let fold = self.fold(model.reduce(each), model.send(each));
+                pieces * (self.halvings * model.reduce(each) + fold)
+            }
+            Algorithm::AllReduceRabenseifner => {
+                pieces * (self.halve(each) + self.fold(model.reduce(each), model.send(each)))
+            }
+            Algorithm::AllReduceDoubleTree => self.there_and_back(),
+            Algorithm::AllReduceRing => {
+                let (blocks, chunk) = self.cut(self.request.size);
+                blocks * (n - 1.0) * (model.reduce(chunk) + model.send(chunk))
+            }
+            Algorithm::AllReduceLeftChain => (pieces + n - 2.0) * (model.reduce(each) + model.send(each)),
+
+            Algorithm::AllGatherRecursiveDoubling | Algorithm::AllGatherBruck => {
+                self.rounds * model.alpha + (n - 1.0) * self.bytes * model.beta
+            }
+            Algorithm::AllGatherRing | Algorithm::AllToAllPairwise => pieces * (n - 1.0) * model.send(each),
+
+            Algorithm::ReduceScatterDirect | Algorithm::ReduceScatterRing => {
+                pieces * (n - 1.0) * model.reduce(each)
+            }
+            Algorithm::ReduceScatterRecursiveHalving => self.reduce_scatter_by_halving(),
+
+            Algorithm::GatherDirect | Algorithm::ScatterDirect => (n - 1.0) * model.send(self.bytes),
+            Algorithm::ScanChain | Algorithm::ExclusiveScanChain => (pieces + n - 2.0) * model.reduce(each),
+        }
+    }
+
+    /// How many segments the vector makes when one of `shares` equal shares of it is cut, and their bytes.
+    fn cut(&self, shares: usize) -> (f64, f64) {
+        let pieces = parts(self.request.count().div_ceil(shares), self.choice.segment) as f64;
+        (pieces, self.bytes / shares as f64 / pieces)
+    }
+
+    fn free(&self) -> bool {
+        self.request.commutes()
+    }
+
+    fn root(&self) -> usize {
+        self.request.collective.root().unwrap_or(0)
+    }
+
+    /// What folding to a power of two and back costs in each segment, if there is need.
+    fn fold(&self, there: f64, back: f64) -> f64 {
+        if self.folded { there + back } else { 0.0 }
+    }
+
+    /// Halving a piece of so many bytes down to a share for each rank, and putting it together again.
+    fn halve(&self, bytes: f64) -> f64 {
+        let Model { alpha, beta, gamma } = self.model;
+        2.0 * self.halvings * alpha + self.most * bytes * (2.0 * beta + gamma)
+    }
+
+    /// Two trees, one way: a rank passes each segment to two others, or takes it from two.
+    fn double_tree(&self, hop: impl Fn(&Model, f64) -> f64) -> f64 {
+        let (pieces, each) = self.cut(2);
+        (2.0 * pieces + 2.0 * self.rounds - 2.0) * hop(&self.model, each)
+    }
+
+    /// Two trees, up and down: once there are segments everywhere, a rank receives four for each of them, one
+    /// from each child, one result from its parent, and one where it is a leaf.
+    fn there_and_back(&self) -> f64 {
+        let model = &self.model;
+        let (pieces, each) = self.cut(2);
+        let depth = (self.n + 1.0).log2().floor();
+        // On two ranks each has one child, and no more than two messages a segment.
+        let children = (self.n - 1.0).min(2.0);
+        depth * children * (model.reduce(each) + model.send(each))
+            + (pieces - 1.0) * children * (2.0 * model.send(each) + each * model.gamma)
+    }
+
+    /// One chain towards the root; two when rank order counts and the root is at neither end.
+    fn reduce_chain(&self) -> f64 {
+        let (pieces, each) = self.cut(1);
+        let (root, last) = (self.root(), self.request.size - 1);
+        let hops = if self.free() || root == 0 || root == last {
+            pieces + self.n - 2.0
+        } else {
+            2.0 * pieces + root.max(last - root) as f64 - 1.0
+        };
+        hops * self.model.reduce(each)
+    }
+
+    fn reduce_scatter_by_halving(&self) -> f64 {
+        let model = &self.model;
+        let size = self.request.size;
+        let all = self.request.counts.total(size);
+        let messages = |elements: usize| parts(elements, self.choice.segment) as f64;
+        let halvings: f64 = (1..=size.ilog2()).map(|halving| messages(all >> halving)).sum();
+        let home = if self.free() && !self.folded { 0.0 } else { model.send(self.bytes) };
+        let whole = self.n * self.bytes * (model.beta + model.gamma);
+        halvings * model.alpha + self.most * whole + self.fold(messages(all) * model.alpha, whole) + home
+    }
+}
