@@ -290,7 +290,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_broadcast(vec![1f32, 2.0], 0)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1.0, 2.0]);
+    /// assert_eq!(prepared.output(), [1.0, 2.0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -310,7 +310,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_reduce(vec![1i32, 2], Op::Sum, 0)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -339,7 +339,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_all_reduce(vec![1f32, 2.0], Op::Sum)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1.0, 2.0]);
+    /// assert_eq!(prepared.output(), [1.0, 2.0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -363,7 +363,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_reduce_scatter(vec![1f32, 2.0], vec![0.0; 2], Op::Sum)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1.0, 2.0]);
+    /// assert_eq!(prepared.output(), [1.0, 2.0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -388,7 +388,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_reduce_scatter_varied(vec![1f32, 2.0], vec![0.0; 2], &[2], Op::Sum)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1.0, 2.0]);
+    /// assert_eq!(prepared.output(), [1.0, 2.0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -413,7 +413,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_all_gather(vec![1u8, 2], vec![0; 2])?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -432,7 +432,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_all_gather_varied(vec![1u8, 2], vec![0; 2], &[2])?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -456,7 +456,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_gather(vec![1u8, 2], vec![0; 2], 0)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -480,7 +480,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_gather_varied(vec![1u8, 2], vec![0; 2], &[2], 0)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -505,7 +505,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_scatter(vec![1u8, 2], vec![0; 2], 0)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -529,7 +529,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_scatter_varied(vec![1u8, 2], &[2], vec![0; 2], 0)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -554,7 +554,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_all_to_all(vec![1u8, 2], vec![0; 2])?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -573,7 +573,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_all_to_all_varied(vec![1u8, 2], &[2], vec![0; 2], &[2])?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -600,7 +600,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_scan(vec![1u64, 2], Op::Sum)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
@@ -620,7 +620,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// let mut prepared = world.prepare_exclusive_scan(vec![1u64, 2], Op::Sum)?;
     /// prepared.run()?;
-    /// assert_eq!(prepared.output(), ![1, 2]);
+    /// assert_eq!(prepared.output(), [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
