@@ -89,6 +89,7 @@ impl Communicator {
     /// assert!(world.split(None, 0)?.is_none());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn split(&self, color: Option<usize>, key: usize) -> Result<Option<Communicator>> {
         self.make(Making::Split, color.map(|color| Part { color, key }), 0)
     }
@@ -109,6 +110,7 @@ impl Communicator {
     /// assert_eq!((local.rank(), local.size()), (world.local_rank(), world.local_size()));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn split_by_host(&self) -> Result<Communicator> {
         let host = |rank: usize| self.inner.shared.host_ids.get(self.world_rank(rank));
         // Named by its first rank, which all ranks find alike.
@@ -129,6 +131,7 @@ impl Communicator {
     /// assert_eq!((mine.rank(), mine.size()), (world.rank(), world.size()));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn duplicate(&self) -> Result<Communicator> {
         self.make_with_all(Making::Duplicate, Part { color: 0, key: self.rank() }, 0)
     }
@@ -161,6 +164,7 @@ impl Communicator {
     /// assert!(world.create(&everybody.exclude([0])?)?.is_none());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn create(&self, group: &Group) -> Result<Option<Communicator>> {
         let me = group.rank_of(self.world_rank(self.rank()));
         let part = me.map(|key| Part { color: 0, key });
@@ -210,6 +214,7 @@ impl Communicator {
     }
 
     /// Like [`Communicator::make`], for calls in which every rank has a part.
+    #[track_caller]
     pub(crate) fn make_with_all(&self, making: Making, part: Part, digest: u64) -> Result<Communicator> {
         // A rank that gives a part gets one.
         Ok(self.make(making, Some(part), digest)?.unwrap_or_else(|| self.clone()))
@@ -217,6 +222,7 @@ impl Communicator {
 
     /// Makes communicators of the ranks that give the same color. `digest` stands for what all ranks must
     /// give alike.
+    #[track_caller]
     pub(crate) fn make(
         &self,
         making: Making,

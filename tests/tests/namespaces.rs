@@ -96,6 +96,19 @@ fn a_world_forms_without_a_hint_although_all_hosts_share_addresses() {
 }
 
 #[test]
+fn ranks_of_one_host_get_a_communicator() {
+    if !possible("ranks_of_one_host_get_a_communicator") {
+        return;
+    }
+    let network = usual(2);
+    let mut processes = everywhere(&network, 2, 2, &[("MASTER_NODE", "10.77.0.1")], &["hosts"]);
+    for line in processes.iter().map(|process| process.wait_event("met")) {
+        assert_eq!((line.number("here"), line.number("of")), (line.rank() as u64 % 2, 2));
+    }
+    processes.iter_mut().for_each(Process::succeeds);
+}
+
+#[test]
 fn an_excluded_interface_carries_no_data_and_an_included_one_all() {
     if !possible("an_excluded_interface_carries_no_data_and_an_included_one_all") {
         return;

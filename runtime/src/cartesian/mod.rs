@@ -65,6 +65,7 @@ impl Cartesian {
     /// [`Communicator::split`].
     ///
     /// See [`Cartesian`] for an example.
+    #[track_caller]
     pub fn new(communicator: &Communicator, dims: &[usize], periodic: &[bool]) -> Result<Self> {
         let name = Making::Grid.name();
         let grid = Grid::new(name, communicator.size(), dims, periodic);
@@ -77,6 +78,7 @@ impl Cartesian {
         Self::over(own?, grid)
     }
 
+    #[track_caller]
     fn over(communicator: Communicator, grid: Grid) -> Result<Self> {
         let private = communicator.duplicate()?;
         let rank = communicator.rank();
@@ -219,6 +221,7 @@ impl Cartesian {
     /// assert_eq!((row.dimensions(), row.periodic()), (&[1][..], &[false][..]));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn sub(&self, keep: &[bool]) -> Result<Self> {
         let name = Making::SubGrid.name();
         let coordinates = self.grid.coordinates(name, self.rank())?;

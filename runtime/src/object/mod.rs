@@ -75,6 +75,7 @@ impl Communicator {
     /// assert_eq!(config, ["lr=0.1"]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn broadcast_object<V>(&self, object: Option<V>, root: usize) -> Result<V>
     where
         V: Serialize + DeserializeOwned,
@@ -106,6 +107,7 @@ impl Communicator {
     /// assert_eq!(names, Some(vec!["rank 0".to_string()]));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn gather_objects<V>(&self, object: &V, root: usize) -> Result<Option<Vec<V>>>
     where
         V: Serialize + DeserializeOwned,
@@ -128,6 +130,7 @@ impl Communicator {
     /// assert_eq!(world.all_gather_objects(&Some(1.5))?, [Some(1.5)]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn all_gather_objects<V>(&self, object: &V) -> Result<Vec<V>>
     where
         V: Serialize + DeserializeOwned,
@@ -156,6 +159,7 @@ impl Communicator {
     /// assert_eq!(mine, format!("shard {}", world.rank()));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn scatter_objects<V>(&self, objects: Option<&[V]>, root: usize) -> Result<V>
     where
         V: Serialize + DeserializeOwned,
@@ -202,6 +206,7 @@ impl Communicator {
     /// assert_eq!(union.map(|union| union.len()), Some(world.size()));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn reduce_object<V>(&self, object: V, fold: impl FnMut(V, V) -> V, root: usize) -> Result<Option<V>>
     where
         V: Serialize + DeserializeOwned,
@@ -230,6 +235,7 @@ impl Communicator {
     /// assert_eq!(longest, "abc");
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn all_reduce_object<V>(&self, object: V, fold: impl FnMut(V, V) -> V) -> Result<V>
     where
         V: Serialize + DeserializeOwned,

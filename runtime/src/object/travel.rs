@@ -153,6 +153,7 @@ impl Communicator {
     }
 
     /// Gives the root's bytes to every rank. On other ranks `packed` is not looked at.
+    #[track_caller]
     pub(super) fn broadcast_packed(
         &self,
         name: &str,
@@ -187,6 +188,7 @@ impl Communicator {
 
     /// Gives every rank's bytes to `root`, or to every rank when there is no root. `None` where they do
     /// not go.
+    #[track_caller]
     pub(super) fn gather_packed(
         &self,
         call: Call,
@@ -209,6 +211,7 @@ impl Communicator {
 
     /// Gives rank `r` the root's bytes number `r`. On other ranks `packed` is not looked at; at the root there
     /// are as many as ranks, or a refusal.
+    #[track_caller]
     pub(super) fn scatter_packed(
         &self,
         name: &str,
@@ -238,6 +241,7 @@ impl Communicator {
     }
 
     /// Tells everybody why `rank` has no object; at that rank, `reason` says it.
+    #[track_caller]
     fn told(&self, name: &str, rank: usize, announced: &Announcement, reason: &[u8]) -> Error {
         let mut text = match announced.read(REASON) {
             Ok(length) => vec![0u8; length],
@@ -266,6 +270,7 @@ impl Communicator {
     }
 
     /// Everybody's bytes on every rank, one after another.
+    #[track_caller]
     fn gather_bytes(&self, name: &str, mine: &[u8], lengths: &[usize]) -> Result<Vec<u8>> {
         let total = lengths.iter().fold(0usize, |total, length| total.saturating_add(*length));
         let longest = lengths.iter().copied().max().unwrap_or(0);
@@ -296,6 +301,7 @@ impl Communicator {
     }
 
     /// This rank's part of the root's bytes.
+    #[track_caller]
     fn scatter_bytes(
         &self,
         name: &str,

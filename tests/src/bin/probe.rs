@@ -42,6 +42,8 @@ enum Scenario {
         #[arg(long, default_value_t = 0)]
         iterations: u64,
     },
+    /// Meet those of one's own host, and tell them apart from the others
+    Hosts,
     /// Wait for a message from the next rank that never comes
     Recv,
     /// One rank does something unusual; the others wait for it in an all-reduce
@@ -155,6 +157,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
     let result = match *scenario {
         Scenario::Meet { elements } => meet(&world, elements),
         Scenario::AllReduce { elements, iterations } => all_reduce(&world, elements, iterations),
+        Scenario::Hosts => hosts(&world),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
@@ -221,6 +224,17 @@ fn all_reduce(world: &World, elements: usize, iterations: u64) -> Result<(), Tro
         }
     }
     Ok(())
+}
+
+fn hosts(world: &World) -> Result<(), Trouble> {
+    let here = world.split_by_host()?;
+    let mut ranks = vec![0u64; here.size()];
+    here.all_gather(&[world.rank() as u64], &mut ranks)?;
+    if ranks.iter().any(|rank| world.host(*rank as usize) != world.host(world.rank())) {
+        return Err(Trouble::Wrong(format!("ranks {ranks:?} are not all on {}", world.host(world.rank()))));
+    }
+    say("met", Some(world.rank()), &format!("here={} of={}", here.rank(), here.size()));
+    Ok(world.barrier()?)
 }
 
 fn recv(world: &World) -> Result<(), Trouble> {
