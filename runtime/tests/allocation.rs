@@ -52,6 +52,23 @@ enum Call {
     SendRecv,
     SendRecvReplace,
     AllReduce,
+    Prepared,
+    Scope,
+    Family,
+}
+
+/// One call of every collective but the all-reduce, on the beginning of the buffers.
+fn family(rank: &Rank, data: &mut [f32], other: &mut [f32]) {
+    let (half, mine) = (data.len() / 2, rank.rank());
+    rank.broadcast(data, 1).unwrap();
+    rank.reduce(data, Op::Max, 0).unwrap();
+    rank.reduce_scatter(data, &mut other[..half], Op::Max).unwrap();
+    rank.all_gather(&data[..half], other).unwrap();
+    rank.gather(&data[..half], if mine == 0 { other } else { &mut [] }, 0).unwrap();
+    rank.scatter(if mine == 1 { data } else { &mut [] }, &mut other[..half], 1).unwrap();
+    rank.all_to_all(data, other).unwrap();
+    rank.scan(data, Op::Max).unwrap();
+    rank.exclusive_scan(data, Op::Max).unwrap();
 }
 
 fn exchange(rank: &Rank, buffer: &mut [u8]) {
@@ -72,6 +89,7 @@ fn the_steady_state_allocates_nothing() {
     world(Wire::Tcp, 2, &Choice::default(), |rank| {
         let mut buffer = vec![0u8; 1 << 20];
         let mut data = vec![1f32; 1 << 18];
+        let mut more = vec![0f32; 1 << 18];
         let mut came = vec![0u8; 1 << 20];
         let peer = 1 - rank.rank();
         // The barriers around what is counted are themselves in their steady state then.
@@ -79,7 +97,16 @@ fn the_steady_state_allocates_nothing() {
             rank.barrier().unwrap();
         }
         for length in lengths {
-            for call in [Call::Messages, Call::SendRecv, Call::SendRecvReplace, Call::AllReduce] {
+            for call in [
+                Call::Messages,
+                Call::SendRecv,
+                Call::SendRecvReplace,
+                Call::AllReduce,
+                Call::Prepared,
+                Call::Scope,
+                Call::Family,
+            ] {
+                let mut prepared = rank.prepare_all_reduce(vec![1f32; length / 4], Op::Max).unwrap();
                 let mut round = || match call {
                     Call::Messages => exchange(rank, &mut buffer[..length]),
                     Call::SendRecv => {
@@ -89,6 +116,15 @@ fn the_steady_state_allocates_nothing() {
                         rank.send_recv_replace(&mut buffer[..length], peer, 7, peer, 7).unwrap();
                     }
                     Call::AllReduce => rank.all_reduce(&mut data[..length / 4], Op::Max).unwrap(),
+                    Call::Prepared => drop(prepared.run().unwrap().first()),
+                    Call::Scope => rank
+                        .scope(|s| {
+                            let receiving = s.recv(&mut came[..length], peer, 7)?;
+                            s.send(&buffer[..length], peer, 7)?.wait()?;
+                            receiving.wait().map(drop)
+                        })
+                        .unwrap(),
+                    Call::Family => family(rank, &mut data[..length / 4], &mut more[..length / 4]),
                 };
                 for _ in 0..WARM_UP {
                     round();

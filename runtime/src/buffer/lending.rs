@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use ringworld_protocol::BufferId;
+use smallvec::SmallVec;
 
 use crate::engine::{Core, Ending, Engine, SlotId};
 use crate::operation::Operation;
@@ -257,8 +258,11 @@ pub(crate) struct Borrowed<'scope> {
 /// itself needs no drop that looks at borrows which end with it.
 struct UnderWay {
     engine: Arc<Engine>,
-    list: Mutex<Vec<(SlotId, Operation)>>,
+    list: Mutex<Listed>,
 }
+
+/// Short scopes, which loops repeat, allocate nothing.
+type Listed = SmallVec<[(SlotId, Operation); 8]>;
 
 /// One operation in a scope: its name, and the memory it writes.
 pub(crate) struct Borrow<'scope, T> {
@@ -356,7 +360,7 @@ impl UnderWay {
         first
     }
 
-    fn list(&self) -> std::sync::MutexGuard<'_, Vec<(SlotId, Operation)>> {
+    fn list(&self) -> std::sync::MutexGuard<'_, Listed> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
