@@ -80,8 +80,10 @@ pub struct Tuning {
     /// The most ranks for direct exchange of short vectors. 8: beyond, the `n - 1` messages of each rank
     /// cost more than the steps they save.
     pub direct_ranks: usize,
-    /// All-reduce: the longest vector that two ranks exchange directly. 256 KiB: the ring sends no less between
-    /// two, in two phases; beyond, it gains more by reducing half of the vector on each.
+    /// All-reduce: the longest vector that two ranks exchange directly. 512 KiB: the ring sends no less between
+    /// two, in two phases; beyond, it gains more by reducing only half of the vector on each. Measured over
+    /// loopback on a machine that was also busy otherwise: alike up to 128 KiB, a tenth faster up to 1 MiB, a
+    /// fifth slower from 2 MiB on.
     pub pair_bytes: usize,
     /// All-reduce: the longest vector for recursive doubling. 32 KiB: beyond, sending the whole vector
     /// `log2 n` times costs more than the extra steps of the ring.
@@ -95,12 +97,12 @@ pub struct Tuning {
     /// over each link once, where the tree's root handles it `log2 n` times. With two ranks
     /// both are the same but for the segments.
     pub tree_bytes: usize,
-    /// Broadcast and reduce: the most ranks for a chain.
-    /// 8: beyond, filling the chain takes longer than the two segment times a level of a double tree.
+    /// Broadcast and reduce: the most ranks for a chain. 8: beyond, filling the chain takes longer than the two
+    /// segment times for each level of a double tree.
     pub chain_ranks: usize,
-    /// Broadcast, reduce and all-reduce on many ranks: the longest vector that is halved down to a chunk for each and put
-    /// together again, rather than sent through a double tree. 1 MiB: beyond, a tree's pipeline is full most
-    /// of the time, and the bytes that halving sends twice cost more.
+    /// Broadcast, reduce and all-reduce on many ranks: the longest vector that is halved down to a chunk for each
+    /// and put together again, rather than sent through a double tree. 1 MiB: beyond, a tree's pipeline is full
+    /// most of the time, and the bytes that halving sends twice cost more.
     pub pipeline_bytes: usize,
     /// All-gather: the longest result (all blocks) for the algorithms of `log2 n` steps. 64 KiB: beyond, steps
     /// count less than keeping to neighbours.
@@ -131,7 +133,7 @@ impl Default for Tuning {
         Self {
             direct_bytes: 4 * KIB,
             direct_ranks: 8,
-            pair_bytes: 256 * KIB,
+            pair_bytes: 512 * KIB,
             doubling_bytes: 32 * KIB,
             halving_chunk: 16 * KIB,
             tree_bytes: 64 * KIB,

@@ -16,6 +16,42 @@ fn report(collective: Collective, size: usize, count: usize, algorithm: Algorith
 
 const WHOLE: usize = 1 << 30;
 
+/// What this file is about.
+const ALGORITHMS: [Algorithm; 7] = [
+    Algorithm::BroadcastDoubleTree,
+    Algorithm::BroadcastScatterAllGather,
+    Algorithm::ReduceDoubleTree,
+    Algorithm::ReduceScatterGather,
+    Algorithm::AllReduceDoubleTree,
+    Algorithm::AllReduceRabenseifner,
+    Algorithm::ReduceScatterRecursiveHalving,
+];
+
+#[test]
+fn every_number_of_ranks_up_to_64_is_served() {
+    for size in 1..=64 {
+        // Roots and counts take turns: at the ends and anywhere, fewer elements than ranks and more.
+        let root = [0, size - 1, size / 2, size * 5 / 7][size % 4];
+        let collectives = [
+            (Collective::Broadcast { root }, [3, size + 7]),
+            (Collective::Reduce { root }, [5, size + 3]),
+            (Collective::AllReduce, [4, size + 9]),
+            (Collective::ReduceScatter, [1, 3]),
+        ];
+        for (turn, (collective, counts)) in (size..).zip(collectives) {
+            for (count, order) in counts.into_iter().zip([Order::Free, Order::Rank]) {
+                let request = request(collective, size, count, order, turn.is_multiple_of(2));
+                for algorithm in ALGORITHMS.into_iter().filter(|algorithm| algorithm.supports(&request)) {
+                    let choice = choice(algorithm, 1 + turn % 7, 1 + turn % 3);
+                    if let Err(fault) = check(&request, &all(&request, &choice)) {
+                        panic!("{choice}, {request:?}: {fault}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn double_trees_take_two_latencies_a_level_and_send_what_a_ring_sends() {
     let tree = |size, count, segment| {
