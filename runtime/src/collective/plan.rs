@@ -35,10 +35,13 @@ impl Plan {
 }
 
 /// How the counts of a call show in its stamp: (root or digest, elements).
-fn shown(counts: &Counts, root: usize) -> (u32, u64) {
+fn shown(counts: &Counts, root: Option<usize>) -> (u32, u64) {
+    // Ranks are sent as 32 bits elsewhere too; no world is larger.
+    let known = root.unwrap_or(0) as u32;
     match counts {
-        // Ranks are sent as 32 bits elsewhere too; no world is larger.
-        Counts::Same(count) => (root as u32, *count as u64),
+        Counts::Same(count) => (known, *count as u64),
+        // With a root, only the root knows them all; the others could not show the same.
+        Counts::Each(_) if root.is_some() => (known, 0),
         Counts::Each(counts) => {
             let sum = counts.iter().fold(0u64, |sum, count| sum.wrapping_add(*count as u64));
             let digest = counts.iter().fold(0x811c_9dc5_u32, |hash, count| {
@@ -46,7 +49,7 @@ fn shown(counts: &Counts, root: usize) -> (u32, u64) {
             });
             (digest, sum)
         }
-        Counts::Own(_) | Counts::Pairs { .. } => (root as u32, 0),
+        Counts::Own(_) | Counts::Pairs { .. } => (known, 0),
     }
 }
 
@@ -290,7 +293,7 @@ impl Communicator {
     ) -> Result<Plan> {
         let caller = Location::caller();
         let options = &self.inner.options;
-        let (root, count) = shown(&counts, collective.root().unwrap_or(0));
+        let (root, count) = shown(&counts, collective.root());
         let (rank, size) = (self.rank(), self.size());
         let order = match reducer.commutative {
             _ if reducer.op == OpCode::NONE => Order::Free,

@@ -14,9 +14,6 @@ pub(super) const LIMIT: usize = u32::MAX as usize;
 /// The longest reason that is told to others.
 const REASON: usize = 1 << 10;
 
-/// Blocks are padded to equal length while all of them together stay this small.
-const PADDED: usize = 1 << 20;
-
 /// Short objects travel with their announcement.
 const FIRST: usize = 256;
 const HEAD: usize = 16;
@@ -95,8 +92,12 @@ struct Announcement {
 impl Announcement {
     fn of(call: u8, root: usize, packed: &Packed) -> Self {
         let (refusal, bytes) = content(packed);
+        Self { refusal, ..Self::of_object(call, root, bytes) }
+    }
+
+    fn of_object(call: u8, root: usize, bytes: &[u8]) -> Self {
         // Ranks are 32 bits wide elsewhere too; no world is larger.
-        Self { length: bytes.len() as u64, root: root as u32, call, refusal, zero: [0; 2] }
+        Self { length: bytes.len() as u64, root: root as u32, call, refusal: 0, zero: [0; 2] }
     }
 
     /// The announced length, or that there is no object; an error when no honest rank says so.
@@ -203,9 +204,18 @@ impl Communicator {
         if let Some(rank) = announced.iter().position(|announced| announced.refusal != 0) {
             return Err(self.told(name, rank, &announced[rank], content(packed).1));
         }
-        let lengths = self.lengths(name, &announced, |rank| rank)?;
-        let bytes = self.gather_bytes(name, content(packed).1, &lengths)?;
+        let read = |(announced, rank): (&Announcement, usize)| {
+            announced.read(LIMIT).map_err(|cause| self.refused(name, rank, 0, &cause))
+        };
+        let lengths = announced.iter().zip(0..).map(read).collect::<Result<Vec<usize>>>()?;
         let here = root.is_none_or(|root| root == self.rank());
+        let total = lengths.iter().fold(0usize, |total, length| total.saturating_add(*length));
+        let mut bytes = self.room(name, if here { total } else { 0 })?;
+        let mine = content(packed).1;
+        match root {
+            Some(root) => self.gather_varied(mine, &mut bytes, &lengths, root)?,
+            None => self.all_gather_varied(mine, &mut bytes, &lengths)?,
+        }
         Ok(here.then_some(Gathered { bytes, lengths }))
     }
 
@@ -218,26 +228,28 @@ impl Communicator {
         packed: Option<std::result::Result<Vec<Vec<u8>>, Refusal>>,
         root: usize,
     ) -> Result<Vec<u8>> {
-        let packed = packed.unwrap_or_else(|| Ok(Vec::new()));
-        let empty = Announcement::of(0, root, &Ok(Vec::new()));
-        let mut announced = vec![empty; self.size()];
         let (parts, refusal) = match packed {
-            Ok(parts) => (parts, None),
-            Err(refusal) => (Vec::new(), Some(Err(refusal))),
+            None => (Vec::new(), None),
+            Some(Ok(parts)) => (parts, None),
+            Some(Err(refusal)) => (Vec::new(), Some(Err(refusal))),
         };
-        for (announced, part) in announced.iter_mut().zip(&parts) {
-            announced.length = part.len() as u64;
-        }
-        if let Some(refusal) = &refusal {
-            announced[0] = Announcement::of(0, root, refusal);
-        }
-        self.broadcast(&mut announced, root)?;
-        if announced[0].refusal != 0 {
+        // What the root refuses, it refuses to everybody.
+        let announced: Vec<Announcement> = match &refusal {
+            Some(refusal) => vec![Announcement::of(0, root, refusal); self.size()],
+            None => parts.iter().map(|part| Announcement::of_object(0, root, part)).collect(),
+        };
+        let mut mine = [Announcement::of_object(0, root, &[])];
+        self.scatter(&announced, &mut mine, root)?;
+        let [mine] = mine;
+        if mine.refusal != 0 {
             let reason = refusal.as_ref().map_or(&[][..], |refusal| content(refusal).1);
-            return Err(self.told(name, root, &announced[0], reason));
+            return Err(self.told(name, root, &mine, reason));
         }
-        let lengths = self.lengths(name, &announced, |_| root)?;
-        self.scatter_bytes(name, &parts, &lengths, root)
+        let length = mine.read(LIMIT).map_err(|cause| self.refused(name, root, 0, &cause))?;
+        let mut bytes = self.room(name, length)?;
+        let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
+        self.scatter_varied(&parts.concat(), &lengths, &mut bytes, root)?;
+        Ok(bytes)
     }
 
     /// Tells everybody why `rank` has no object; at that rank, `reason` says it.
@@ -254,73 +266,6 @@ impl Communicator {
             Ok(()) => self.refused(name, rank, announced.refusal, &String::from_utf8_lossy(&text)),
             Err(error) => error,
         }
-    }
-
-    /// The announced lengths, if they can be; `by` says who announced that of a rank.
-    fn lengths(
-        &self,
-        name: &str,
-        announced: &[Announcement],
-        by: impl Fn(usize) -> usize,
-    ) -> Result<Vec<usize>> {
-        let read = |(announced, rank): (&Announcement, usize)| {
-            announced.read(LIMIT).map_err(|cause| self.refused(name, by(rank), 0, &cause))
-        };
-        announced.iter().zip(0..).map(read).collect()
-    }
-
-    /// Everybody's bytes on every rank, one after another.
-    #[track_caller]
-    fn gather_bytes(&self, name: &str, mine: &[u8], lengths: &[usize]) -> Result<Vec<u8>> {
-        let total = lengths.iter().fold(0usize, |total, length| total.saturating_add(*length));
-        let longest = lengths.iter().copied().max().unwrap_or(0);
-        let padded = longest.saturating_mul(self.size());
-        let mut all = self.room(name, total)?;
-        if padded <= PADDED || padded / 2 <= total {
-            let mut block = self.room(name, longest)?;
-            block[..mine.len()].copy_from_slice(mine);
-            let mut blocks = self.room(name, padded)?;
-            self.all_gather(&block, &mut blocks)?;
-            let mut start = 0;
-            for (rank, length) in lengths.iter().enumerate() {
-                all[start..][..*length].copy_from_slice(&blocks[rank * longest..][..*length]);
-                start += length;
-            }
-            return Ok(all);
-        }
-        let mut start = 0;
-        for (rank, length) in lengths.iter().enumerate() {
-            let block = &mut all[start..][..*length];
-            if rank == self.rank() {
-                block.copy_from_slice(mine);
-            }
-            self.broadcast(block, rank)?;
-            start += length;
-        }
-        Ok(all)
-    }
-
-    /// This rank's part of the root's bytes.
-    #[track_caller]
-    fn scatter_bytes(
-        &self,
-        name: &str,
-        parts: &[Vec<u8>],
-        lengths: &[usize],
-        root: usize,
-    ) -> Result<Vec<u8>> {
-        let total = lengths.iter().fold(0usize, |total, length| total.saturating_add(*length));
-        let mut all = self.room(name, total)?;
-        let mut start = 0;
-        for part in parts {
-            all[start..][..part.len()].copy_from_slice(part);
-            start += part.len();
-        }
-        self.broadcast(&mut all, root)?;
-        let mine = lengths[..self.rank()].iter().sum::<usize>();
-        all.truncate(mine + lengths[self.rank()]);
-        all.drain(..mine);
-        Ok(all)
     }
 
     /// All ranks must have made the same call with the same root. Every rank compares the same
