@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 
 /// Prints the report.
 pub(crate) fn info(options: &InfoOptions) -> Status {
-    let report = if options.tuning { Ok((ringworld::tuning_table(), Status::SUCCESS)) } else { report() };
+    let report = if options.tuning { tuning() } else { report() };
     match report {
         Ok((text, status)) => {
             // A reader that has seen enough (`| head`) is no failure.
@@ -22,6 +22,11 @@ pub(crate) fn info(options: &InfoOptions) -> Status {
             status
         }
     }
+}
+
+fn tuning() -> Result<(String, Status), Failure> {
+    let options = ringworld::Options::from_env().map_err(|error| Failure::usage(error.to_string()))?;
+    Ok((ringworld::tuning_table(&options), Status::SUCCESS))
 }
 
 fn report() -> Result<(String, Status), Failure> {

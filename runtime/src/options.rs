@@ -25,20 +25,6 @@ impl Effective {
         let digest = crate::tuning::digest(&tuning, reproducible);
         Self { tuning, reproducible, digest }
     }
-
-    /// # Errors
-    ///
-    /// When an algorithm does not exist; the message lists those that do.
-    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
-        let mut options = Options::new().reproducible(settings.reproducible);
-        for path in &settings.algorithms {
-            options = options
-                .algorithm(path)
-                .map_err(|error| Error::Bootstrap(format!("the setting algorithms: {error}")))?;
-        }
-        options.segment = settings.segment;
-        Ok(options.apply(&Self::new(Tuning::default(), false)))
-    }
 }
 
 /// Wishes for the collectives of a communicator; see [`Communicator::with`].
@@ -94,6 +80,37 @@ impl Options {
     pub fn reproducible(mut self, yes: bool) -> Self {
         self.reproducible = Some(yes);
         self
+    }
+
+    /// What the environment and the settings file ask for; see `docs/settings.md`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Bootstrap`] when a setting is wrong.
+    ///
+    /// ```
+    /// println!("{}", ringworld::tuning_table(&ringworld::Options::from_env()?));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn from_env() -> Result<Self> {
+        let settings = Settings::from_env().map_err(|error| Error::Bootstrap(error.to_string()))?;
+        Self::from_settings(&settings)
+    }
+
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
+        let mut options = Self::new().reproducible(settings.reproducible);
+        for path in &settings.algorithms {
+            options = options
+                .algorithm(path)
+                .map_err(|error| Error::Bootstrap(format!("the setting algorithms: {error}")))?;
+        }
+        options.segment = settings.segment;
+        Ok(options)
+    }
+
+    /// What they come to where nothing else is set.
+    pub(crate) fn effective(&self) -> Effective {
+        self.apply(&Effective::new(Tuning::default(), false))
     }
 
     fn apply(&self, base: &Effective) -> Effective {

@@ -1,33 +1,47 @@
 //! Which algorithm serves which size, as a table for people.
 
-use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, select};
 use std::fmt::Write;
 
-/// The selection of algorithms for the built-in tuning, as `ringworld info --tuning` prints it: for each
-/// collective and number of ranks the first size at which each algorithm is chosen, and why.
+use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tuning, select};
+
+use crate::options::{Effective, Options};
+
+/// The collectives in the order of the table, at root 0.
+const COLLECTIVES: [Collective; 11] = [
+    Collective::Barrier,
+    Collective::Broadcast { root: 0 },
+    Collective::Reduce { root: 0 },
+    Collective::AllReduce,
+    Collective::ReduceScatter,
+    Collective::AllGather,
+    Collective::Gather { root: 0 },
+    Collective::Scatter { root: 0 },
+    Collective::AllToAll,
+    Collective::Scan,
+    Collective::ExclusiveScan,
+];
+
+/// The selection of algorithms under these options, as `ringworld info --tuning` prints it: for each
+/// collective and number of ranks the first size (of the vector, or of one rank's block) at which each
+/// algorithm is chosen, and why. Then all algorithms there are.
+///
+/// ```
+/// use ringworld::{Options, tuning_table};
+/// let table = tuning_table(&Options::new());
+/// assert!(table.contains("all-reduce/ring"));
+/// ```
 #[must_use]
-pub fn tuning_table() -> String {
-    let tuning = Tuning::default();
-    let mut table = String::from("collective      ranks  from bytes  algorithm and reason\n");
-    let collectives = [
-        Collective::Barrier,
-        Collective::Broadcast { root: 0 },
-        Collective::Reduce { root: 0 },
-        Collective::AllReduce,
-        Collective::AllGather,
-        Collective::ReduceScatter,
-        Collective::Gather { root: 0 },
-        Collective::Scatter { root: 0 },
-        Collective::AllToAll,
-        Collective::Scan,
-        Collective::ExclusiveScan,
-    ];
-    for collective in collectives {
-        for size in [2, 3, 4, 8, 16, 64, 1000, 65_536] {
+pub fn tuning_table(options: &Options) -> String {
+    let Effective { tuning, reproducible, .. } = options.effective();
+    let order = if reproducible { Order::Left } else { Order::Free };
+    let mut table = String::new();
+    // Writing to a string cannot fail, here and below.
+    let _ = writeln!(table, "{:<15} ranks  from bytes  algorithm and reason", "collective");
+    for collective in COLLECTIVES {
+        for size in [2, 3, 4, 8, 16, 64, 1024, 65_536] {
+            let powers = if collective == Collective::Barrier { 0..=0 } else { 2..=30 };
             let mut last = None;
-            let sizes: &[usize] = if collective == Collective::Barrier { &[0] } else { &[2, 30] };
-            let range = if sizes.len() == 1 { 0..=0 } else { sizes[0]..=sizes[1] };
-            for power in range {
+            for power in powers {
                 let bytes = 1usize << power;
                 let request = Request {
                     collective,
@@ -35,17 +49,20 @@ pub fn tuning_table() -> String {
                     size,
                     counts: Counts::Same(bytes / 4),
                     element: 4,
-                    order: Order::Free,
+                    order,
                     in_place: true,
                 };
                 let choice = select(&request, &tuning);
                 if last.replace(choice.algorithm) != Some(choice.algorithm) {
                     let name = collective.name();
-                    // Writing to a string cannot fail.
                     let _ = writeln!(table, "{name:<15} {size:>5}  {bytes:>10}  {choice}");
                 }
             }
         }
+    }
+    let _ = writeln!(table, "\nAll algorithms, as RINGWORLD_ALGORITHMS takes them:");
+    for algorithm in Algorithm::ALL {
+        let _ = writeln!(table, "  {}", algorithm.path());
     }
     table
 }
@@ -63,7 +80,13 @@ pub(crate) fn digest(tuning: &Tuning, reproducible: bool) -> u8 {
 mod tests {
     #[test]
     fn the_table_names_the_ring_for_large_all_reduces() {
-        let table = super::tuning_table();
-        assert!(table.lines().any(|line| line.starts_with("all-reduce") && line.contains("ring")), "{table}");
+        let rings = |options| {
+            let table = super::tuning_table(&options);
+            table.lines().filter(|line| line.starts_with("all-reduce ") && line.contains("/ring")).count()
+        };
+        let some = rings(crate::Options::new());
+        assert!(some > 0);
+        let forced = crate::Options::new().algorithm("all-reduce/ring").unwrap();
+        assert!(rings(forced) > some);
     }
 }

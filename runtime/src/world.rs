@@ -13,7 +13,7 @@ use crate::communicator::{Communicator, Plane, Shared};
 use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, OP_PANICKED, Parts};
 use crate::error::Fault;
 use crate::numbers::Tickets;
-use crate::options::Effective;
+use crate::options::Options;
 use crate::transports;
 use crate::{Error, Result};
 
@@ -121,7 +121,7 @@ impl World {
             operation: "starting the engine".into(),
             cause: error.to_string(),
         })?;
-        let options = Arc::new(Effective::from_settings(settings)?);
+        let options = Arc::new(Options::from_settings(settings)?.effective());
         let plane: Box<dyn Plane> = match &link {
             Some(link) => Box::new(Arc::clone(link)),
             None => Box::new(Nobody),
