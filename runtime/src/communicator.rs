@@ -101,6 +101,14 @@ pub(crate) struct Inner {
     pub(crate) schedules: Mutex<HashMap<ringworld_collectives::Request, Arc<Schedule>>>,
 }
 
+impl Drop for Inner {
+    /// Only leaves a note: what holds the last clone may be dropped by a thread that has the engine's lock,
+    /// such as a closure that is an operation.
+    fn drop(&mut self) {
+        self.shared.tickets.dropped([self.number]);
+    }
+}
+
 /// A group of ranks that exchange messages and take part in collectives.
 ///
 /// Cheap to clone, and every method may be called from any thread. Collectives on one communicator must

@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 /// A communicator has two contexts, twice its number and one more, and a context has 32 bits.
 const MAX: u64 = (u32::MAX / 2) as u64;
 
-/// The tickets of this rank.
+/// The tickets of this rank, and which communicators it has dropped.
 #[derive(Default)]
 pub(crate) struct Tickets {
     state: Mutex<State>,
@@ -39,6 +39,8 @@ struct State {
     next: u64,
     /// Lower ones that were reserved and have come back.
     returned: BinaryHeap<Reverse<u64>>,
+    /// Numbers of communicators that are no more, of which the engine may still know.
+    dropped: Vec<u32>,
 }
 
 /// A ticket that nobody else on this rank has. It comes back when dropped, unless [`Reservation::keep`]
@@ -62,6 +64,18 @@ impl Tickets {
             |Reverse(ticket)| ticket,
         );
         Reservation { tickets: self, ticket }
+    }
+}
+
+impl Tickets {
+    /// Notes communicators that this process has dropped.
+    pub(crate) fn dropped(&self, numbers: impl IntoIterator<Item = u32>) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).dropped.extend(numbers);
+    }
+
+    /// Takes what was noted.
+    pub(crate) fn take_dropped(&self) -> Vec<u32> {
+        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).dropped)
     }
 }
 

@@ -230,6 +230,7 @@ impl Communicator {
         digest: u64,
     ) -> Result<Option<Communicator>> {
         let shared = &self.inner.shared;
+        self.forget_dropped();
         let reserved = part.map(|_| shared.tickets.reserve());
         let mine = Offer {
             call: u64::from(making as u8) << 56 | digest >> 8,
@@ -263,6 +264,19 @@ impl Communicator {
         let options = Arc::clone(&self.inner.options);
         let group = self.subgroup(&members);
         Ok(Some(Communicator::new(Arc::clone(shared), number, rank, group, size, options)))
+    }
+
+    /// Lets the engine forget the communicators that were dropped since the last one was made: so what it
+    /// remembers is bounded by those alive, however many there were.
+    fn forget_dropped(&self) {
+        let tickets = &self.inner.shared.tickets;
+        let mut dropped = tickets.take_dropped();
+        if !dropped.is_empty() {
+            let mut core = self.engine().lock();
+            dropped.retain(|number| !core.forget(number * 2 + 1));
+            drop(core);
+            tickets.dropped(dropped);
+        }
     }
 
     /// The world ranks of `members`, shared with this communicator when they are the same.
@@ -305,4 +319,17 @@ impl Communicator {
 pub(crate) fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
     let bytes = words.into_iter().flat_map(u64::to_le_bytes);
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn communicators_that_were_dropped_leave_nothing_behind() {
+        let world = crate::testing::alone();
+        for _ in 0..100 {
+            let made = world.duplicate().unwrap();
+            made.barrier().unwrap();
+            assert!(world.engine().lock().remembered() <= 3, "the world, this one and the one before");
+        }
+    }
 }

@@ -164,6 +164,16 @@ impl Core {
         (slot, sequence)
     }
 
+    /// See [`Runs::forget`].
+    pub(crate) fn forget(&mut self, context: u32) -> bool {
+        self.runs.forget(context)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.runs.remembered()
+    }
+
     pub(crate) fn probe(&self, selector: &Selector) -> Option<Incoming> {
         self.machine.probe(selector)
     }

@@ -256,6 +256,22 @@ impl Runs {
         self.contexts.values().flat_map(|context| context.recent.iter().map(|called| called.caller))
     }
 
+    /// Forgets what was called on a communicator that this process has dropped; whether it could: a run
+    /// that nobody waits for may still be under way.
+    pub(crate) fn forget(&mut self, context: u32) -> bool {
+        let idle = self.contexts.get(&context).is_none_or(|context| context.active.is_empty());
+        if idle {
+            self.contexts.remove(&context);
+        }
+        idle
+    }
+
+    /// How many communicators it remembers calls of.
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.contexts.len()
+    }
+
     /// The slot that a run will end.
     pub(crate) fn slot(&self, id: RunId) -> Option<SlotId> {
         Some(self.runs.get(id)?.as_ref()?.slot)
