@@ -4,11 +4,13 @@
 //! for a rank that gave other ones, and all see the same error. Neighbours: `numbers` says how the new
 //! communicators get numbers that no two of them share, `group` is the algebra, `cartesian` builds grids.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use crate::communicator::Communicator;
 use crate::group::{Comparison, Group, invalid};
 use crate::numbers::{Reservation, number};
+use crate::stamp::{describe_told_site, site};
 use crate::{Error, Result};
 
 /// The calls that make communicators, by their numbers in the exchange.
@@ -66,6 +68,8 @@ struct Offer {
     key: u64,
     /// See `numbers`. [`NONE`] on a rank that joins nothing.
     ticket: u64,
+    /// Where the call stands; see `stamp`.
+    site: [u8; 8],
 }
 
 const NONE: u64 = u64::MAX;
@@ -237,6 +241,7 @@ impl Communicator {
             color: part.map_or(0, |part| part.color as u64),
             key: part.map_or(0, |part| part.key as u64),
             ticket: reserved.as_ref().map_or(NONE, Reservation::ticket),
+            site: site(Location::caller()),
         };
         let mut offers = vec![mine; self.size()];
         self.all_gather(&[mine], &mut offers)?;
@@ -289,6 +294,7 @@ impl Communicator {
 
     /// All ranks must have made the same call, and given alike what must be alike. Every rank compares the
     /// same offers, so all come to the same end.
+    #[track_caller]
     fn agree(&self, making: Making, offers: &[Offer]) -> Result<()> {
         let Some(other) = offers.iter().position(|offer| offer.call != offers[0].call) else {
             return Ok(());
@@ -298,20 +304,22 @@ impl Communicator {
             Making::ALL.into_iter().find(|m| *m as u8 == number).map_or("an unknown call", Making::name)
         };
         let (first, second) = (name(offers[0].call), name(offers[other].call));
-        let (host, other_host) = (self.host(0), self.host(other));
-        let detail = if first == second {
-            format!(
-                "rank 0 on {host} and rank {other} on {other_host} gave different {what}; every rank of the \
-                 communicator must give the same {what}",
-                what = making.alike()
-            )
-        } else {
-            format!(
-                "rank 0 on {host} called {first}, but rank {other} on {other_host} called {second}; every \
-                 rank of the communicator must make the same call"
-            )
+        let caller = Location::caller();
+        let described = |rank: usize, call: &str| {
+            let at = describe_told_site(offers[rank].site, caller);
+            format!("rank {rank} on {} called {call} at {at}", self.host(rank))
         };
-        Err(Error::Mismatch { operation: making.name().into(), detail })
+        let remedy = if first == second {
+            let what = making.alike();
+            format!("what they gave as {what} differs, and every rank of the communicator must give the same")
+        } else {
+            "every rank of the communicator must make the same call".into()
+        };
+        let detail = format!("{}, but {}; {remedy}", described(0, first), described(other, second));
+        Err(Error::Mismatch {
+            operation: format!("{} at {}:{}", making.name(), caller.file(), caller.line()),
+            detail,
+        })
     }
 }
 

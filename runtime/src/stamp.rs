@@ -44,6 +44,13 @@ pub(crate) fn site(caller: &Location<'_>) -> [u8; 8] {
     bytes
 }
 
+/// Where a rank's call stands that was told outside of a stamp; `here`: where this rank's own stands.
+pub(crate) fn describe_told_site(site: [u8; 8], here: &Location<'_>) -> String {
+    let mut stamp = [0; size_of::<StampBytes>()];
+    stamp[AGREED..].copy_from_slice(&site);
+    describe_site(&stamp, [here])
+}
+
 /// Where a peer's call stands, in words. `known`: call sites of this rank, whose files lend their names.
 pub(crate) fn describe_site<'a>(
     stamp: &StampBytes,

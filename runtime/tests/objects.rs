@@ -243,10 +243,16 @@ fn calls_or_roots_that_differ_end_on_every_rank_by_name() {
             };
             let text = error.to_string();
             assert!(matches!(error, Error::Mismatch { .. }), "{text}");
-            assert!(text.contains("rank 0 on host0 called gather_objects with root 1"), "{text}");
+            assert!(
+                text.contains(
+                    "rank 0 on host0 called gather_objects with root 1 at runtime/tests/objects.rs:"
+                ),
+                "{text}"
+            );
             assert!(text.contains("rank 2 on host2 called reduce_object with root 1"), "{text}");
             let text = rank.gather_objects(&1u8, rank.rank() / 2).unwrap_err().to_string();
-            assert!(text.contains("root 0, but rank 2 on host2 called gather_objects with root 1"), "{text}");
+            assert!(text.contains("gather_objects with root 0 at"), "{text}");
+            assert!(text.contains("but rank 2 on host2 called gather_objects with root 1"), "{text}");
             let error = rank.gather_objects(&1u8, 3).unwrap_err();
             assert!(matches!(error, Error::InvalidRank { given: 3, .. }), "{error}");
             assert_eq!(rank.all_gather_objects(&1u8).unwrap(), [1; 3]);

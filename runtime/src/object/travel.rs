@@ -5,7 +5,10 @@
 //! place of its object: everybody hears of it in the exchange that announces lengths, gets the reason by
 //! broadcast, and returns the same error. Neighbours: `object` turns values into bytes and back.
 
+use std::panic::Location;
+
 use crate::communicator::Communicator;
+use crate::stamp::{describe_told_site, site};
 use crate::{Error, Result};
 
 /// The longest object. Lengths are a peer's word, so they are bounded before memory is asked for.
@@ -16,7 +19,7 @@ const REASON: usize = 1 << 10;
 
 /// Short objects travel with their announcement.
 const FIRST: usize = 256;
-const HEAD: usize = 16;
+const HEAD: usize = size_of::<Announcement>();
 
 /// A serialized object, or why there is none.
 pub(super) type Packed = std::result::Result<Vec<u8>, Refusal>;
@@ -87,17 +90,28 @@ struct Announcement {
     /// 0: there is an object. Else an [`Action`].
     refusal: u8,
     zero: [u8; 2],
+    /// Where the call stands; see `stamp`.
+    site: [u8; 8],
 }
 
 impl Announcement {
+    #[track_caller]
     fn of(call: u8, root: usize, packed: &Packed) -> Self {
         let (refusal, bytes) = content(packed);
         Self { refusal, ..Self::of_object(call, root, bytes) }
     }
 
+    #[track_caller]
     fn of_object(call: u8, root: usize, bytes: &[u8]) -> Self {
         // Ranks are 32 bits wide elsewhere too; no world is larger.
-        Self { length: bytes.len() as u64, root: root as u32, call, refusal: 0, zero: [0; 2] }
+        Self {
+            length: bytes.len() as u64,
+            root: root as u32,
+            call,
+            refusal: 0,
+            zero: [0; 2],
+            site: site(Location::caller()),
+        }
     }
 
     /// The announced length, or that there is no object; an error when no honest rank says so.
@@ -270,15 +284,21 @@ impl Communicator {
 
     /// All ranks must have made the same call with the same root. Every rank compares the same
     /// announcements, so all come to the same end.
+    #[track_caller]
     fn agree_on_objects(&self, call: Call, announced: &[Announcement]) -> Result<()> {
         let what = |rank: usize| (announced[rank].call, announced[rank].root);
         let Some(other) = (0..self.size()).find(|rank| what(*rank) != what(0)) else { return Ok(()) };
+        let caller = Location::caller();
         let describe = |rank: usize| {
             let (call, root) = what(rank);
-            format!("rank {rank} on {} called {}", self.host(rank), Call::describe(call, root))
+            let at = describe_told_site(announced[rank].site, caller);
+            format!("rank {rank} on {} called {} at {at}", self.host(rank), Call::describe(call, root))
         };
         let detail = format!("ranks disagree: {}, but {}", describe(0), describe(other));
-        Err(Error::Mismatch { operation: call.name().into(), detail })
+        Err(Error::Mismatch {
+            operation: format!("{} at {}:{}", call.name(), caller.file(), caller.line()),
+            detail,
+        })
     }
 
     /// Memory for `length` bytes, which may be more than there is.
