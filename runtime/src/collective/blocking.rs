@@ -4,7 +4,7 @@
 //! same for all, and said once here:
 //!
 //! * [`Error::InvalidRank`] and [`Error::InvalidCount`] for arguments that make no sense: found at once,
-//!   before anything is sent; [`Error::InvalidOp`] for an operation that the element type does not have.
+//!   before anything is sent; [`Error::UnsupportedOp`] for an operation that the element type does not have.
 //! * [`Error::Mismatch`] when ranks disagree about what is called, on every rank, with who called what and
 //!   where.
 //! * Whatever ends the world meanwhile.
@@ -59,7 +59,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidRank`], [`Error::InvalidOp`]; [`Error::Mismatch`] when ranks disagree about root,
+    /// [`Error::InvalidRank`], [`Error::UnsupportedOp`]; [`Error::Mismatch`] when ranks disagree about root,
     /// type, size or operation; and whatever ends the world meanwhile.
     ///
     /// ```
@@ -121,7 +121,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOp`]; [`Error::Mismatch`] when ranks disagree about type, size or operation; and
+    /// [`Error::UnsupportedOp`]; [`Error::Mismatch`] when ranks disagree about type, size or operation; and
     /// whatever ends the world meanwhile.
     ///
     /// ```
@@ -173,7 +173,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCount`] when `input` is not as long as all outputs together; [`Error::InvalidOp`];
+    /// [`Error::InvalidCount`] when `input` is not as long as all outputs together; [`Error::UnsupportedOp`];
     /// [`Error::Mismatch`] when ranks disagree about type, size or operation; and whatever ends the world
     /// meanwhile.
     ///
@@ -489,7 +489,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOp`]; [`Error::Mismatch`] when ranks disagree about type, size or operation; and
+    /// [`Error::UnsupportedOp`]; [`Error::Mismatch`] when ranks disagree about type, size or operation; and
     /// whatever ends the world meanwhile.
     ///
     /// ```
