@@ -107,6 +107,18 @@ pub struct Tuning {
     /// All-gather: the longest result (all blocks) for the algorithms of `log2 n` steps. 64 KiB: beyond, steps
     /// count less than keeping to neighbours.
     pub gather_bytes: usize,
+    /// Gather and scatter on more than `direct_ranks` ranks: the longest block for a binomial tree. 16 KiB:
+    /// beyond, the blocks that inner ranks pass on cost more than the messages that the root is spared.
+    pub rooted_bytes: usize,
+    /// All-to-all, and reduce-scatter from the left, on more than `direct_ranks` ranks: the longest block for
+    /// Bruck's algorithm. 4 KiB: beyond, sending every block `log2 n / 2` times costs more than `n - 1` messages.
+    pub exchange_bytes: usize,
+    /// Reductions and scans from the left: the longest vector that is sent whole to the one rank that combines
+    /// it. 16 KiB: beyond, that rank's bytes cost more than a message from everybody to everybody.
+    pub fold_bytes: usize,
+    /// Scans: the longest part of a vector cut into as many as there are ranks that is not worth a message of
+    /// its own. 4 KiB: below, two messages to everybody cost more than sending the whole vector `log2 n` times.
+    pub transpose_part: usize,
     /// Reduce-scatter: the longest block for direct exchange although the operation commutes. 4 KiB, for
     /// the same reason as `direct_bytes`.
     pub scatter_bytes: usize,
@@ -140,6 +152,10 @@ impl Default for Tuning {
             chain_ranks: 8,
             pipeline_bytes: 1024 * KIB,
             gather_bytes: 64 * KIB,
+            rooted_bytes: 16 * KIB,
+            exchange_bytes: 4 * KIB,
+            fold_bytes: 16 * KIB,
+            transpose_part: 4 * KIB,
             scatter_bytes: 4 * KIB,
             segment: 256 * KIB,
             shortest_segment: 64 * KIB,
