@@ -161,14 +161,17 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
     if size <= 2 {
         return (Algorithm::AllReduceRing, "two ranks exchange halves, whatever the operation");
     }
-    if request.commutes() && chunk > tuning.halving_chunk {
+    if request.commutes() && few && chunk > tuning.halving_chunk {
         return (Algorithm::AllReduceRing, "the vector is long (doubling_bytes, halving_chunk)");
+    }
+    if request.commutes() && !few && chunk > tuning.ring_chunk {
+        return (Algorithm::AllReduceRing, "the vector is long even for so many ranks (ring_chunk)");
     }
     if size.is_power_of_two() {
         return (
             Algorithm::AllReduceRabenseifner,
             if request.commutes() {
-                "chunks would be short and the size is a power of two (halving_chunk)"
+                "chunks would be short and the size is a power of two (halving_chunk, ring_chunk)"
             } else {
                 "the operation does not commute, and the size is a power of two"
             },
@@ -205,17 +208,17 @@ fn all_gather(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
     if size <= 2 {
         // They swap their blocks directly in all algorithms; the ring does it without a detour.
         (Algorithm::AllGatherRing, "two ranks swap their blocks")
-    } else if long && (few || bytes > tuning.halving_chunk) {
-        (Algorithm::AllGatherRing, "the blocks are long for so many ranks (gather_bytes, halving_chunk)")
+    } else if long && (few || bytes > tuning.ring_chunk) {
+        (Algorithm::AllGatherRing, "the blocks are long for so many ranks (gather_bytes, ring_chunk)")
     } else if uneven(request) {
-        (Algorithm::AllGatherBruck, "the blocks are short and differ in length (gather_bytes, halving_chunk)")
+        (Algorithm::AllGatherBruck, "the blocks are short and differ in length (gather_bytes, ring_chunk)")
     } else if size.is_power_of_two() {
         (
             Algorithm::AllGatherRecursiveDoubling,
-            "the blocks are short and the size is a power of two (gather_bytes, halving_chunk)",
+            "the blocks are short and the size is a power of two (gather_bytes, ring_chunk)",
         )
     } else {
-        (Algorithm::AllGatherBruck, "the blocks are short (gather_bytes, halving_chunk)")
+        (Algorithm::AllGatherBruck, "the blocks are short (gather_bytes, ring_chunk)")
     }
 }
 
@@ -232,10 +235,12 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
             (Algorithm::ReduceScatterDirect, "operands must be combined from the left")
         };
     }
-    if !few && bytes <= tuning.halving_chunk {
+    // Folding to a power of two sends everything twice.
+    let longest = if size.is_power_of_two() { tuning.ring_chunk } else { tuning.halving_chunk };
+    if !few && bytes <= longest {
         return (
             Algorithm::ReduceScatterRecursiveHalving,
-            "the ranks are many and the blocks are short (direct_ranks, halving_chunk)",
+            "the ranks are many and the blocks are short (direct_ranks, halving_chunk, ring_chunk)",
         );
     }
     if size <= 2 {
@@ -244,7 +249,7 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
     if !request.commutes() {
         return (
             Algorithm::ReduceScatterDirect,
-            "the operation does not commute and the blocks are long or the ranks few (halving_chunk, direct_ranks)",
+            "the operation does not commute and the blocks are long or the ranks few (direct_ranks, halving_chunk, ring_chunk)",
         );
     }
     if few && bytes <= tuning.scatter_bytes {
@@ -253,7 +258,10 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
             "the blocks are short and the ranks are few (scatter_bytes, direct_ranks)",
         );
     }
-    (Algorithm::ReduceScatterRing, "the blocks are long for so many ranks (scatter_bytes, halving_chunk)")
+    (
+        Algorithm::ReduceScatterRing,
+        "the blocks are long for so many ranks (scatter_bytes, halving_chunk, ring_chunk)",
+    )
 }
 
 /// Gather and scatter: by a tree or straight.
@@ -336,10 +344,17 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
         | Algorithm::BroadcastScatterAllGather => (size.ilog2() as usize / 2).max(1),
         _ => 1,
     };
+    // A tree is full when there are segments on all of its levels.
+    let levels = match algorithm {
+        Algorithm::AllReduceDoubleTree | Algorithm::BroadcastDoubleTree | Algorithm::ReduceDoubleTree => {
+            size.ilog2().max(1) as usize
+        }
+        _ => 1,
+    };
     let elements = |bytes: usize| (bytes / request.element.max(1)).max(1);
     let shortest = elements(tuning.shortest_segment.min(tuning.segment).saturating_mul(halvings));
     let longest = elements((tuning.segment / abreast).saturating_mul(halvings)).max(shortest);
-    let even = len.div_ceil(in_flight).clamp(shortest, longest);
+    let even = len.div_ceil(in_flight.saturating_mul(levels)).clamp(shortest, longest);
     let segment =
         if len == usize::MAX { longest } else { even.max(len.div_ceil(tuning.most_segments.max(1))) };
     // Short vectors that are not cut give every step its own slot instead, so that all receives can be

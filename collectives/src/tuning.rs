@@ -88,11 +88,15 @@ pub struct Tuning {
     /// All-reduce: the longest vector for recursive doubling. 32 KiB: beyond, sending the whole vector
     /// `log2 n` times costs more than the extra steps of the ring.
     pub doubling_bytes: usize,
-    /// The longest chunk, which is the share of one rank: of the vector for all-reduce, a block for all-gather
-    /// and reduce-scatter: for algorithms of `log2 n` steps where a ring could serve. 16 KiB: below, the
-    /// `n - 1` steps of a ring are mostly latency. Eight ranks or fewer count by `direct_ranks`, `gather_bytes`
-    /// and `scatter_bytes` before.
+    /// The longest chunk for halving where a ring could serve: for all-reduce on eight ranks or fewer, a power of
+    /// two, where a chunk is the share of one rank in the vector; for reduce-scatter on more, no power of two,
+    /// where it is a block. 16 KiB: below, the ring's `n - 1` steps are mostly latency; beyond, folding to a
+    /// power of two costs more than they do.
     pub halving_chunk: usize,
+    /// On more ranks than `direct_ranks`: the longest chunk that never goes round a ring. 48 KiB: in simulation, at
+    /// 20 us and 10 Gbit/s, rings catch up with trees, halving and doubling at 40 to 100 KiB, whatever the
+    /// number of ranks.
+    pub ring_chunk: usize,
     /// Broadcast and reduce: the longest vector for a binomial tree. 64 KiB: beyond, a chain carries each byte
     /// over each link once, where the tree's root handles it `log2 n` times. With two ranks
     /// both are the same but for the segments.
@@ -101,8 +105,9 @@ pub struct Tuning {
     /// segment times for each level of a double tree.
     pub chain_ranks: usize,
     /// Broadcast, reduce and all-reduce on many ranks: the longest vector that is halved down to a chunk for each
-    /// and put together again, rather than sent through a double tree. 1 MiB: beyond, a tree's pipeline is full
-    /// most of the time, and the bytes that halving sends twice cost more.
+    /// and put together again, rather than sent through a double tree. 512 KiB: beyond, a tree's pipeline is full
+    /// most of the time, and the bytes that halving sends twice cost more. In simulation they meet at 256 KiB
+    /// to 1 MiB on 12 to 1,000 ranks.
     pub pipeline_bytes: usize,
     /// All-gather: the longest result (all blocks) for the algorithms of `log2 n` steps. 64 KiB: beyond, steps
     /// count less than keeping to neighbours.
@@ -148,9 +153,10 @@ impl Default for Tuning {
             pair_bytes: 512 * KIB,
             doubling_bytes: 32 * KIB,
             halving_chunk: 16 * KIB,
+            ring_chunk: 48 * KIB,
             tree_bytes: 64 * KIB,
             chain_ranks: 8,
-            pipeline_bytes: 1024 * KIB,
+            pipeline_bytes: 512 * KIB,
             gather_bytes: 64 * KIB,
             rooted_bytes: 16 * KIB,
             exchange_bytes: 4 * KIB,

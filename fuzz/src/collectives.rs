@@ -255,6 +255,7 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
         pair_bytes: input.int_in_range(0..=512)?,
         doubling_bytes: input.int_in_range(0..=128)?,
         halving_chunk: input.int_in_range(0..=64)?,
+        ring_chunk: input.int_in_range(0..=128)?,
         tree_bytes: input.int_in_range(0..=128)?,
         chain_ranks: input.int_in_range(0..=12)?,
         pipeline_bytes: input.int_in_range(0..=512)?,
