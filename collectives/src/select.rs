@@ -94,7 +94,7 @@ fn broadcast(size: usize, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static
         (Algorithm::BroadcastBinomial, "the vector is short (tree_bytes)")
     } else if size <= tuning.chain_ranks {
         (Algorithm::BroadcastChain, "the vector is long and the ranks are few (tree_bytes, chain_ranks)")
-    } else if bytes <= tuning.pipeline_bytes {
+    } else if bytes <= pipeline(size, tuning) {
         (
             Algorithm::BroadcastScatterAllGather,
             "the ranks are many and the vector is too short for a pipeline (chain_ranks, pipeline_bytes)",
@@ -109,6 +109,8 @@ fn broadcast(size: usize, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static
 
 fn reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
     let size = request.size;
+    // Folding to a power of two sends everything once more.
+    let unfolded = if size.is_power_of_two() { 2 } else { 1 };
     if size <= 2 {
         // A tree ends at rank 0 when the operation does not commute, and would have to hand the result over.
         (Algorithm::ReduceChain, "one of two ranks sends to the other")
@@ -116,7 +118,7 @@ fn reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'sta
         (Algorithm::ReduceBinomial, "the vector is short (tree_bytes)")
     } else if size <= tuning.chain_ranks {
         (Algorithm::ReduceChain, "the vector is long and the ranks are few (tree_bytes, chain_ranks)")
-    } else if bytes <= tuning.pipeline_bytes {
+    } else if bytes <= pipeline(size, tuning).saturating_mul(unfolded) {
         (
             Algorithm::ReduceScatterGather,
             "the ranks are many and the vector is too short for a pipeline (chain_ranks, pipeline_bytes)",
@@ -189,7 +191,7 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
             "the operation does not commute, and the ranks are few and no power of two (direct_ranks)",
         );
     }
-    if bytes <= tuning.pipeline_bytes {
+    if bytes <= pipeline(size, tuning) {
         return (
             Algorithm::AllReduceRabenseifner,
             "a ring would be mostly latency, and the vector is too short for a pipeline (pipeline_bytes)",
@@ -199,6 +201,12 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
         Algorithm::AllReduceDoubleTree,
         "a ring would be mostly latency or out of order, and the size is no power of two (pipeline_bytes)",
     )
+}
+
+/// The longest vector that does not fill the pipelines of a double tree.
+fn pipeline(size: usize, tuning: &Tuning) -> usize {
+    let levels = (usize::BITS - size.saturating_sub(1).leading_zeros()) as usize;
+    tuning.pipeline_bytes.saturating_mul(levels)
 }
 
 fn all_gather(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {

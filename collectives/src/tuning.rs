@@ -104,10 +104,11 @@ pub struct Tuning {
     /// Broadcast and reduce: the most ranks for a chain. 8: beyond, filling the chain takes longer than the two
     /// segment times for each level of a double tree.
     pub chain_ranks: usize,
-    /// Broadcast, reduce and all-reduce on many ranks: the longest vector that is halved down to a chunk for each
-    /// and put together again, rather than sent through a double tree. 512 KiB: beyond, a tree's pipeline is full
-    /// most of the time, and the bytes that halving sends twice cost more. In simulation they meet at 256 KiB
-    /// to 1 MiB on 12 to 1,000 ranks.
+    /// Broadcast, reduce and all-reduce on many ranks, for each level of a double tree: the longest vector that is
+    /// halved down to a chunk for each rank and put together again, rather than sent through the trees; twice
+    /// that where a reduction need not be folded to a power of two. 96 KiB: beyond, the trees' pipelines are full
+    /// most of the time, and the bytes that halving sends twice cost more. In simulation, at 20 us and
+    /// 10 Gbit/s, they meet at about 400 KiB on 12 ranks, 600 KiB on 64 and 1 MiB on 1,000.
     pub pipeline_bytes: usize,
     /// All-gather: the longest result (all blocks) for the algorithms of `log2 n` steps. 64 KiB: beyond, steps
     /// count less than keeping to neighbours.
@@ -156,7 +157,7 @@ impl Default for Tuning {
             ring_chunk: 48 * KIB,
             tree_bytes: 64 * KIB,
             chain_ranks: 8,
-            pipeline_bytes: 512 * KIB,
+            pipeline_bytes: 96 * KIB,
             gather_bytes: 64 * KIB,
             rooted_bytes: 16 * KIB,
             exchange_bytes: 4 * KIB,

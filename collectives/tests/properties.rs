@@ -67,7 +67,7 @@ fn tunings() -> impl Strategy<Value = Tuning> {
             ring_chunk: bytes[12] / 2,
             tree_bytes: bytes[3] / 2,
             chain_ranks,
-            pipeline_bytes: bytes[9] * 2,
+            pipeline_bytes: bytes[9] / 2,
             gather_bytes: bytes[4] * 16,
             scatter_bytes: bytes[5] / 4,
             rooted_bytes: bytes[7] / 3,

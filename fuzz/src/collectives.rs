@@ -258,7 +258,7 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
         ring_chunk: input.int_in_range(0..=128)?,
         tree_bytes: input.int_in_range(0..=128)?,
         chain_ranks: input.int_in_range(0..=12)?,
-        pipeline_bytes: input.int_in_range(0..=512)?,
+        pipeline_bytes: input.int_in_range(0..=128)?,
         gather_bytes: input.int_in_range(0..=2048)?,
         scatter_bytes: input.int_in_range(0..=64)?,
         rooted_bytes: input.int_in_range(0..=64)?,
