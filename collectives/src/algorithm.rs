@@ -31,6 +31,12 @@ pub enum Algorithm {
     ReduceDoubleTree,
     /// `reduce/scatter_gather.rs`
     ReduceScatterGather,
+    /// `reduce/direct.rs`
+    ReduceDirect,
+    /// `reduce/gather.rs`
+    ReduceGather,
+    /// `reduce/left_exchange.rs`
+    ReduceLeftExchange,
     /// `all_reduce/direct.rs`
     AllReduceDirect,
     /// `all_reduce/recursive_doubling.rs`
@@ -43,6 +49,10 @@ pub enum Algorithm {
     AllReduceRing,
     /// `all_reduce/left_chain.rs`
     AllReduceLeftChain,
+    /// `all_reduce/gather_broadcast.rs`
+    AllReduceGatherBroadcast,
+    /// `all_reduce/left_exchange.rs`
+    AllReduceLeftExchange,
     /// `all_gather/recursive_doubling.rs`
     AllGatherRecursiveDoubling,
     /// `all_gather/bruck.rs`
@@ -55,16 +65,40 @@ pub enum Algorithm {
     ReduceScatterRecursiveHalving,
     /// `reduce_scatter/ring.rs`
     ReduceScatterRing,
+    /// `reduce_scatter/bruck.rs`
+    ReduceScatterBruck,
     /// `gather/direct.rs`
     GatherDirect,
+    /// `gather/binomial.rs`
+    GatherBinomial,
     /// `scatter/direct.rs`
     ScatterDirect,
+    /// `scatter/binomial.rs`
+    ScatterBinomial,
     /// `all_to_all/pairwise.rs`
     AllToAllPairwise,
+    /// `all_to_all/bruck.rs`
+    AllToAllBruck,
     /// `scan/chain.rs`
     ScanChain,
+    /// `scan/direct.rs`
+    ScanDirect,
+    /// `scan/recursive_doubling.rs`
+    ScanRecursiveDoubling,
+    /// `scan/transpose.rs`
+    ScanTranspose,
+    /// `scan/gather_scatter.rs`
+    ScanGatherScatter,
     /// `scan/chain.rs`
     ExclusiveScanChain,
+    /// `scan/direct.rs`
+    ExclusiveScanDirect,
+    /// `scan/recursive_doubling.rs`
+    ExclusiveScanRecursiveDoubling,
+    /// `scan/transpose.rs`
+    ExclusiveScanTranspose,
+    /// `scan/gather_scatter.rs`
+    ExclusiveScanGatherScatter,
 }
 
 impl Algorithm {
@@ -80,23 +114,40 @@ impl Algorithm {
         Self::ReduceLeftChain,
         Self::ReduceDoubleTree,
         Self::ReduceScatterGather,
+        Self::ReduceDirect,
+        Self::ReduceGather,
+        Self::ReduceLeftExchange,
         Self::AllReduceDirect,
         Self::AllReduceRecursiveDoubling,
         Self::AllReduceRabenseifner,
         Self::AllReduceDoubleTree,
         Self::AllReduceRing,
         Self::AllReduceLeftChain,
+        Self::AllReduceGatherBroadcast,
+        Self::AllReduceLeftExchange,
         Self::AllGatherRecursiveDoubling,
         Self::AllGatherBruck,
         Self::AllGatherRing,
         Self::ReduceScatterDirect,
         Self::ReduceScatterRecursiveHalving,
         Self::ReduceScatterRing,
+        Self::ReduceScatterBruck,
         Self::GatherDirect,
+        Self::GatherBinomial,
         Self::ScatterDirect,
+        Self::ScatterBinomial,
         Self::AllToAllPairwise,
+        Self::AllToAllBruck,
         Self::ScanChain,
+        Self::ScanDirect,
+        Self::ScanRecursiveDoubling,
+        Self::ScanTranspose,
+        Self::ScanGatherScatter,
         Self::ExclusiveScanChain,
+        Self::ExclusiveScanDirect,
+        Self::ExclusiveScanRecursiveDoubling,
+        Self::ExclusiveScanTranspose,
+        Self::ExclusiveScanGatherScatter,
     ];
 
     /// The collective and the algorithm, such as `all-reduce/ring`.
@@ -113,23 +164,40 @@ impl Algorithm {
             Self::ReduceLeftChain => "reduce/left-chain",
             Self::ReduceDoubleTree => "reduce/double-tree",
             Self::ReduceScatterGather => "reduce/scatter-gather",
+            Self::ReduceDirect => "reduce/direct",
+            Self::ReduceGather => "reduce/gather",
+            Self::ReduceLeftExchange => "reduce/left-exchange",
             Self::AllReduceDirect => "all-reduce/direct",
             Self::AllReduceRecursiveDoubling => "all-reduce/recursive-doubling",
             Self::AllReduceRabenseifner => "all-reduce/rabenseifner",
             Self::AllReduceDoubleTree => "all-reduce/double-tree",
             Self::AllReduceRing => "all-reduce/ring",
             Self::AllReduceLeftChain => "all-reduce/left-chain",
+            Self::AllReduceGatherBroadcast => "all-reduce/gather-broadcast",
+            Self::AllReduceLeftExchange => "all-reduce/left-exchange",
             Self::AllGatherRecursiveDoubling => "all-gather/recursive-doubling",
             Self::AllGatherBruck => "all-gather/bruck",
             Self::AllGatherRing => "all-gather/ring",
             Self::ReduceScatterDirect => "reduce-scatter/direct",
             Self::ReduceScatterRecursiveHalving => "reduce-scatter/recursive-halving",
             Self::ReduceScatterRing => "reduce-scatter/ring",
+            Self::ReduceScatterBruck => "reduce-scatter/bruck",
             Self::GatherDirect => "gather/direct",
+            Self::GatherBinomial => "gather/binomial",
             Self::ScatterDirect => "scatter/direct",
+            Self::ScatterBinomial => "scatter/binomial",
             Self::AllToAllPairwise => "all-to-all/pairwise",
+            Self::AllToAllBruck => "all-to-all/bruck",
             Self::ScanChain => "scan/chain",
+            Self::ScanDirect => "scan/direct",
+            Self::ScanRecursiveDoubling => "scan/recursive-doubling",
+            Self::ScanTranspose => "scan/transpose",
+            Self::ScanGatherScatter => "scan/gather-scatter",
             Self::ExclusiveScanChain => "exclusive-scan/chain",
+            Self::ExclusiveScanDirect => "exclusive-scan/direct",
+            Self::ExclusiveScanRecursiveDoubling => "exclusive-scan/recursive-doubling",
+            Self::ExclusiveScanTranspose => "exclusive-scan/transpose",
+            Self::ExclusiveScanGatherScatter => "exclusive-scan/gather-scatter",
         }
     }
 
@@ -148,6 +216,8 @@ impl Algorithm {
             | Self::ReduceChain
             | Self::ReduceDoubleTree
             | Self::ReduceScatterGather
+            | Self::ScanRecursiveDoubling
+            | Self::ExclusiveScanRecursiveDoubling
             | Self::AllReduceRecursiveDoubling
             | Self::AllReduceRabenseifner
             | Self::AllReduceDoubleTree
@@ -160,18 +230,33 @@ impl Algorithm {
             | Self::BroadcastChain
             | Self::BroadcastDoubleTree
             | Self::BroadcastScatterAllGather
+            | Self::ReduceDirect
+            | Self::ReduceGather
             | Self::ReduceLeftChain
+            | Self::ReduceLeftExchange
             | Self::AllReduceDirect
+            | Self::AllReduceGatherBroadcast
+            | Self::AllReduceLeftExchange
             | Self::AllReduceLeftChain
             | Self::AllGatherRecursiveDoubling
             | Self::AllGatherBruck
             | Self::AllGatherRing
             | Self::ReduceScatterDirect
+            | Self::ReduceScatterBruck
             | Self::GatherDirect
+            | Self::GatherBinomial
             | Self::ScatterDirect
+            | Self::ScatterBinomial
             | Self::AllToAllPairwise
+            | Self::AllToAllBruck
             | Self::ScanChain
-            | Self::ExclusiveScanChain => Order::Left,
+            | Self::ScanDirect
+            | Self::ScanTranspose
+            | Self::ScanGatherScatter
+            | Self::ExclusiveScanChain
+            | Self::ExclusiveScanDirect
+            | Self::ExclusiveScanTranspose
+            | Self::ExclusiveScanGatherScatter => Order::Left,
         };
         // Among two operands there is one pair of parentheses.
         if kept == Order::Rank && size <= 2 { Order::Left } else { kept }
@@ -182,8 +267,10 @@ impl Algorithm {
         matches!(
             self,
             Self::AllGatherRing
+                | Self::AllGatherBruck
                 | Self::ReduceScatterDirect
                 | Self::ReduceScatterRecursiveHalving
+                | Self::ReduceScatterRing
                 | Self::GatherDirect
                 | Self::ScatterDirect
                 | Self::AllToAllPairwise

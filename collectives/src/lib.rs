@@ -56,6 +56,7 @@ pub mod cost;
 mod counts;
 mod error;
 mod gather;
+mod left;
 mod reduce;
 mod reduce_scatter;
 mod request;
@@ -111,6 +112,9 @@ pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
             }
             Algorithm::ReduceBinomial => reduce::binomial::build(request, root, choice, b),
             Algorithm::ReduceChain => reduce::chain::build(request, root, choice, b),
+            Algorithm::ReduceDirect => reduce::direct::build(request, root, b),
+            Algorithm::ReduceGather => reduce::gather::build(request, root, b),
+            Algorithm::ReduceLeftExchange => reduce::left_exchange::build(request, root, choice, b),
             Algorithm::ReduceLeftChain => reduce::left_chain::build(request, root, choice, b),
             Algorithm::ReduceDoubleTree => reduce::double_tree::build(request, root, choice, b),
             Algorithm::ReduceScatterGather => reduce::scatter_gather::build(request, root, choice, b),
@@ -121,6 +125,8 @@ pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
             }
             Algorithm::AllReduceRabenseifner => all_reduce::rabenseifner::build(request, choice, b),
             Algorithm::AllReduceRing => all_reduce::ring::build(request, choice, b),
+            Algorithm::AllReduceGatherBroadcast => all_reduce::gather_broadcast::build(request, choice, b),
+            Algorithm::AllReduceLeftExchange => all_reduce::left_exchange::build(request, choice, b),
             Algorithm::AllReduceLeftChain => all_reduce::left_chain::build(request, choice, b),
             Algorithm::AllGatherRecursiveDoubling => all_gather::recursive_doubling::build(request, b),
             Algorithm::AllGatherBruck => all_gather::bruck::build(request, b),
@@ -130,9 +136,23 @@ pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
                 reduce_scatter::recursive_halving::build(request, choice, b)
             }
             Algorithm::ReduceScatterRing => reduce_scatter::ring::build(request, choice, b),
+            Algorithm::ReduceScatterBruck => reduce_scatter::bruck::build(request, b),
+            Algorithm::GatherBinomial => gather::binomial::build(request, root, b),
             Algorithm::GatherDirect => gather::direct::build(request, root, choice, b),
+            Algorithm::ScatterBinomial => scatter::binomial::build(request, root, b),
             Algorithm::ScatterDirect => scatter::direct::build(request, root, choice, b),
+            Algorithm::AllToAllBruck => all_to_all::bruck::build(request, b),
             Algorithm::AllToAllPairwise => all_to_all::pairwise::build(request, choice, b),
+            Algorithm::ScanDirect | Algorithm::ExclusiveScanDirect => scan::direct::build(request, b),
+            Algorithm::ScanRecursiveDoubling | Algorithm::ExclusiveScanRecursiveDoubling => {
+                scan::recursive_doubling::build(request, choice, b)
+            }
+            Algorithm::ScanTranspose | Algorithm::ExclusiveScanTranspose => {
+                scan::transpose::build(request, choice, b)
+            }
+            Algorithm::ScanGatherScatter | Algorithm::ExclusiveScanGatherScatter => {
+                scan::gather_scatter::build(request, b)
+            }
             Algorithm::ScanChain | Algorithm::ExclusiveScanChain => scan::chain::build(request, choice, b),
         }
     }

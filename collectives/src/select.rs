@@ -5,6 +5,8 @@
 //! in place, counts that only some ranks know) has a say, so that all ranks choose alike. Neighbours:
 //! [`crate::Tuning`] for the numbers, [`crate::build`] for what follows.
 
+mod scans;
+
 use std::fmt;
 
 use crate::{Algorithm, Collective, Counts, Order, Request, Tuning};
@@ -65,6 +67,9 @@ pub fn select(request: &Request, tuning: &Tuning) -> Choice {
 }
 
 fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
+    if let Some(rule) = scans::from_the_left(request, tuning) {
+        return rule;
+    }
     let bytes = request.bytes();
     match request.collective {
         Collective::Barrier => (Algorithm::BarrierDissemination, "it takes the fewest steps for any size"),
@@ -73,11 +78,14 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
         Collective::AllReduce => all_reduce(request, bytes, tuning),
         Collective::AllGather => all_gather(request, bytes, tuning),
         Collective::ReduceScatter => reduce_scatter(request, bytes, tuning),
-        Collective::Gather { .. } => (Algorithm::GatherDirect, "every block takes the shortest way"),
-        Collective::Scatter { .. } => (Algorithm::ScatterDirect, "every block takes the shortest way"),
-        Collective::AllToAll => (Algorithm::AllToAllPairwise, "every block takes the shortest way"),
-        Collective::Scan => (Algorithm::ScanChain, "it moves the fewest bytes"),
-        Collective::ExclusiveScan => (Algorithm::ExclusiveScanChain, "it moves the fewest bytes"),
+        Collective::Gather { .. } => {
+            rooted(request, bytes, tuning, Algorithm::GatherBinomial, Algorithm::GatherDirect)
+        }
+        Collective::Scatter { .. } => {
+            rooted(request, bytes, tuning, Algorithm::ScatterBinomial, Algorithm::ScatterDirect)
+        }
+        Collective::AllToAll => all_to_all(request, bytes, tuning),
+        Collective::Scan | Collective::ExclusiveScan => scans::scan(request, tuning),
     }
 }
 
@@ -86,7 +94,7 @@ fn broadcast(size: usize, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static
         (Algorithm::BroadcastBinomial, "the vector is short (tree_bytes)")
     } else if size <= tuning.chain_ranks {
         (Algorithm::BroadcastChain, "the vector is long and the ranks are few (tree_bytes, chain_ranks)")
-    } else if bytes <= tuning.pipeline_bytes {
+    } else if bytes <= pipeline(size, tuning) {
         (
             Algorithm::BroadcastScatterAllGather,
             "the ranks are many and the vector is too short for a pipeline (chain_ranks, pipeline_bytes)",
@@ -101,16 +109,16 @@ fn broadcast(size: usize, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static
 
 fn reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
     let size = request.size;
+    // Folding to a power of two sends everything once more.
+    let unfolded = if size.is_power_of_two() { 2 } else { 1 };
     if size <= 2 {
         // A tree ends at rank 0 when the operation does not commute, and would have to hand the result over.
         (Algorithm::ReduceChain, "one of two ranks sends to the other")
-    } else if request.order == Order::Left {
-        (Algorithm::ReduceLeftChain, "operands must be combined from the left")
     } else if bytes <= tuning.tree_bytes {
         (Algorithm::ReduceBinomial, "the vector is short (tree_bytes)")
     } else if size <= tuning.chain_ranks {
         (Algorithm::ReduceChain, "the vector is long and the ranks are few (tree_bytes, chain_ranks)")
-    } else if bytes <= tuning.pipeline_bytes {
+    } else if bytes <= pipeline(size, tuning).saturating_mul(unfolded) {
         (
             Algorithm::ReduceScatterGather,
             "the ranks are many and the vector is too short for a pipeline (chain_ranks, pipeline_bytes)",
@@ -137,19 +145,6 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
     let size = request.size;
     let few = size <= tuning.direct_ranks;
     let chunk = bytes / size.max(1);
-    if request.order == Order::Left && size > 2 {
-        return if bytes <= tuning.direct_bytes {
-            (
-                Algorithm::AllReduceDirect,
-                "the vector is tiny and must be combined from the left (direct_bytes)",
-            )
-        } else {
-            (
-                Algorithm::AllReduceLeftChain,
-                "the vector is long and must be combined from the left (direct_bytes)",
-            )
-        };
-    }
     if few && bytes <= tuning.direct_bytes {
         return (
             Algorithm::AllReduceDirect,
@@ -168,14 +163,17 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
     if size <= 2 {
         return (Algorithm::AllReduceRing, "two ranks exchange halves, whatever the operation");
     }
-    if request.commutes() && chunk > tuning.halving_chunk {
+    if request.commutes() && few && chunk > tuning.halving_chunk {
         return (Algorithm::AllReduceRing, "the vector is long (doubling_bytes, halving_chunk)");
+    }
+    if request.commutes() && !few && chunk > tuning.ring_chunk {
+        return (Algorithm::AllReduceRing, "the vector is long even for so many ranks (ring_chunk)");
     }
     if size.is_power_of_two() {
         return (
             Algorithm::AllReduceRabenseifner,
             if request.commutes() {
-                "chunks would be short and the size is a power of two (halving_chunk)"
+                "chunks would be short and the size is a power of two (halving_chunk, ring_chunk)"
             } else {
                 "the operation does not commute, and the size is a power of two"
             },
@@ -187,7 +185,13 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
             "the ranks are few and their number no power of two (direct_ranks, doubling_bytes)",
         );
     }
-    if bytes <= tuning.pipeline_bytes {
+    if few {
+        return (
+            Algorithm::AllReduceLeftExchange,
+            "the operation does not commute, and the ranks are few and no power of two (direct_ranks)",
+        );
+    }
+    if bytes <= pipeline(size, tuning) {
         return (
             Algorithm::AllReduceRabenseifner,
             "a ring would be mostly latency, and the vector is too short for a pipeline (pipeline_bytes)",
@@ -199,6 +203,12 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
     )
 }
 
+/// The longest vector that does not fill the pipelines of a double tree.
+fn pipeline(size: usize, tuning: &Tuning) -> usize {
+    let levels = (usize::BITS - size.saturating_sub(1).leading_zeros()) as usize;
+    tuning.pipeline_bytes.saturating_mul(levels)
+}
+
 fn all_gather(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
     let size = request.size;
     let few = size <= tuning.direct_ranks;
@@ -206,17 +216,17 @@ fn all_gather(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
     if size <= 2 {
         // They swap their blocks directly in all algorithms; the ring does it without a detour.
         (Algorithm::AllGatherRing, "two ranks swap their blocks")
+    } else if long && (few || bytes > tuning.ring_chunk) {
+        (Algorithm::AllGatherRing, "the blocks are long for so many ranks (gather_bytes, ring_chunk)")
     } else if uneven(request) {
-        (Algorithm::AllGatherRing, "the blocks differ in length")
-    } else if long && (few || bytes > tuning.halving_chunk) {
-        (Algorithm::AllGatherRing, "the blocks are long for so many ranks (gather_bytes, halving_chunk)")
+        (Algorithm::AllGatherBruck, "the blocks are short and differ in length (gather_bytes, ring_chunk)")
     } else if size.is_power_of_two() {
         (
             Algorithm::AllGatherRecursiveDoubling,
-            "the blocks are short and the size is a power of two (gather_bytes, halving_chunk)",
+            "the blocks are short and the size is a power of two (gather_bytes, ring_chunk)",
         )
     } else {
-        (Algorithm::AllGatherBruck, "the blocks are short (gather_bytes, halving_chunk)")
+        (Algorithm::AllGatherBruck, "the blocks are short (gather_bytes, ring_chunk)")
     }
 }
 
@@ -224,16 +234,22 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
     let size = request.size;
     let few = size <= tuning.direct_ranks;
     if request.order == Order::Left && size > 2 {
-        return (Algorithm::ReduceScatterDirect, "operands must be combined from the left");
+        return if !few && !uneven(request) && bytes <= tuning.exchange_bytes {
+            (
+                Algorithm::ReduceScatterBruck,
+                "the blocks are tiny, the ranks many, and they must be combined from the left (exchange_bytes, direct_ranks)",
+            )
+        } else {
+            (Algorithm::ReduceScatterDirect, "operands must be combined from the left")
+        };
     }
-    if !few && bytes <= tuning.halving_chunk {
+    // Folding to a power of two sends everything twice.
+    let longest = if size.is_power_of_two() { tuning.ring_chunk } else { tuning.halving_chunk };
+    if !few && bytes <= longest {
         return (
             Algorithm::ReduceScatterRecursiveHalving,
-            "the ranks are many and the blocks are short (direct_ranks, halving_chunk)",
+            "the ranks are many and the blocks are short (direct_ranks, halving_chunk, ring_chunk)",
         );
-    }
-    if uneven(request) {
-        return (Algorithm::ReduceScatterDirect, "the blocks differ in length");
     }
     if size <= 2 {
         return (Algorithm::ReduceScatterRing, "two ranks exchange blocks, whatever the operation");
@@ -241,7 +257,7 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
     if !request.commutes() {
         return (
             Algorithm::ReduceScatterDirect,
-            "the operation does not commute and the blocks are long or the ranks few (halving_chunk, direct_ranks)",
+            "the operation does not commute and the blocks are long or the ranks few (direct_ranks, halving_chunk, ring_chunk)",
         );
     }
     if few && bytes <= tuning.scatter_bytes {
@@ -250,7 +266,43 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
             "the blocks are short and the ranks are few (scatter_bytes, direct_ranks)",
         );
     }
-    (Algorithm::ReduceScatterRing, "the blocks are long for so many ranks (scatter_bytes, halving_chunk)")
+    (
+        Algorithm::ReduceScatterRing,
+        "the blocks are long for so many ranks (scatter_bytes, halving_chunk, ring_chunk)",
+    )
+}
+
+/// Gather and scatter: by a tree or straight.
+fn rooted(
+    request: &Request,
+    bytes: usize,
+    tuning: &Tuning,
+    tree: Algorithm,
+    straight: Algorithm,
+) -> (Algorithm, &'static str) {
+    if uneven(request) {
+        (straight, "a rank knows no other block than its own")
+    } else if request.size > tuning.direct_ranks && bytes <= tuning.rooted_bytes {
+        (tree, "the blocks are short and the ranks are many (rooted_bytes, direct_ranks)")
+    } else {
+        (straight, "the blocks are long or the ranks are few (rooted_bytes, direct_ranks)")
+    }
+}
+
+fn all_to_all(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
+    if uneven(request) {
+        (Algorithm::AllToAllPairwise, "a rank knows no other blocks than its own")
+    } else if request.size > tuning.direct_ranks && bytes <= tuning.exchange_bytes {
+        (
+            Algorithm::AllToAllBruck,
+            "the blocks are short and the ranks are many (exchange_bytes, direct_ranks)",
+        )
+    } else {
+        (
+            Algorithm::AllToAllPairwise,
+            "the blocks are long or the ranks are few (exchange_bytes, direct_ranks)",
+        )
+    }
 }
 
 fn uneven(request: &Request) -> bool {
@@ -259,24 +311,35 @@ fn uneven(request: &Request) -> bool {
 
 /// Adds the lengths to an algorithm.
 fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &Tuning) -> Choice {
+    use Algorithm as A;
     let size = request.size.max(1);
     // What one segment is cut from. Counts that not every rank knows must not decide: their messages are cut to
     // the same length everywhere.
+    let halves = matches!(algorithm, A::AllReduceDoubleTree | A::BroadcastDoubleTree | A::ReduceDoubleTree);
+    let exchanges_parts = matches!(
+        algorithm,
+        A::AllReduceLeftExchange | A::ReduceLeftExchange | A::ScanTranspose | A::ExclusiveScanTranspose
+    );
     let len = match (algorithm, &request.counts) {
-        (Algorithm::AllReduceRing, counts) => counts.largest().div_ceil(size),
-        (
-            Algorithm::AllReduceDoubleTree | Algorithm::BroadcastDoubleTree | Algorithm::ReduceDoubleTree,
-            counts,
-        ) => counts.largest().div_ceil(2),
-        (Algorithm::ReduceScatterRecursiveHalving, counts) => counts.total(size),
+        (A::AllReduceRing, counts) => counts.largest().div_ceil(size),
+        (_, counts) if exchanges_parts => counts.largest().div_ceil(size),
+        (_, counts) if halves => counts.largest().div_ceil(2),
+        (A::ReduceScatterRecursiveHalving, counts) => counts.total(size),
+        // Other blocks are under way at the same time.
+        (A::AllToAllPairwise, _) => usize::MAX,
         (_, Counts::Same(count)) => *count,
-        (_, Counts::Each(counts)) if !rooted(request.collective) => counts.iter().copied().max().unwrap_or(0),
+        (_, Counts::Each(counts)) if request.collective.root().is_none() => {
+            counts.iter().copied().max().unwrap_or(0)
+        }
         _ => usize::MAX,
     };
     // Direct exchange has a slot for each other rank in every segment under way: together they should still fit
     // into the cache, and so many messages keep the links busy with two.
     let (in_flight, abreast) = match algorithm {
-        Algorithm::AllReduceDirect | Algorithm::ReduceScatterDirect if size > 2 => {
+        A::AllToAllPairwise => (exchanges(request, tuning), 1),
+        _ if size > 2
+            && (exchanges_parts || matches!(algorithm, A::AllReduceDirect | A::ReduceScatterDirect)) =>
+        {
             (tuning.in_flight.clamp(1, 2), size - 1)
         }
         _ => (tuning.in_flight.max(1), 1),
@@ -289,20 +352,41 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
         | Algorithm::BroadcastScatterAllGather => (size.ilog2() as usize / 2).max(1),
         _ => 1,
     };
+    // A tree is full when there are segments on all of its levels.
+    let levels = match algorithm {
+        Algorithm::AllReduceDoubleTree | Algorithm::BroadcastDoubleTree | Algorithm::ReduceDoubleTree => {
+            size.ilog2().max(1) as usize
+        }
+        _ => 1,
+    };
     let elements = |bytes: usize| (bytes / request.element.max(1)).max(1);
     let shortest = elements(tuning.shortest_segment.min(tuning.segment).saturating_mul(halvings));
     let longest = elements((tuning.segment / abreast).saturating_mul(halvings)).max(shortest);
-    let even = len.div_ceil(in_flight).clamp(shortest, longest);
+    let even = len.div_ceil(in_flight.saturating_mul(levels)).clamp(shortest, longest);
     let segment =
         if len == usize::MAX { longest } else { even.max(len.div_ceil(tuning.most_segments.max(1))) };
     // Short vectors that are not cut give every step its own slot instead, so that all receives can be
     // posted at once; 64 steps of recursive doubling are more ranks than there will ever be.
-    let whole = algorithm == Algorithm::AllReduceRecursiveDoubling && segment >= len;
+    let doubles = matches!(
+        algorithm,
+        Algorithm::AllReduceRecursiveDoubling
+            | Algorithm::ScanRecursiveDoubling
+            | Algorithm::ExclusiveScanRecursiveDoubling
+    );
+    let whole = doubles && segment >= len;
     Choice { algorithm, segment, in_flight: if whole { in_flight.max(64) } else { in_flight }, reason }
 }
 
-fn rooted(collective: Collective) -> bool {
-    collective.root().is_some()
+/// How many exchanges of a pairwise all-to-all are under way: as many bytes as elsewhere, so more of short blocks.
+fn exchanges(request: &Request, tuning: &Tuning) -> usize {
+    const MOST: usize = 32;
+    let in_flight = tuning.in_flight.max(1);
+    match request.counts {
+        Counts::Same(_) => (in_flight.saturating_mul(tuning.segment) / request.bytes().max(1))
+            .clamp(in_flight, MOST.max(in_flight)),
+        // Not known on all ranks.
+        _ => in_flight,
+    }
 }
 
 #[cfg(test)]
@@ -352,6 +436,49 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn many_ranks_never_take_a_step_for_each_when_vectors_are_short() {
+        let tuning = Tuning::default();
+        let doubling = "all-gather/recursive-doubling";
+        for (collective, path) in [
+            (Collective::AllGather, doubling),
+            (Collective::Gather { root: 5 }, "gather/binomial"),
+            (Collective::Scatter { root: 5 }, "scatter/binomial"),
+            (Collective::AllToAll, "all-to-all/bruck"),
+            (Collective::Scan, "scan/recursive-doubling"),
+            (Collective::ExclusiveScan, "exclusive-scan/recursive-doubling"),
+        ] {
+            for bytes in [8, 256] {
+                assert_eq!(chosen(collective, 1 << 16, bytes), path, "{bytes} bytes");
+            }
+        }
+        let left = |collective, size, bytes| {
+            let request = Request { order: Order::Left, ..request(collective, size, bytes) };
+            select(&request, &tuning).algorithm.path()
+        };
+        assert_eq!(left(Collective::AllReduce, 1 << 16, 8), "all-reduce/gather-broadcast");
+        assert_eq!(left(Collective::AllReduce, 1 << 16, 1 << 26), "all-reduce/left-exchange");
+        assert_eq!(left(Collective::AllReduce, 4, 1 << 26), "all-reduce/left-chain");
+        assert_eq!(left(Collective::AllReduce, 4, 8), "all-reduce/direct");
+        assert_eq!(left(Collective::Reduce { root: 0 }, 1 << 16, 8), "reduce/gather");
+        assert_eq!(left(Collective::ReduceScatter, 1 << 16, 8), "reduce-scatter/bruck");
+        assert_eq!(left(Collective::Scan, 1 << 16, 8), "scan/gather-scatter");
+        assert_eq!(left(Collective::Scan, 1 << 16, 1 << 26), "scan/transpose");
+        assert_eq!(left(Collective::Scan, 4, 1 << 26), "scan/chain");
+    }
+
+    #[test]
+    fn a_setting_is_taken_even_where_it_cannot_serve() {
+        let mut tuning = Tuning::default();
+        tuning.algorithms.insert(Algorithm::AllReduceRing);
+        let request = Request { order: Order::Left, ..request(Collective::AllReduce, 3, 8) };
+        let choice = select(&request, &tuning);
+        assert_eq!((choice.algorithm, choice.reason), (Algorithm::AllReduceRing, "a setting asks for it"));
+        let error = crate::build(&request, &choice).unwrap_err().to_string();
+        assert!(error.contains("all-reduce/ring") && error.contains("strictly from the left"), "{error}");
+        assert!(error.contains("all-reduce/left-chain"), "it says what would do: {error}");
     }
 
     #[test]

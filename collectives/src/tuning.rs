@@ -88,11 +88,15 @@ pub struct Tuning {
     /// All-reduce: the longest vector for recursive doubling. 32 KiB: beyond, sending the whole vector
     /// `log2 n` times costs more than the extra steps of the ring.
     pub doubling_bytes: usize,
-    /// The longest chunk, which is the share of one rank: of the vector for all-reduce, a block for all-gather
-    /// and reduce-scatter: for algorithms of `log2 n` steps where a ring could serve. 16 KiB: below, the
-    /// `n - 1` steps of a ring are mostly latency. Eight ranks or fewer count by `direct_ranks`, `gather_bytes`
-    /// and `scatter_bytes` before.
+    /// The longest chunk for halving where a ring could serve: for all-reduce on eight ranks or fewer, a power of
+    /// two, where a chunk is the share of one rank in the vector; for reduce-scatter on more, no power of two,
+    /// where it is a block. 16 KiB: below, the ring's `n - 1` steps are mostly latency; beyond, folding to a
+    /// power of two costs more than they do.
     pub halving_chunk: usize,
+    /// On more ranks than `direct_ranks`: the longest chunk that never goes round a ring. 48 KiB: in simulation, at
+    /// 20 us and 10 Gbit/s, rings catch up with trees, halving and doubling at 40 to 100 KiB, whatever the
+    /// number of ranks.
+    pub ring_chunk: usize,
     /// Broadcast and reduce: the longest vector for a binomial tree. 64 KiB: beyond, a chain carries each byte
     /// over each link once, where the tree's root handles it `log2 n` times. With two ranks
     /// both are the same but for the segments.
@@ -100,13 +104,27 @@ pub struct Tuning {
     /// Broadcast and reduce: the most ranks for a chain. 8: beyond, filling the chain takes longer than the two
     /// segment times for each level of a double tree.
     pub chain_ranks: usize,
-    /// Broadcast, reduce and all-reduce on many ranks: the longest vector that is halved down to a chunk for each
-    /// and put together again, rather than sent through a double tree. 1 MiB: beyond, a tree's pipeline is full
-    /// most of the time, and the bytes that halving sends twice cost more.
+    /// Broadcast, reduce and all-reduce on many ranks, for each level of a double tree: the longest vector that is
+    /// halved down to a chunk for each rank and put together again, rather than sent through the trees; twice
+    /// that where a reduction need not be folded to a power of two. 96 KiB: beyond, the trees' pipelines are full
+    /// most of the time, and the bytes that halving sends twice cost more. In simulation, at 20 us and
+    /// 10 Gbit/s, they meet at about 400 KiB on 12 ranks, 600 KiB on 64 and 1 MiB on 1,000.
     pub pipeline_bytes: usize,
     /// All-gather: the longest result (all blocks) for the algorithms of `log2 n` steps. 64 KiB: beyond, steps
     /// count less than keeping to neighbours.
     pub gather_bytes: usize,
+    /// Gather and scatter on more than `direct_ranks` ranks: the longest block for a binomial tree. 16 KiB:
+    /// beyond, the blocks that inner ranks pass on cost more than the messages that the root is spared.
+    pub rooted_bytes: usize,
+    /// All-to-all, and reduce-scatter from the left, on more than `direct_ranks` ranks: the longest block for
+    /// Bruck's algorithm. 4 KiB: beyond, sending every block `log2 n / 2` times costs more than `n - 1` messages.
+    pub exchange_bytes: usize,
+    /// Reductions and scans from the left: the longest vector that is sent whole to the one rank that combines
+    /// it. 16 KiB: beyond, that rank's bytes cost more than a message from everybody to everybody.
+    pub fold_bytes: usize,
+    /// Scans: the longest part of a vector cut into as many as there are ranks that is not worth a message of
+    /// its own. 4 KiB: below, two messages to everybody cost more than sending the whole vector `log2 n` times.
+    pub transpose_part: usize,
     /// Reduce-scatter: the longest block for direct exchange although the operation commutes. 4 KiB, for
     /// the same reason as `direct_bytes`.
     pub scatter_bytes: usize,
@@ -136,10 +154,15 @@ impl Default for Tuning {
             pair_bytes: 512 * KIB,
             doubling_bytes: 32 * KIB,
             halving_chunk: 16 * KIB,
+            ring_chunk: 48 * KIB,
             tree_bytes: 64 * KIB,
             chain_ranks: 8,
-            pipeline_bytes: 1024 * KIB,
+            pipeline_bytes: 96 * KIB,
             gather_bytes: 64 * KIB,
+            rooted_bytes: 16 * KIB,
+            exchange_bytes: 4 * KIB,
+            fold_bytes: 16 * KIB,
+            transpose_part: 4 * KIB,
             scatter_bytes: 4 * KIB,
             segment: 256 * KIB,
             shortest_segment: 64 * KIB,

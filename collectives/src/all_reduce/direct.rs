@@ -13,7 +13,7 @@
 //! the ring and has one phase instead of two.
 
 use crate::builder::{Builder, part, parts};
-use crate::{Choice, Request, Span};
+use crate::{Choice, Request, Span, left};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let (rank, size, count) = (request.rank, request.size, request.count());
@@ -44,15 +44,6 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let from = (rank + size - step) % size;
             b.recv(from, source(from));
         }
-        // In place, the output holds the own contribution until its turn comes: the sum grows in a slot and
-        // moves over with the last operand. The first slot is free for that, being an operand of the first sum.
-        let mut sum = source(0);
-        let mut end = None;
-        for from in 1..size {
-            let into = if from + 1 == size { output } else { inbox[0].first(len) };
-            end = b.reduce(sum, source(from), into);
-            sum = into;
-        }
-        ends.push(end);
+        ends.push(left::fold(size, source, inbox[0].first(len), output, b));
     }
 }

@@ -6,7 +6,9 @@
 pub(crate) mod direct;
 pub(crate) mod double_tree;
 pub(crate) mod fold;
+pub(crate) mod gather_broadcast;
 pub(crate) mod left_chain;
+pub(crate) mod left_exchange;
 pub(crate) mod rabenseifner;
 pub(crate) mod recursive_doubling;
 pub(crate) mod ring;

@@ -2,4 +2,5 @@
 //!
 //! Invariant of all: in place, nothing of the input is overwritten before it has left.
 
+pub(crate) mod bruck;
 pub(crate) mod pairwise;

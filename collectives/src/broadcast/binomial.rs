@@ -15,8 +15,14 @@ use crate::window::Window;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
+    spread(request, root, choice, Span::input(0, request.count()), b);
+    super::keep(request, root, b);
+}
+
+/// Brings `source`, a span of the root, into the output of all others.
+pub(crate) fn spread(request: &Request, root: usize, choice: &Choice, source: Span, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
-    let count = request.count();
+    let count = source.len;
     let place = (rank + size - root) % size;
     let at = |place: usize| (place + root) % size;
     // The lowest bit set in a place leads to its parent; the bits below it lead to its children.
@@ -25,17 +31,18 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     let mut window = Window::new(choice.in_flight);
     for piece in 0..pieces {
         let (offset, len) = part(count, pieces, piece);
+        let mut held = Span { offset: source.offset + offset, len, ..source };
         if place > 0 {
-            let recv = b.recv(at(place - reach), Span::output(offset, len));
+            held = Span::output(offset, len);
+            let recv = b.recv(at(place - reach), held);
             window.admit(b, recv);
         }
         let mut distance = reach / 2;
         while distance > 0 {
             if place + distance < size {
-                b.send(at(place + distance), super::source(request, root, offset, len));
+                b.send(at(place + distance), held);
             }
             distance /= 2;
         }
     }
-    super::keep(request, root, b);
 }

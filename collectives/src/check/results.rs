@@ -103,20 +103,17 @@ pub(crate) fn check(
                 continue;
             }
             let element = cell - result.start;
-            match promises.of(element) {
-                None => {}
+            let expected = match promises.of(element) {
                 Some(Promise::Input { rank: from, element: at }) => {
                     let expected = expressions.input(from, at);
-                    if expected != found {
-                        return wrong(element, expressions.text(expected), &expressions);
-                    }
+                    (expected != found).then(|| expressions.text(expected))
                 }
-                Some(Promise::Reduction { ranks, element: at }) => {
-                    if !expressions.covers(found, at, ranks) {
-                        let expected = format!("contributions 0..{ranks} to element {at}");
-                        return wrong(element, expected, &expressions);
-                    }
-                }
+                Some(Promise::Reduction { ranks, element: at }) => (!expressions.covers(found, at, ranks))
+                    .then(|| format!("contributions 0..{ranks} to element {at}")),
+                None => None,
+            };
+            if let Some(expected) = expected {
+                return wrong(element, expected, &expressions);
             }
             let same = memories[0].result().nth(element).map(|cell| run.cells[0][cell]);
             if request.collective == Collective::AllReduce && same != Some(found) {

@@ -81,6 +81,9 @@ impl<'a> Terms<'a> {
                 (pieces + n - 2.0) * model.reduce(each) + results * model.send(each)
             }
             Algorithm::ReduceDoubleTree => self.double_tree(Model::reduce),
+            Algorithm::ReduceDirect => (n - 1.0) * model.reduce(self.bytes),
+            Algorithm::ReduceGather => self.gather_and_fold(),
+            Algorithm::ReduceLeftExchange => self.exchange_parts(n - 1.0),
             Algorithm::ReduceScatterGather => {
                 pieces * (self.halve(each) + self.fold(model.reduce(each), 0.0))
             }
@@ -99,6 +102,10 @@ impl<'a> Terms<'a> {
                 blocks * (n - 1.0) * (model.reduce(chunk) + model.send(chunk))
             }
             Algorithm::AllReduceLeftChain => (pieces + n - 2.0) * (model.reduce(each) + model.send(each)),
+            Algorithm::AllReduceGatherBroadcast => {
+                self.gather_and_fold() + pieces * self.rounds * model.send(each)
+            }
+            Algorithm::AllReduceLeftExchange => self.exchange_parts(self.rounds),
 
             Algorithm::AllGatherRecursiveDoubling | Algorithm::AllGatherBruck => {
                 self.rounds * model.alpha + (n - 1.0) * self.bytes * model.beta
@@ -110,8 +117,23 @@ impl<'a> Terms<'a> {
             }
             Algorithm::ReduceScatterRecursiveHalving => self.reduce_scatter_by_halving(),
 
+            Algorithm::ReduceScatterBruck => self.bruck() + (n - 1.0) * self.bytes * model.gamma,
+
             Algorithm::GatherDirect | Algorithm::ScatterDirect => (n - 1.0) * model.send(self.bytes),
+            Algorithm::GatherBinomial | Algorithm::ScatterBinomial => self.tree_of_blocks(),
+            Algorithm::AllToAllBruck => self.bruck(),
+
             Algorithm::ScanChain | Algorithm::ExclusiveScanChain => (pieces + n - 2.0) * model.reduce(each),
+            Algorithm::ScanDirect | Algorithm::ExclusiveScanDirect => (n - 1.0) * model.reduce(self.bytes),
+            Algorithm::ScanRecursiveDoubling => pieces * self.rounds * model.reduce(each),
+            // Two sums, one of them without the own contribution.
+            Algorithm::ExclusiveScanRecursiveDoubling => {
+                pieces * self.rounds * (model.reduce(each) + each * model.gamma)
+            }
+            Algorithm::ScanTranspose | Algorithm::ExclusiveScanTranspose => self.exchange_parts(n - 1.0),
+            Algorithm::ScanGatherScatter | Algorithm::ExclusiveScanGatherScatter => {
+                self.gather_and_fold() + self.tree_of_blocks()
+            }
         }
     }
 
@@ -168,6 +190,29 @@ impl<'a> Terms<'a> {
             2.0 * pieces + root.max(last - root) as f64 - 1.0
         };
         hops * self.model.reduce(each)
+    }
+
+    /// A binomial tree that carries a block for each rank: the root's bytes count.
+    fn tree_of_blocks(&self) -> f64 {
+        self.rounds * self.model.alpha + (self.n - 1.0) * self.bytes * self.model.beta
+    }
+
+    /// All vectors to one rank, which folds them.
+    fn gather_and_fold(&self) -> f64 {
+        self.tree_of_blocks() + (self.n - 1.0) * self.bytes * self.model.gamma
+    }
+
+    /// Every rank reduces a share of the vector that everybody sends it; the shares of the result come back in so
+    /// many messages.
+    fn exchange_parts(&self, messages: f64) -> f64 {
+        let (blocks, chunk) = self.cut(self.request.size);
+        let back = messages * self.model.alpha + (self.n - 1.0) * chunk * self.model.beta;
+        blocks * ((self.n - 1.0) * self.model.reduce(chunk) + back)
+    }
+
+    /// Half of all blocks in every round.
+    fn bruck(&self) -> f64 {
+        self.rounds * self.model.send((self.n / 2.0).floor() * self.bytes)
     }
 
     fn reduce_scatter_by_halving(&self) -> f64 {

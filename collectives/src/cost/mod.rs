@@ -21,19 +21,31 @@
 //! | reduce/left-chain | `(S + n - 2) r(s)`, and `c(s)` when the last rank is not the root, or `S c(s)` when neither end is |
 //! | reduce/double-tree | `(2 S + 2 L - 2) r(s)`, `S` segments in each half |
 //! | reduce/scatter-gather | `S (2 l alpha + (p - 1) / p s (2 beta + gamma))`, and `S r(s)` when folded |
+//! | reduce/direct | `(n - 1) r(m)` |
+//! | reduce/gather | `L alpha + (n - 1) m (beta + gamma)` |
+//! | reduce/left-exchange | `S (n - 1) (r(s / n) + c(s / n))` |
 //! | all-reduce/direct | `(n - 1) S r(s)` |
 //! | all-reduce/recursive-doubling | `S l r(s)`, and `S (r(s) + c(s))` when folded |
 //! | all-reduce/rabenseifner | `S (2 l alpha + (p - 1) / p s (2 beta + gamma))`, and `S (r(s) + c(s))` when folded |
 //! | all-reduce/double-tree | `2 d (r(s) + c(s)) + (S - 1) (4 c(s) + 2 s gamma)`, `S` segments in each half, `d` the depth |
 //! | all-reduce/ring | `S (n - 1) (r(s / n) + c(s / n))` |
 //! | all-reduce/left-chain | `(S + n - 2) (r(s) + c(s))` |
+//! | all-reduce/gather-broadcast | `L alpha + (n - 1) m (beta + gamma) + S L c(s)` |
+//! | all-reduce/left-exchange | `S ((n - 1) r(s / n) + L alpha + (n - 1) s / n beta)` |
 //! | all-gather/recursive-doubling, bruck | `L alpha + (n - 1) m beta` |
 //! | all-gather/ring | `S (n - 1) c(s)` |
 //! | reduce-scatter/direct, ring | `S (n - 1) r(s)` |
 //! | reduce-scatter/recursive-halving | `q alpha + (p - 1) / p n m (beta + gamma)`, `q >= l` messages; `c(m)` without commutativity; `r(n m) + c(m)` when folded |
+//! | reduce-scatter/bruck | `L c(n / 2 m) + (n - 1) m gamma` |
 //! | gather/direct, scatter/direct | `(n - 1) c(m)` |
+//! | gather/binomial, scatter/binomial | `L alpha + (n - 1) m beta` |
 //! | all-to-all/pairwise | `S (n - 1) c(s)` |
+//! | all-to-all/bruck | `L c(n / 2 m)` |
 //! | scan/chain, exclusive-scan/chain | `(S + n - 2) r(s)` |
+//! | scan/direct, exclusive-scan/direct | `(n - 1) r(m)` |
+//! | scan/recursive-doubling | `S L r(s)`; exclusive `S L (r(s) + s gamma)` |
+//! | scan/transpose, exclusive-scan/transpose | `S (n - 1) (r(s / n) + c(s / n))` |
+//! | scan/gather-scatter, exclusive-scan/gather-scatter | `2 L alpha + (n - 1) m (2 beta + gamma)` |
 //!
 //! Of blocks that differ in length, `m` is the mean.
 //!

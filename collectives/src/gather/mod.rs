@@ -2,4 +2,5 @@
 //!
 //! Invariant of all: only the root writes its output.
 
+pub(crate) mod binomial;
 pub(crate) mod direct;

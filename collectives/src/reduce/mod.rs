@@ -4,6 +4,9 @@
 
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod direct;
 pub(crate) mod double_tree;
+pub(crate) mod gather;
 pub(crate) mod left_chain;
+pub(crate) mod left_exchange;
 pub(crate) mod scatter_gather;

@@ -10,7 +10,7 @@
 //! may differ in length. Chosen: short blocks, and operations that do not commute.
 
 use crate::builder::{Builder, part, parts};
-use crate::{Choice, Counts, Request, Span};
+use crate::{Choice, Request, Span, left};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
@@ -21,14 +21,10 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let sets = choice.in_flight.clamp(1, pieces);
     let slots = b.slots(sets * (size - 1), own.div_ceil(pieces));
     let mut ends = Vec::with_capacity(pieces);
-    // Where the result grows: in place and with uneven blocks, the beginning of the buffer may belong to blocks
-    // that are still to be sent, or lie across the own one.
-    let apart = request.in_place && matches!(request.counts, Counts::Each(_));
-    let result = if apart { b.scratch(own) } else { Span::output(0, own) };
+    let staged = super::Staged::new(request, b);
 
     for piece in 0..pieces {
-        let (offset, len) = part(own, pieces, piece);
-        let total = Span { offset: result.offset + offset, len, ..result };
+        let len = part(own, pieces, piece).1;
         // What holds the next pieces back: the end of this one, or its last send if there is nothing to reduce.
         let mut end = None;
         let input = |block: usize| {
@@ -54,17 +50,9 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let from = (rank + size - step) % size;
             b.recv(from, source(from));
         }
-        // In place, the output lies on the first block, which other steps may still read: the sum grows in
-        // a slot, and only the last operand brings it over.
-        let mut sum = source(0);
-        for from in 1..size {
-            let into = if from + 1 == size { total } else { inbox[0].first(len) };
-            end = b.reduce(sum, source(from), into).or(end);
-            sum = into;
-        }
+        let into = staged.part(pieces, piece);
+        end = left::fold(size, source, inbox[0].first(len), into, b).or(end);
         ends.push(end);
     }
-    if apart {
-        b.copy(result, Span::output(0, own));
-    }
+    staged.finish(b);
 }

@@ -10,24 +10,30 @@
 //! The first half of the ring all-reduce. Segment s of all blocks goes round by itself; `in_flight` of them are
 //! under way. Steps: `n - 1` segment times per segment. Bytes: `(n - 1) m` per rank, the least that can be.
 //! Scratch: two slots for each segment under way, one receiving while the other is sent on. Chosen: operations
-//! that commute.
+//! that commute. Blocks may differ in length: steps are then as long as the longest.
 
 use crate::builder::{Builder, part, parts};
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
-    let count = request.count();
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
     let behind = |back: usize| (rank + 2 * size - back) % size;
-    let pieces = parts(count, choice.segment);
+    let blocks = request.blocks();
+    // Every block is cut into the same number of pieces, for all to go round together.
+    let longest = blocks.longest();
+    let pieces = parts(longest, choice.segment);
     let sets = choice.in_flight.clamp(1, pieces);
-    let slots = b.slots(2 * sets, count.div_ceil(pieces));
+    let slots = b.slots(2 * sets, longest.div_ceil(pieces));
+    let staged = super::Staged::new(request, b);
     let mut ends = Vec::with_capacity(pieces);
 
     for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
-        let own = |block: usize| Span::input(block * count + offset, len);
+        let own = |block: usize| {
+            let (start, whole) = blocks.block(block);
+            let (offset, len) = part(whole, pieces, piece);
+            Span::input(start + offset, len)
+        };
         let mut partial = own(behind(1));
         let mut end = None;
         for step in 0..size - 1 {
@@ -35,13 +41,16 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             if step == 0 && piece >= sets {
                 b.order(ends[piece - sets], send);
             }
-            let slot = slots[2 * (piece % sets) + step % 2].first(len);
-            b.recv(previous, slot);
-            let into = if step + 2 == size { Span::output(offset, len) } else { slot };
             let own = own(behind(step + 2));
-            end = if rank == 0 && size == 2 { b.reduce(own, slot, into) } else { b.reduce(slot, own, into) };
+            let slot = slots[2 * (piece % sets) + step % 2].first(own.len);
+            b.recv(previous, slot);
+            let into = if step + 2 == size { staged.part(pieces, piece) } else { slot };
+            let reduce =
+                if rank == 0 && size == 2 { b.reduce(own, slot, into) } else { b.reduce(slot, own, into) };
+            end = reduce.or(send).or(end);
             partial = slot;
         }
         ends.push(end);
     }
+    staged.finish(b);
 }

@@ -4,3 +4,7 @@
 //! below is kept apart from the own contribution until that is no longer needed.
 
 pub(crate) mod chain;
+pub(crate) mod direct;
+pub(crate) mod gather_scatter;
+pub(crate) mod recursive_doubling;
+pub(crate) mod transpose;

@@ -2,6 +2,7 @@
 //!
 //! Invariant of all: in place, the root writes nothing, for its own block is where it belongs.
 
+pub(crate) mod binomial;
 pub(crate) mod direct;
 
 use crate::{Builder, Request, Span};
