@@ -12,7 +12,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::located::Located;
-use crate::reduce::{Functions, Op, Rescale, field, float, fnv1a, integer, located, truth};
+use crate::reduce::{Functions, Op, Rescale, brain, field, float, fnv1a, half, integer, located, truth};
 
 macro_rules! dtypes {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal;)*) => {
@@ -189,7 +189,7 @@ macro_rules! reducible {
                 reducible!(@constant $type, $functions);
                 #[inline]
                 fn functions(op: Op) -> Option<Functions> {
-                    $functions::<$type>(op)
+                    reducible!(@call $functions $type, op)
                 }
             }
         )*
@@ -203,10 +203,19 @@ macro_rules! reducible {
             None
         }
     };
+    (@call half $type:ty, $op:ident) => { half($op) };
+    (@call brain $type:ty, $op:ident) => { brain($op) };
+    (@call $functions:ident $type:ty, $op:ident) => { $functions::<$type>($op) };
     (@constant $type:ty, integer) => {
         const TRUTH: Option<fn(&mut [u8])> = Some(truth::<$type>);
     };
     (@constant $type:ty, located) => {};
+    (@constant $type:ty, half) => {
+        const RESCALE: Option<Rescale> = Some(Rescale::half());
+    };
+    (@constant $type:ty, brain) => {
+        const RESCALE: Option<Rescale> = Some(Rescale::brain());
+    };
     (@constant $type:ty, $fraction:ident) => {
         const RESCALE: Option<Rescale> = Some(Rescale::of::<$type>());
     };
@@ -230,8 +239,8 @@ reducible! {
     u64 => DType::U64, integer;
     u128 => DType::U128, integer;
     usize => word(DType::U32, DType::U64), integer;
-    f16 => DType::F16, float;
-    bf16 => DType::BF16, float;
+    f16 => DType::F16, half;
+    bf16 => DType::BF16, brain;
     f32 => DType::F32, float;
     f64 => DType::F64, float;
     Complex<f32> => DType::ComplexF32, field;

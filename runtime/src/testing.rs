@@ -123,3 +123,41 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
 pub fn alone() -> Rank {
     rank(0, 1, None, Choice::default())
 }
+
+/// The loops of a reduction alone, without a world: for tests and benchmarks of them.
+pub struct Loops<T> {
+    kernel: crate::reduce::Kernel,
+    element: std::marker::PhantomData<fn(T, T) -> T>,
+}
+
+#[expect(clippy::expect_used, reason = "for tests only")]
+impl<T: bytemuck::Pod> Loops<T> {
+    /// Those of an operation.
+    ///
+    /// # Errors
+    ///
+    /// When the type does not have it.
+    pub fn new(op: impl crate::Reduction<T>) -> crate::Result<Self> {
+        let kernel = op.plan().map_err(|unsupported| unsupported.into_error("loops"))?.kernel;
+        Ok(Self { kernel, element: std::marker::PhantomData })
+    }
+
+    /// `left = left op right`
+    pub fn left(&self, left: &mut [T], right: &[T]) {
+        let (left, right) = (bytemuck::cast_slice_mut(left), bytemuck::cast_slice(right));
+        self.kernel.reduce_left(left, right).expect("an operation that does not panic");
+    }
+
+    /// `right = left op right`
+    pub fn right(&self, left: &[T], right: &mut [T]) {
+        let (left, right) = (bytemuck::cast_slice(left), bytemuck::cast_slice_mut(right));
+        self.kernel.reduce_right(left, right).expect("an operation that does not panic");
+    }
+
+    /// `into = left op right`
+    pub fn apart(&self, left: &[T], right: &[T], into: &mut [T]) {
+        let (left, right) = (bytemuck::cast_slice(left), bytemuck::cast_slice(right));
+        let into = bytemuck::cast_slice_mut(into);
+        self.kernel.reduce_apart(left, right, into).expect("an operation that does not panic");
+    }
+}

@@ -10,8 +10,9 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use super::Op;
-use super::kernel::{Functions, Operator};
-use super::scale::each;
+use super::kernel::Functions;
+use super::loops::{Operator, each};
+use super::narrow::{self, left_is_larger, left_is_smaller};
 use crate::located::{Locatable, Located};
 
 macro_rules! operators {
@@ -80,6 +81,15 @@ macro_rules! floats {
     )*};
 }
 
+macro_rules! narrow {
+    ($($type:ty),*) => {$(
+        define! { $type:
+            Min(a, b) = if left_is_smaller(a, b) { a } else { b };
+            Max(a, b) = if left_is_larger(a, b) { a } else { b };
+        }
+    )*};
+}
+
 macro_rules! complex {
     ($($type:ty),*) => {$(
         define! { Complex<$type>:
@@ -90,7 +100,8 @@ macro_rules! complex {
 }
 
 integers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
-floats!(f16, bf16, f32, f64);
+floats!(f32, f64);
+narrow!(f16, bf16);
 complex!(f32, f64);
 
 /// Integers that stand for truth values.
@@ -100,7 +111,7 @@ pub(crate) trait Truth: Pod {
 
 /// Turns every element that is not zero into 1.
 pub(crate) fn truth<T: Truth>(bytes: &mut [u8]) {
-    each::<T>(bytes, T::truth);
+    each(bytes, T::truth);
 }
 
 macro_rules! location {
@@ -162,6 +173,28 @@ where
         Op::Min => Some(Functions::of::<T, Min>()),
         Op::Max => Some(Functions::of::<T, Max>()),
         _ => field(op),
+    }
+}
+
+/// The loops of an operation on `f16`.
+pub(crate) fn half(op: Op) -> Option<Functions> {
+    match op {
+        Op::Sum | Op::Average => Some(narrow::half::<Sum>()),
+        Op::Product => Some(narrow::half::<Product>()),
+        Op::Min => Some(Functions::of::<f16, Min>()),
+        Op::Max => Some(Functions::of::<f16, Max>()),
+        _ => None,
+    }
+}
+
+/// The loops of an operation on `bf16`.
+pub(crate) fn brain(op: Op) -> Option<Functions> {
+    match op {
+        Op::Sum | Op::Average => Some(narrow::brain::<Sum>()),
+        Op::Product => Some(narrow::brain::<Product>()),
+        Op::Min => Some(Functions::of::<bf16, Min>()),
+        Op::Max => Some(Functions::of::<bf16, Max>()),
+        _ => None,
     }
 }
 

@@ -1,18 +1,19 @@
-//! Kernels: the loops that combine two runs of elements, in three shapes.
+//! Kernels: what combines two runs of elements, in three shapes.
 //!
 //! A kernel is picked once per collective. Built-in ones are plain functions, one for each (type,
-//! operation, shape), so that the compiler can vectorise each; a user's is an object around the closure,
-//! which is compiled into its loop too. Operand order is kept, although every built-in operation is
+//! operation, shape); a user's is an object around the closure, which is compiled into its loops too. Operand order is kept, although every built-in operation is
 //! commutative on numbers: it decides which NaN or which zero survives, and thereby that all ranks get the
 //! same bits.
 //!
 //! Invariant: slices have equal lengths, a multiple of the element's size, and the element's alignment.
-//! Neighbours: `buffer` calls kernels with spans of lent memory, `arithmetic` makes the built-in ones.
+//! Neighbours: `buffer` calls kernels with spans of lent memory, `arithmetic` makes the built-in ones out of
+//! `loops` and `narrow`.
 
 use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use super::loops::{Operator, apart, into_left, into_right};
 use super::user::{Panicked, UserKernel};
 
 /// What combines two runs of elements.
@@ -77,11 +78,6 @@ impl Kernel {
     }
 }
 
-/// One operation on one type; a type without values, so that each pair gets loops of its own.
-pub(crate) trait Operator<T> {
-    fn apply(left: T, right: T) -> T;
-}
-
 impl Functions {
     /// The loops of one operation on one type.
     pub(crate) fn of<T: Pod, O: Operator<T>>() -> Self {
@@ -90,33 +86,5 @@ impl Functions {
             into_right: |left, right| into_right(left, right, O::apply),
             apart: |left, right, into| apart(left, right, into, O::apply),
         }
-    }
-}
-
-#[inline(always)]
-pub(crate) fn into_left<T: Pod>(left: &mut [u8], right: &[u8], apply: impl Fn(T, T) -> T) {
-    let left = bytemuck::cast_slice_mut::<u8, T>(left);
-    let right = bytemuck::cast_slice::<u8, T>(right);
-    for (left, right) in left.iter_mut().zip(right) {
-        *left = apply(*left, *right);
-    }
-}
-
-#[inline(always)]
-pub(crate) fn into_right<T: Pod>(left: &[u8], right: &mut [u8], apply: impl Fn(T, T) -> T) {
-    let left = bytemuck::cast_slice::<u8, T>(left);
-    let right = bytemuck::cast_slice_mut::<u8, T>(right);
-    for (left, right) in left.iter().zip(right) {
-        *right = apply(*left, *right);
-    }
-}
-
-#[inline(always)]
-pub(crate) fn apart<T: Pod>(left: &[u8], right: &[u8], into: &mut [u8], apply: impl Fn(T, T) -> T) {
-    let left = bytemuck::cast_slice::<u8, T>(left);
-    let right = bytemuck::cast_slice::<u8, T>(right);
-    let into = bytemuck::cast_slice_mut::<u8, T>(into);
-    for ((left, right), into) in left.iter().zip(right).zip(into) {
-        *into = apply(*left, *right);
     }
 }

@@ -5,18 +5,20 @@
 //!                                             └─ begin, finish: factors, average
 //! ```
 //!
-//! `op` has the operations, `arithmetic` what they mean for each type, `kernel` the loops, `user` those of
-//! closures, `scale` factors, `code` the byte by which ranks compare operations.
+//! `op` has the operations, `arithmetic` what they mean for each type, `loops` and `narrow` the loops, `kernel`
+//! and `user` what the engine sees of them, `scale` factors, `code` the byte by which ranks compare operations.
 
 mod arithmetic;
 mod code;
 mod kernel;
+mod loops;
+mod narrow;
 mod op;
 mod reduction;
 mod scale;
 mod user;
 
-pub(crate) use arithmetic::{field, float, integer, located, truth};
+pub(crate) use arithmetic::{brain, field, float, half, integer, located, truth};
 pub(crate) use code::{OpCode, fnv1a};
 pub(crate) use kernel::{Functions, Kernel};
 pub use op::Op;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::kernel::{apart, into_left, into_right};
+use super::loops::{apart, into_left, into_right};
 
 /// A user-defined operation on elements of type `T`.
 ///
@@ -131,15 +131,15 @@ impl<T: Pod, F: Fn(T, T) -> T + Send + Sync> UserKernel for Closure<T, F> {
     }
 
     fn reduce_left(&self, left: &mut [u8], right: &[u8]) -> Result<(), Panicked> {
-        self.guarded(|| into_left::<T>(left, right, &self.function))
+        self.guarded(|| into_left(left, right, &self.function))
     }
 
     fn reduce_right(&self, left: &[u8], right: &mut [u8]) -> Result<(), Panicked> {
-        self.guarded(|| into_right::<T>(left, right, &self.function))
+        self.guarded(|| into_right(left, right, &self.function))
     }
 
     fn reduce_apart(&self, left: &[u8], right: &[u8], into: &mut [u8]) -> Result<(), Panicked> {
-        self.guarded(|| apart::<T>(left, right, into, &self.function))
+        self.guarded(|| apart(left, right, into, &self.function))
     }
 }
 
