@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::options::Overlap;
+
 /// The display of one training run.
 #[derive(Debug)]
 pub(crate) struct Console {
@@ -21,6 +23,12 @@ pub(crate) struct Console {
 pub(crate) struct Summary {
     /// Size of the world.
     pub(crate) ranks: usize,
+    /// Weights of the network.
+    pub(crate) parameters: usize,
+    /// In how many parts the gradients were reduced.
+    pub(crate) buckets: usize,
+    /// And when.
+    pub(crate) overlap: Overlap,
     /// Test images told rightly.
     pub(crate) correct: u64,
     /// Test images.
@@ -29,10 +37,12 @@ pub(crate) struct Summary {
     pub(crate) weights: u64,
     /// From the first step to the last test.
     pub(crate) time: Duration,
-    /// Spent by rank 0 inside the all-reduce of the gradients, waiting for slower ranks included.
-    pub(crate) reducing: Duration,
-    /// How many all-reduces of gradients that was.
+    /// How many steps that was.
     pub(crate) steps: u64,
+    /// Spent by rank 0 in steps; the rest of the time went into tests.
+    pub(crate) stepping: Duration,
+    /// Spent by rank 0 waiting for gradients to be added up, and so for slower ranks too; part of `stepping`.
+    pub(crate) waiting: Duration,
 }
 
 impl Console {
@@ -94,17 +104,21 @@ impl Console {
 impl Summary {
     /// One line per number, each with its unit.
     fn text(&self) -> String {
-        let Self { ranks, correct, tested, weights, time, reducing, steps } = self;
+        let Self { ranks, parameters, buckets, overlap, correct, tested, weights, time, steps, .. } = self;
         let accuracy = percent(*correct as f64, *tested as f64);
-        let share = percent(reducing.as_secs_f64(), time.as_secs_f64());
-        let each = 1e6 * reducing.as_secs_f64() / (*steps).max(1) as f64;
+        let share = percent(self.waiting.as_secs_f64(), self.stepping.as_secs_f64());
+        let each = |spent: Duration| 1e3 * spent.as_secs_f64() / (*steps).max(1) as f64;
         format!(
             "ranks          {ranks}\n\
+             network        {parameters} weights, reduced in {buckets} buckets, overlap {overlap}\n\
              test accuracy  {accuracy:.2} % ({correct} of {tested} images)\n\
              weights        {weights:016x}, the same on every rank\n\
              time           {:.2} s for {steps} steps\n\
-             all-reduce     {share:.1} % of the time, {each:.0} us per step\n",
-            time.as_secs_f64()
+             step           {:.3} ms\n\
+             waiting        {:.3} ms of it for all-reduces, {share:.1} %\n",
+            time.as_secs_f64(),
+            each(self.stepping),
+            each(self.waiting),
         )
     }
 }
@@ -119,24 +133,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_states_accuracy_weights_time_and_the_share_of_the_all_reduce() {
+    fn the_summary_states_network_accuracy_weights_and_how_long_a_step_took_and_waited() {
         let summary = Summary {
             ranks: 4,
+            parameters: 17_226,
+            buckets: 2,
+            overlap: Overlap::Off,
             correct: 351,
             tested: 360,
             weights: 0x0123_4567_89ab_cdef,
             time: Duration::from_millis(2_000),
-            reducing: Duration::from_millis(500),
             steps: 1_000,
+            stepping: Duration::from_millis(1_500),
+            waiting: Duration::from_micros(375_250),
         };
         assert_eq!(
             summary.text().lines().collect::<Vec<_>>(),
             [
                 "ranks          4",
+                "network        17226 weights, reduced in 2 buckets, overlap off",
                 "test accuracy  97.50 % (351 of 360 images)",
                 "weights        0123456789abcdef, the same on every rank",
                 "time           2.00 s for 1000 steps",
-                "all-reduce     25.0 % of the time, 500 us per step",
+                "step           1.500 ms",
+                "waiting        0.375 ms of it for all-reduces, 25.0 %",
             ]
         );
     }

@@ -1,28 +1,37 @@
 //! A data-parallel trainer: handwritten digits, a small network in plain Rust, gradients summed by `all_reduce`.
 //!
 //! Every rank holds the whole data set and the same network. A global batch has the same images whatever the
-//! number of ranks; each rank works on its shard of it, one all-reduce per step sums the gradients, and all ranks
-//! take the same step. So more ranks do not change what is learnt, and at the end the ranks prove to one another
-//! that their weights agree bit for bit. The page to read is `training`: the only one that communicates.
+//! number of ranks; each rank works on its shard of it, all-reduces sum the gradients, and all ranks take the same
+//! step. So more ranks do not change what is learnt, and at the end the ranks prove to one another that their
+//! weights agree bit for bit. The gradients of the last layers are on their way while those of the first are still
+//! being computed. The pages to read are `reducer` and `training`: the only ones that communicate.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `training` | the loop, the all-reduce, the checks between ranks |
-//! | `learner` | one rank's share: sum gradients, take a step |
+//! | `training` | the loop, the checks between ranks |
+//! | `reducer` | a step: all-reduces that overlap with the backward pass |
+//! | `learner`, `bucket` | one rank's share: gradients, bucket by bucket, and updates |
 //! | `network`, `adam` | forward and backward, the optimiser |
 //! | `digits`, `shard`, `rng` | the images, whose they are, random numbers |
-//! | `console` | what rank 0 shows |
+//! | `options`, `console` | what is asked for, what rank 0 shows |
 
 #![forbid(unsafe_code)]
 
 mod adam;
+mod bucket;
 mod console;
 mod digits;
 mod learner;
 mod network;
+mod options;
+mod reducer;
 mod rng;
 mod shard;
 mod training;
+/// Worlds of threads, as the tests of the library have them.
+#[cfg(test)]
+#[path = "../../tests/common/mod.rs"]
+mod worlds;
 
 use std::process::ExitCode;
 
@@ -30,22 +39,8 @@ use clap::Parser;
 use ringworld::World;
 
 use crate::digits::{ParseError, Split};
+use crate::options::Options;
 use crate::rng::SplitMix64;
-
-/// Trains a small network on handwritten digits, on all ranks of a world together.
-#[derive(Clone, Debug, PartialEq, Eq, Parser)]
-#[command(about, version)]
-struct Options {
-    /// How many times to go through the training images
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    epochs: u64,
-    /// Images per step, over all ranks together
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..))]
-    batch: u64,
-    /// Decides the split, the first weights and the order of the images
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-}
 
 /// Why there is no trained network.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +86,7 @@ fn run(options: &Options) -> Result<(), Error> {
         .ok_or(Error::Batch { given: options.batch, images })?;
     let world = World::from_env()?;
     training::check_options(&world, options)?;
-    training::train(&world, &split, options.epochs, batch, &mut rng)
+    training::train(&world, &split, options, batch, &mut rng)
 }
 
 #[cfg(test)]
@@ -99,21 +94,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_have_defaults_and_wrong_ones_are_refused() {
-        let parse = |line: &str| Options::try_parse_from(line.split(' '));
-        assert_eq!(parse("trainer").unwrap(), Options { epochs: 20, batch: 64, seed: 1 });
-        assert_eq!(
-            parse("trainer --epochs 3 --batch 10 --seed 18446744073709551615").unwrap(),
-            Options { epochs: 3, batch: 10, seed: u64::MAX }
-        );
-        for wrong in ["trainer --epochs 0", "trainer --batch 0", "trainer --seed -1", "trainer --epoch 1"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn a_batch_larger_than_the_training_images_is_refused_before_a_world_forms() {
-        let error = run(&Options { epochs: 1, batch: 1_438, seed: 1 }).unwrap_err();
+        let error = run(&Options::parse_from(["trainer", "--batch", "1438"])).unwrap_err();
         assert_eq!(
             error.to_string(),
             "--batch 1438 is more than there are training images; ask for 1 to 1437"

@@ -1,13 +1,20 @@
 //! A multi-layer perceptron: dense layers with ReLU between them, softmax and cross entropy at the end.
 //!
-//! All weights lie in one flat slice, and so does the gradient, so that one all-reduce carries everything. A
-//! layer's part is its weights, one row of `outputs` per input, and then its biases. Rows by input make the
-//! inner loops run over outputs, which the compiler turns into vector instructions without reordering a sum:
-//! speed costs no determinism. Neighbours: `learner` sums gradients and applies them, `rng` gives the first
-//! weights.
+//! All weights lie in one flat slice. A layer's part is its weights, one row of `outputs` per input, and then its
+//! biases. Rows by input make the inner loops run over outputs, which the compiler turns into vector instructions
+//! without reordering a sum: speed costs no determinism. A batch goes through layer by layer, and comes back layer
+//! by layer, so that the gradient of the last layers is complete while the first ones still have to be computed:
+//! that is what lets a reduction overlap. Neighbours: `learner` asks for the gradients and applies them, `bucket`
+//! says which layers travel together, `rng` gives the first weights.
+
+use std::ops::Range;
 
 use crate::digits::{CLASSES, Image, PIXELS};
 use crate::rng::SplitMix64;
+
+/// Sums in [`dot`] that are independent of one another: four vector registers of the smallest vector unit there
+/// is, which hides how long an addition takes.
+const LANES: usize = 16;
 
 /// A dense layer: its shape and where its parameters begin.
 #[derive(Clone, Copy, Debug)]
@@ -18,19 +25,14 @@ struct Layer {
 }
 
 impl Layer {
-    /// Weights and biases together.
-    fn len(self) -> usize {
-        (self.inputs + 1) * self.outputs
+    /// Where its weights and biases lie among the parameters of the network.
+    fn range(self) -> Range<usize> {
+        self.offset..self.offset + (self.inputs + 1) * self.outputs
     }
 
-    /// This layer's weights and biases in the parameters of the network, or in a gradient of them.
+    /// This layer's weights and biases in the parameters of the network.
     fn of(self, parameters: &[f32]) -> (&[f32], &[f32]) {
-        parameters[self.offset..self.offset + self.len()].split_at(self.inputs * self.outputs)
-    }
-
-    /// The same as [`Layer::of`], to be written to.
-    fn of_mut(self, parameters: &mut [f32]) -> (&mut [f32], &mut [f32]) {
-        parameters[self.offset..self.offset + self.len()].split_at_mut(self.inputs * self.outputs)
+        parameters[self.range()].split_at(self.inputs * self.outputs)
     }
 }
 
@@ -41,12 +43,14 @@ pub(crate) struct Network {
     parameters: Vec<f32>,
 }
 
-/// What one image leaves behind on its way through: kept from image to image, so that nothing is allocated.
+/// What a batch leaves behind on its way through: kept from batch to batch, so that nothing is allocated once the
+/// longest has passed.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// Outputs of each layer, after ReLU; the last are the probabilities of the classes.
+    /// Outputs of each layer, after ReLU, image by image; the last are the scores of the classes, until
+    /// [`Network::losses`] turns them into probabilities.
     activations: Vec<Vec<f32>>,
-    /// The derivative of the loss by each layer's outputs before ReLU.
+    /// The derivative of the loss by each layer's outputs before ReLU, image by image.
     deltas: Vec<Vec<f32>>,
 }
 
@@ -79,9 +83,14 @@ impl Network {
         &mut self.parameters
     }
 
-    /// Room for one image to pass.
+    /// Where the parameters of each layer lie, from the first layer to the last.
+    pub(crate) fn layers(&self) -> impl DoubleEndedIterator<Item = Range<usize>> + ExactSizeIterator {
+        self.layers.iter().map(|layer| layer.range())
+    }
+
+    /// Room for batches to pass.
     pub(crate) fn workspace(&self) -> Workspace {
-        let room = || self.layers.iter().map(|layer| vec![0.0; layer.outputs]).collect();
+        let room = || self.layers.iter().map(|_| Vec::new()).collect();
         Workspace { activations: room(), deltas: room() }
     }
 
@@ -94,74 +103,129 @@ impl Network {
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
-    /// The class that the network finds most likely; the lowest of several.
-    pub(crate) fn classify(&self, image: &Image, workspace: &mut Workspace) -> usize {
-        self.forward(image, workspace);
+    /// How many of `images` the network tells rightly: those whose label has the highest score, the lowest class
+    /// of several that have it.
+    pub(crate) fn correct(&self, images: &[&Image], workspace: &mut Workspace) -> usize {
+        self.forward(images, workspace);
         let scores = workspace.activations.last().map_or(&[][..], Vec::as_slice);
-        let mut best = 0;
-        for (class, score) in scores.iter().enumerate() {
-            if *score > scores[best] {
-                best = class;
-            }
-        }
-        best
+        images
+            .iter()
+            .zip(scores.chunks_exact(CLASSES))
+            .filter(|(image, row)| best(row) == image.label)
+            .count()
     }
 
-    /// Adds the gradient of the loss on one image to `gradient`, shaped like [`Network::parameters`], and
-    /// returns the loss.
-    pub(crate) fn accumulate(&self, image: &Image, workspace: &mut Workspace, gradient: &mut [f32]) -> f32 {
-        let loss = self.forward(image, workspace);
-        self.backward(image, workspace, gradient);
-        loss
-    }
-
-    /// Runs the image through and returns its loss: cross entropy, `-ln` of the probability of its label.
-    fn forward(&self, image: &Image, workspace: &mut Workspace) -> f32 {
-        let last = self.layers.len() - 1;
+    /// Runs a batch through, as far as the scores of the classes.
+    fn forward(&self, images: &[&Image], workspace: &mut Workspace) {
         for (index, layer) in self.layers.iter().enumerate() {
             let (before, rest) = workspace.activations.split_at_mut(index);
-            let inputs = before.last().map_or(&image.pixels[..], Vec::as_slice);
-            let outputs = &mut rest[0];
+            let all_outputs = &mut rest[0];
+            all_outputs.resize(images.len() * layer.outputs, 0.0);
             let (weights, biases) = layer.of(&self.parameters);
-            outputs.copy_from_slice(biases);
-            for (input, row) in inputs.iter().zip(weights.chunks_exact(layer.outputs)) {
-                for (output, weight) in outputs.iter_mut().zip(row) {
-                    *output += input * weight;
+            for (number, outputs) in all_outputs.chunks_exact_mut(layer.outputs).enumerate() {
+                outputs.copy_from_slice(biases);
+                let inputs = inputs_of(images, before, layer.inputs, number);
+                for (input, row) in inputs.iter().zip(weights.chunks_exact(layer.outputs)) {
+                    add_scaled(outputs, *input, row);
+                }
+                if index + 1 < self.layers.len() {
+                    outputs.iter_mut().for_each(|output| *output = output.max(0.0));
                 }
             }
-            if index < last {
-                outputs.iter_mut().for_each(|output| *output = output.max(0.0));
-            }
         }
-        softmax_cross_entropy(&mut workspace.activations[last], image.label)
     }
 
-    /// Follows the loss back from the probabilities that [`Network::forward`] left in the workspace.
-    fn backward(&self, image: &Image, workspace: &mut Workspace, gradient: &mut [f32]) {
+    /// Runs a batch through and returns the sum of its losses: cross entropy, `-ln` of the probability of the
+    /// label. The workspace is ready for [`Network::backward`] from the last layer on.
+    pub(crate) fn losses(&self, images: &[&Image], workspace: &mut Workspace) -> f32 {
+        self.forward(images, workspace);
         let Workspace { activations, deltas } = workspace;
-        let last = self.layers.len() - 1;
+        let (Some(scores), Some(deltas)) = (activations.last_mut(), deltas.last_mut()) else { return 0.0 };
+        let mut sum = 0.0;
+        for (image, scores) in images.iter().zip(scores.chunks_exact_mut(CLASSES)) {
+            sum += softmax_cross_entropy(scores, image.label);
+        }
         // Softmax and cross entropy together have the simplest derivative there is: what was said less what
         // was right.
-        deltas[last].copy_from_slice(&activations[last]);
-        deltas[last][image.label] -= 1.0;
-        for (index, layer) in self.layers.iter().enumerate().rev() {
-            let (earlier, rest) = deltas.split_at_mut(index);
-            let delta = rest[0].as_slice();
-            let inputs = if index == 0 { &image.pixels[..] } else { &activations[index - 1] };
-            let (weight_sums, bias_sums) = layer.of_mut(gradient);
+        deltas.clone_from(scores);
+        for (image, delta) in images.iter().zip(deltas.chunks_exact_mut(CLASSES)) {
+            delta[image.label] -= 1.0;
+        }
+        sum
+    }
+
+    /// Follows the losses of the batch of [`Network::losses`] back through one layer: adds their derivative by the
+    /// layer's parameters to `gradient`, which is shaped like them, and leaves for the layer below what it needs.
+    /// Layers go from the last to the first.
+    pub(crate) fn backward(
+        &self,
+        index: usize,
+        images: &[&Image],
+        workspace: &mut Workspace,
+        gradient: &mut [f32],
+    ) {
+        let Workspace { activations, deltas } = workspace;
+        let layer = self.layers[index];
+        let (earlier, rest) = deltas.split_at_mut(index);
+        let deltas = rest[0].as_slice();
+        let (weight_sums, bias_sums) = gradient.split_at_mut(layer.inputs * layer.outputs);
+        for delta in deltas.chunks_exact(layer.outputs) {
             add_scaled(bias_sums, 1.0, delta);
-            for (row, input) in weight_sums.chunks_exact_mut(layer.outputs).zip(inputs) {
-                add_scaled(row, *input, delta);
+        }
+        // Row by row, so that a row stays in the nearest cache for the whole batch.
+        for (input, row) in weight_sums.chunks_exact_mut(layer.outputs).enumerate() {
+            for (number, delta) in deltas.chunks_exact(layer.outputs).enumerate() {
+                add_scaled(row, inputs_of(images, &activations[..index], layer.inputs, number)[input], delta);
             }
-            let Some(below) = earlier.last_mut() else { continue };
-            let (weights, _) = layer.of(&self.parameters);
-            for ((slope, input), row) in below.iter_mut().zip(inputs).zip(weights.chunks_exact(layer.outputs))
+        }
+        let Some(below) = earlier.last_mut() else { return };
+        below.resize(images.len() * layer.inputs, 0.0);
+        let (weights, _) = layer.of(&self.parameters);
+        let slopes =
+            below.chunks_exact_mut(layer.inputs).zip(activations[index - 1].chunks_exact(layer.inputs));
+        for ((slopes, inputs), delta) in slopes.zip(deltas.chunks_exact(layer.outputs)) {
+            for ((slope, input), row) in
+                slopes.iter_mut().zip(inputs).zip(weights.chunks_exact(layer.outputs))
             {
                 // ReLU lets the derivative through only where it let the signal through.
-                *slope = if *input > 0.0 { row.iter().zip(delta).map(|(w, d)| w * d).sum() } else { 0.0 };
+                *slope = if *input > 0.0 { dot(row, delta) } else { 0.0 };
             }
         }
     }
+}
+
+/// What image `number` of a batch gives a layer of so many inputs: the outputs of the layer before, the last of
+/// `before`, or its pixels where there is none.
+fn inputs_of<'a>(images: &[&'a Image], before: &'a [Vec<f32>], inputs: usize, number: usize) -> &'a [f32] {
+    match before.last() {
+        Some(outputs) => &outputs[number * inputs..][..inputs],
+        None => &images[number].pixels,
+    }
+}
+
+/// The class with the highest score; the lowest of several.
+fn best(scores: &[f32]) -> usize {
+    let mut best = 0;
+    for (class, score) in scores.iter().enumerate() {
+        if *score > scores[best] {
+            best = class;
+        }
+    }
+    best
+}
+
+/// The sum of products. Added up in an order of its own, but always the same one: element `i` into sum
+/// `i % LANES`, the sums one after the other, then what is left over.
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a_blocks, a_rest) = a.as_chunks::<LANES>();
+    let (b_blocks, b_rest) = b.as_chunks::<LANES>();
+    let mut sums = [0.0f32; LANES];
+    for (a, b) in a_blocks.iter().zip(b_blocks) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f32>()
 }
 
 /// `sums += factor * terms`, element by element.
@@ -195,6 +259,16 @@ mod tests {
         Image { pixels: std::array::from_fn(|_| rng.signed_unit().abs()), label }
     }
 
+    /// The sum of the losses over a batch, and its gradient.
+    fn gradient(network: &Network, workspace: &mut Workspace, images: &[&Image]) -> (f32, Vec<f32>) {
+        let mut gradient = vec![0.0; network.parameters().len()];
+        let losses = network.losses(images, workspace);
+        for (index, range) in network.layers().enumerate().rev() {
+            network.backward(index, images, workspace, &mut gradient[range]);
+        }
+        (losses, gradient)
+    }
+
     /// The loss again, written another way: in `f64`, unit by unit, straight from the definition.
     fn reference_loss(network: &Network, parameters: &[f64], image: &Image) -> f64 {
         let mut signal: Vec<f64> = image.pixels.iter().map(|pixel| f64::from(*pixel)).collect();
@@ -220,8 +294,7 @@ mod tests {
         let mut workspace = network.workspace();
         for label in 0..CLASSES {
             let image = image(&mut rng, label);
-            let mut gradient = vec![0.0; network.parameters().len()];
-            let loss = network.accumulate(&image, &mut workspace, &mut gradient);
+            let (loss, gradient) = gradient(&network, &mut workspace, &[&image]);
             let mut point: Vec<f64> = network.parameters().iter().map(|weight| f64::from(*weight)).collect();
             let reference = reference_loss(&network, &point, &image);
             assert!((f64::from(loss) - reference).abs() < 1e-5, "seed {SEED}: {loss} against {reference}");
@@ -250,14 +323,9 @@ mod tests {
         let network = Network::new(&[8], &mut rng);
         let mut workspace = network.workspace();
         let (a, b) = (image(&mut rng, 1), image(&mut rng, 2));
-        let mut sum_of = |images: &[&Image]| {
-            let mut gradient = vec![0.0; network.parameters().len()];
-            images.iter().for_each(|image| {
-                network.accumulate(image, &mut workspace, &mut gradient);
-            });
-            gradient
-        };
-        let (first, second, both) = (sum_of(&[&a]), sum_of(&[&b]), sum_of(&[&a, &b]));
+        let mut sum_of = |images: &[&Image]| gradient(&network, &mut workspace, images).1;
+        // The longer one in between, so that nothing may be left over from another batch.
+        let (first, both, second) = (sum_of(&[&a]), sum_of(&[&a, &b]), sum_of(&[&b]));
         for ((x, y), sum) in first.iter().zip(&second).zip(&both) {
             assert!((x + y - sum).abs() < 1e-6, "seed {SEED}: {x} + {y} is not {sum}");
         }
@@ -277,12 +345,27 @@ mod tests {
     fn the_class_is_the_one_with_the_highest_score() {
         let mut network = Network::new(&[4], &mut SplitMix64::new(SEED));
         let mut workspace = network.workspace();
-        let image = image(&mut SplitMix64::new(1), 0);
+        let images: Vec<Image> = (0..CLASSES).map(|label| image(&mut SplitMix64::new(1), label)).collect();
+        let mut right = |network: &Network| -> Vec<usize> {
+            (0..CLASSES).filter(|label| network.correct(&[&images[*label]], &mut workspace) == 1).collect()
+        };
         network.parameters_mut().fill(0.0);
-        assert_eq!(network.classify(&image, &mut workspace), 0, "all equal: the lowest");
+        assert_eq!(right(&network), [0], "all equal: the lowest");
         let biases = network.parameters().len() - CLASSES;
         network.parameters_mut()[biases + 7] = 0.5;
-        assert_eq!(network.classify(&image, &mut workspace), 7);
+        assert_eq!(right(&network), [7]);
+        let all: Vec<&Image> = images.iter().collect();
+        assert_eq!(network.correct(&all, &mut network.workspace()), 1, "one of a batch of all classes");
+        assert_eq!(network.correct(&[], &mut network.workspace()), 0);
+    }
+
+    #[test]
+    fn a_dot_product_leaves_nothing_out_at_any_length() {
+        for length in 0..3 * LANES {
+            let (a, b): (Vec<f32>, Vec<f32>) = (0..length).map(|i| (i as f32, 2.0)).unzip();
+            // Small integers: exact in any order.
+            assert_eq!(dot(&a, &b), (length * length.saturating_sub(1)) as f32, "length {length}");
+        }
     }
 
     #[test]

@@ -1,21 +1,23 @@
-//! Training on all ranks together: the one part of the trainer that communicates.
+//! Training on all ranks together: the loop, and the checks between ranks.
 //!
-//! Four exchanges in all: before training the ranks check that they were asked the same, every step sums the
-//! gradients, every epoch sums the test results, and at the end the ranks compare their weights. Invariant: all
-//! ranks make the same calls in the same order, also when they find an error, because each error is found from
-//! data that all of them have. Neighbours: `learner` for what happens between two sums, `shard` for whose
+//! Four exchanges in all: before training the ranks check that they were asked the same, every step adds up the
+//! gradients, every epoch the losses and test results, and at the end the ranks compare their weights. Invariant:
+//! all ranks make the same calls in the same order, also when they find an error, because each error is found from
+//! data that all of them have. Neighbours: `reducer` for the step, `learner` for its arithmetic, `shard` for whose
 //! images are whose, `console` for what is shown.
 
 use std::time::{Duration, Instant};
 
 use ringworld::{Communicator, Op};
 
+use crate::Error;
 use crate::console::{Console, Summary};
 use crate::digits::{Image, Split};
 use crate::learner::Learner;
+use crate::options::Options;
+use crate::reducer::Reducer;
 use crate::rng::SplitMix64;
 use crate::shard::shard;
-use crate::{Error, Options};
 
 /// Checks that every rank was started with the same arguments: with others they would learn from different
 /// batches, or wait for one another for ever.
@@ -24,20 +26,17 @@ use crate::{Error, Options};
 ///
 /// [`Error::Options`] on every rank, naming the first rank that differs from rank 0; or what the world says.
 pub(crate) fn check_options(world: &Communicator, options: &Options) -> Result<(), Error> {
-    let mine = [options.epochs, options.batch, options.seed];
-    let mut all = vec![0; mine.len() * world.size()];
-    world.all_gather(&mine, &mut all)?;
-    let line = |given: &[u64]| match given {
-        [epochs, batch, seed] => format!("--epochs {epochs} --batch {batch} --seed {seed}"),
-        _ => String::new(),
-    };
-    match first_difference(&all, mine.len()) {
-        Some((rank, theirs, ours)) => Err(Error::Options { rank, theirs: line(theirs), ours: line(ours) }),
+    let mut all = world.all_gather_objects(&options.to_string())?;
+    match first_difference(&all) {
+        Some(rank) => {
+            let theirs = std::mem::take(&mut all[rank]);
+            Err(Error::Options { rank, theirs, ours: std::mem::take(&mut all[0]) })
+        }
         None => Ok(()),
     }
 }
 
-/// Trains, and shows on rank 0 how it goes.
+/// Trains in steps of `batch` images, and shows on rank 0 how it goes.
 ///
 /// # Errors
 ///
@@ -46,17 +45,20 @@ pub(crate) fn check_options(world: &Communicator, options: &Options) -> Result<(
 pub(crate) fn train(
     world: &Communicator,
     split: &Split,
-    epochs: u64,
+    options: &Options,
     batch: usize,
     rng: &mut SplitMix64,
 ) -> Result<(), Error> {
-    let mut learner = Learner::new(&mut rng.fork());
+    let epochs = options.epochs;
+    let mut learner = Learner::new(&options.hidden.0, options.bucket.0, &mut rng.fork());
+    let mut reducer = Reducer::new(world, &learner, options.overlap)?;
     let mut order: Vec<&Image> = split.training.iter().collect();
     let steps = epochs * order.len().div_ceil(batch) as u64;
     let mut console = (world.rank() == 0).then(|| Console::new(epochs, steps));
-    let my_test = &split.test[shard(split.test.len(), world.rank(), world.size())];
+    let my_test: Vec<&Image> =
+        split.test[shard(split.test.len(), world.rank(), world.size())].iter().collect();
     let mut correct = 0;
-    let mut reducing = Duration::ZERO;
+    let mut stepping = Duration::ZERO;
     let begin = Instant::now();
 
     for epoch in 1..=epochs {
@@ -64,28 +66,38 @@ pub(crate) fn train(
         let mut loss = 0.0;
         for images in order.chunks(batch) {
             let mine = shard(images.len(), world.rank(), world.size());
-            let sums = learner.sum(images[mine].iter().copied());
             let before = Instant::now();
-            world.all_reduce(sums, Op::Sum)?;
-            reducing += before.elapsed();
-            loss += f64::from(learner.step(images.len()));
+            loss += f64::from(reducer.step(&mut learner, &images[mine], images.len())?);
+            stepping += before.elapsed();
             if let Some(console) = &console {
                 console.step();
             }
         }
-        let mut tally = [learner.correct(my_test) as u64];
+        // Numbers of images are exact in `f64`, so both fit into one exchange.
+        let mut tally = [loss, learner.correct(&my_test) as f64];
         world.all_reduce(&mut tally, Op::Sum)?;
-        [correct] = tally;
+        correct = tally[1] as u64;
         if let Some(console) = &mut console {
-            console.epoch(epoch, loss / order.len() as f64, correct, split.test.len())?;
+            console.epoch(epoch, tally[0] / order.len() as f64, correct, split.test.len())?;
         }
     }
 
     let time = begin.elapsed();
     let weights = check_weights(world, learner.fingerprint())?;
     if let Some(console) = console {
-        let (ranks, tested) = (world.size(), split.test.len());
-        console.finish(&Summary { ranks, correct, tested, weights, time, reducing, steps })?;
+        console.finish(&Summary {
+            ranks: world.size(),
+            parameters: learner.weights(),
+            buckets: reducer.buckets(),
+            overlap: options.overlap,
+            correct,
+            tested: split.test.len(),
+            weights,
+            time,
+            steps,
+            stepping,
+            waiting: reducer.waiting(),
+        })?;
     }
     Ok(())
 }
@@ -94,18 +106,15 @@ pub(crate) fn train(
 fn check_weights(world: &Communicator, mine: u64) -> Result<u64, Error> {
     let mut all = vec![0; world.size()];
     world.all_gather(&[mine], &mut all)?;
-    match first_difference(&all, 1) {
-        Some((rank, theirs, ours)) => Err(Error::Weights { rank, theirs: theirs[0], ours: ours[0] }),
+    match first_difference(&all) {
+        Some(rank) => Err(Error::Weights { rank, theirs: all[rank], ours: all[0] }),
         None => Ok(mine),
     }
 }
 
-/// In what `all_gather` of `each` elements per rank gave: the first rank that differs from rank 0, what it gave,
-/// and what rank 0 gave.
-fn first_difference(all: &[u64], each: usize) -> Option<(usize, &[u64], &[u64])> {
-    let ours = all.get(..each)?;
-    let mut parts = all.chunks_exact(each).enumerate();
-    parts.find(|(_, theirs)| *theirs != ours).map(|(rank, theirs)| (rank, theirs, ours))
+/// The first rank whose part differs from that of rank 0.
+fn first_difference<T: PartialEq>(all: &[T]) -> Option<usize> {
+    all.iter().position(|theirs| Some(theirs) != all.first())
 }
 
 #[cfg(test)]
@@ -114,9 +123,9 @@ mod tests {
 
     #[test]
     fn the_first_rank_that_differs_from_rank_0_is_found() {
-        assert_eq!(first_difference(&[5, 5, 5], 1), None);
-        assert_eq!(first_difference(&[5, 5, 6, 7], 1), Some((2, &[6][..], &[5][..])));
-        assert_eq!(first_difference(&[1, 2, 3, 1, 2, 3], 3), None);
-        assert_eq!(first_difference(&[1, 2, 3, 1, 9, 3], 3), Some((1, &[1, 9, 3][..], &[1, 2, 3][..])));
+        assert_eq!(first_difference::<u64>(&[]), None);
+        assert_eq!(first_difference(&[5, 5, 5]), None);
+        assert_eq!(first_difference(&[5, 5, 6, 7]), Some(2));
+        assert_eq!(first_difference(&["a".to_owned(), "b".to_owned()]), Some(1));
     }
 }
