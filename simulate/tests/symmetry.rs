@@ -1,0 +1,139 @@
+//! One rank that stands for all gives the very time that all give; and a line continued, what the rest of it gives.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
+
+use ringworld_collectives::{Algorithm, Choice, Collective, Request, Tuning};
+use ringworld_simulate::{Budget, Fabric, Outcome, Verdict, simulate};
+
+const FAMILY: [Collective; 6] = [
+    Collective::Barrier,
+    Collective::Broadcast { root: 0 },
+    Collective::Reduce { root: 0 },
+    Collective::AllReduce,
+    Collective::AllGather,
+    Collective::ReduceScatter,
+];
+
+fn request(collective: Collective, size: usize, count: usize) -> Request {
+    Request { collective, rank: 0, size, count, element: 4, commutative: true, in_place: true }
+}
+
+fn every_algorithm(size: usize, count: usize) -> impl Iterator<Item = (Algorithm, Request)> {
+    FAMILY.into_iter().flat_map(move |collective| {
+        let request = request(collective, size, count);
+        request.algorithms().map(move |algorithm| (algorithm, request)).collect::<Vec<_>>()
+    })
+}
+
+fn done(request: &Request, choice: &Choice, fabric: &Fabric, budget: &Budget) -> Option<Outcome> {
+    match simulate(request, choice, fabric, budget).unwrap() {
+        Verdict::Done(outcome) => Some(outcome),
+        Verdict::TooMuch(_) => None,
+    }
+}
+
+/// Some segments, so that windows and slots matter.
+fn cut(algorithm: Algorithm, request: &Request, pieces: usize) -> Choice {
+    let choice = Choice::forced(algorithm, request, &Tuning::default()).unwrap();
+    Choice { segment: (request.count / pieces).max(1), in_flight: 2, ..choice }
+}
+
+#[test]
+fn one_rank_for_all_gives_the_time_that_all_ranks_give() {
+    let mut alone = std::collections::BTreeSet::new();
+    let mut compared = 0;
+    for size in [2usize, 3, 4, 6, 8, 12, 16, 32, 64] {
+        for (algorithm, request) in every_algorithm(size, size * 40) {
+            for pieces in [1, 5] {
+                for eager in [u64::MAX, 64] {
+                    let fabric = Fabric { eager, ..Fabric::default() };
+                    let choice = cut(algorithm, &request, pieces);
+                    let whole = done(&request, &choice, &fabric, &Budget::default()).unwrap();
+                    assert_eq!(whole.method.relabel, None, "{algorithm} with {size} ranks is little work");
+                    // Just enough for one rank: all of them together are too much.
+                    let steps = whole.facts.steps;
+                    let Some(one) = done(&request, &choice, &fabric, &Budget { steps }) else { continue };
+                    if one.method.relabel.is_none() || one.method.padded.is_some() {
+                        continue;
+                    }
+                    let name = algorithm.path();
+                    assert_eq!(one.time, whole.time, "{name}, {size} ranks, {pieces} pieces, eager {eager}");
+                    assert_eq!(one.method.ranks, size);
+                    compared += 1;
+                    alone.insert(name);
+                }
+            }
+        }
+    }
+    assert!(compared > 100, "only {compared} were compared");
+    for name in [
+        "barrier/dissemination",
+        "all-reduce/direct",
+        "all-reduce/recursive-doubling",
+        "all-reduce/rabenseifner",
+        "all-reduce/ring",
+        "all-gather/recursive-doubling",
+        "all-gather/bruck",
+        "all-gather/ring",
+        "reduce-scatter/direct",
+        "reduce-scatter/ring",
+    ] {
+        assert!(alone.contains(name), "{name} never was one for all; those that were: {alone:?}");
+    }
+}
+
+#[test]
+fn trees_are_never_taken_for_symmetric() {
+    for (algorithm, request) in every_algorithm(64, 64) {
+        if !algorithm.path().starts_with("broadcast") && !algorithm.path().starts_with("reduce/") {
+            continue;
+        }
+        let choice = cut(algorithm, &request, 1);
+        for steps in [8, 100, 400] {
+            let outcome = done(&request, &choice, &Fabric::default(), &Budget { steps });
+            assert!(outcome.is_none_or(|outcome| outcome.method.relabel.is_none()), "{}", algorithm.path());
+        }
+    }
+}
+
+#[test]
+fn uneven_chunks_are_padded_and_said_so() {
+    let request = request(Collective::AllReduce, 64, 6401);
+    let choice = Choice::forced(Algorithm::AllReduceRing, &request, &Tuning::default()).unwrap();
+    let fabric = Fabric::default();
+    let whole = done(&request, &choice, &fabric, &Budget::default()).unwrap();
+    let one = done(&request, &choice, &fabric, &Budget { steps: whole.facts.steps }).unwrap();
+    assert_eq!(one.method.padded, Some(6464));
+    // An upper bound, and close: chunks are 101 elements long instead of 100 or 101.
+    assert!(one.time >= whole.time, "{} {}", one.time, whole.time);
+    assert!(one.time.seconds() < whole.time.seconds() * 1.01, "{} {}", one.time, whole.time);
+}
+
+#[test]
+fn a_pipeline_continued_along_its_line_takes_what_the_whole_takes() {
+    for (algorithm, request) in every_algorithm(48, 1 << 16) {
+        let choice = Choice { segment: 16, ..cut(algorithm, &request, 1) };
+        let fabric = Fabric::default();
+        let whole = done(&request, &choice, &fabric, &Budget::UNLIMITED).unwrap();
+        for part in [3, 10] {
+            let budget = Budget { steps: whole.simulated / part };
+            let Some(short) = done(&request, &choice, &fabric, &budget) else { continue };
+            let ratio = short.time.seconds() / whole.time.seconds();
+            assert!((0.99..1.02).contains(&ratio), "{}: {short:?} {whole:?}", algorithm.path());
+            assert!(short.simulated <= budget.steps * 11 / 10, "{}: {short:?}", algorithm.path());
+        }
+    }
+}
+
+#[test]
+fn what_is_too_much_is_estimated_and_not_begun() {
+    let request = request(Collective::AllGather, 65_536, 1 << 26);
+    let choice = Choice::forced(Algorithm::AllGatherRing, &request, &Tuning::default()).unwrap();
+    let budget = Budget { steps: 100_000 };
+    let Verdict::TooMuch(work) = simulate(&request, &choice, &Fabric::default(), &budget).unwrap() else {
+        panic!("nobody has that much memory")
+    };
+    // A send and a receive for each of 1,024 segments of 65,535 blocks.
+    assert!((134_000_000..135_000_000).contains(&work.first), "{work:?}");
+    assert!((work.first * 65_000..work.first * 66_000).contains(&work.all), "{work:?}");
+}
