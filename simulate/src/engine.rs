@@ -45,16 +45,41 @@ enum Happening {
     Done,
 }
 
-/// The ports and the processor of an actor: when each is free.
+/// A port, or a processor: one task at a time, in the order in which they come.
 #[derive(Clone, Copy, Debug, Default)]
-struct Actor {
-    egress: Time,
-    ingress: Time,
-    processor: Time,
+struct Resource {
+    free: Time,
+    busy: Time,
 }
 
-/// Runs the net to its end and returns when each actor was done.
-pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) -> Result<Vec<Time>, Error> {
+impl Resource {
+    /// From when to when a task has it that comes now.
+    fn take(&mut self, now: Time, takes: Time) -> (Time, Time) {
+        let start = now.max(self.free);
+        self.free = start + takes;
+        self.busy += takes;
+        (start, self.free)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Actor {
+    egress: Resource,
+    ingress: Resource,
+    processor: Resource,
+}
+
+/// What a run comes to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct End {
+    /// When the last actor was done.
+    pub(crate) time: Time,
+    /// How long the busiest port or processor was in use.
+    pub(crate) busiest: Time,
+}
+
+/// Runs the net to its end.
+pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) -> Result<End, Error> {
     let actors = net.actors();
     let remaining = net.steps.len();
     let mut engine = Engine {
@@ -64,7 +89,7 @@ pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) 
         now: Time::ZERO,
         agenda: BinaryHeap::new(),
         actors: vec![Actor::default(); actors],
-        ends: vec![Time::ZERO; actors],
+        time: Time::ZERO,
         ready: Vec::new(),
         remaining,
     };
@@ -77,7 +102,13 @@ pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) 
     match engine.remaining {
         // Sums stop there, so nothing that comes out is true.
         _ if engine.now == Time::MAX => Err(Error::TooLong),
-        0 => Ok(engine.ends),
+        0 => {
+            let busy = |actor: &Actor| {
+                actor.egress.busy.max(actor.ingress.busy).max(actor.processor.busy)
+            };
+            let busiest = engine.actors.iter().map(busy).max().unwrap_or_default();
+            Ok(End { time: engine.time, busiest })
+        }
         left => Err(Error::Stuck { left }),
     }
 }
@@ -89,7 +120,8 @@ struct Engine<'a, O> {
     now: Time,
     agenda: BinaryHeap<Reverse<(Time, u32, Happening)>>,
     actors: Vec<Actor>,
-    ends: Vec<Time>,
+    /// The latest completion so far.
+    time: Time,
     /// Steps to begin now, the last one first.
     ready: Vec<u32>,
     remaining: usize,
@@ -178,18 +210,12 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Takes the sending port of an actor, behind all that wait for it already: from when to when.
     fn egress(&mut self, actor: u32, bytes: Time) -> (Time, Time) {
-        let free = &mut self.actors[actor as usize].egress;
-        let start = self.now.max(*free);
-        *free = start + self.fabric.overhead + bytes;
-        (start, *free)
+        self.actors[actor as usize].egress.take(self.now, self.fabric.overhead + bytes)
     }
 
     /// Takes the receiving port.
     fn ingress(&mut self, actor: u32, bytes: Time) -> (Time, Time) {
-        let free = &mut self.actors[actor as usize].ingress;
-        let start = self.now.max(*free);
-        *free = start + self.fabric.overhead + bytes;
-        (start, *free)
+        self.actors[actor as usize].ingress.take(self.now, self.fabric.overhead + bytes)
     }
 
     fn transmit(&mut self, step: u32) {
@@ -224,10 +250,8 @@ impl<O: Observer> Engine<'_, O> {
         if takes == Time::ZERO {
             return self.complete(step);
         }
-        let free = &mut self.actors[self.net.steps[step as usize].actor as usize].processor;
-        let start = self.now.max(*free);
-        *free = start + takes;
-        let end = *free;
+        let actor = self.net.steps[step as usize].actor as usize;
+        let (start, end) = self.actors[actor].processor.take(self.now, takes);
         self.observer.processing(step, start, end);
         self.plan(end, step, Happening::Done);
     }
@@ -235,7 +259,7 @@ impl<O: Observer> Engine<'_, O> {
     fn complete(&mut self, step: u32) {
         self.observer.completed(step, self.now);
         self.remaining -= 1;
-        self.ends[self.net.steps[step as usize].actor as usize] = self.now;
+        self.time = self.now;
         for index in self.net.dependents(step).rev() {
             let later = self.net.targets[index];
             let waits = &mut self.net.steps[later as usize].waits;

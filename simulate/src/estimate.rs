@@ -5,28 +5,32 @@
 
 use ringworld_collectives::{Choice, Request, build};
 
-use crate::facts::Facts;
 use crate::{Error, ask, symmetry};
 
-/// The longest schedule that is made only to count it, in steps.
-const PROBE: u64 = 2_000_000;
+/// The longest schedule that is made several times only to count it, in steps.
+const PROBE: u64 = 250_000;
+/// What is run in full without asking whether it must be.
+const LITTLE: u64 = 1_000_000;
 
 /// How much may be simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Steps of all simulated ranks together.
+    /// Steps of all simulated ranks together, and of those that are made only to be compared.
     pub steps: u64,
+    /// Up to so many steps of all ranks together, every rank is run even where one might stand for all: it costs
+    /// nothing and proves more.
+    pub every: u64,
 }
 
 impl Budget {
     /// Whatever it takes.
-    pub const UNLIMITED: Self = Self { steps: u64::MAX };
+    pub const UNLIMITED: Self = Self { steps: u64::MAX, every: LITTLE };
 }
 
 impl Default for Budget {
-    /// 24 million steps: about a minute and a gigabyte.
+    /// 20 million steps, which take seconds, rarely a minute, and up to a gigabyte; every rank up to a million.
     fn default() -> Self {
-        Self { steps: 24_000_000 }
+        Self { steps: 20_000_000, every: LITTLE }
     }
 }
 
@@ -55,36 +59,42 @@ impl Estimate {
 
 /// Counts the steps of some ranks, and concludes.
 pub(crate) fn estimate(request: &Request, choice: &Choice) -> Result<Estimate, Error> {
+    let size = request.size as u64;
     let first = steps_of(request, choice, request.collective.root().unwrap_or(0))?;
-    let mut ranks = symmetry::sample(request.size, true);
-    ranks.truncate(if first > PROBE / 20 { 3 } else { 12 });
-    let mut sum = 0u64;
-    for &rank in &ranks {
-        sum = sum.saturating_add(steps_of(request, choice, rank)?);
+    if first > PROBE {
+        // So much work on one rank comes from all the others, and they have as much.
+        return Ok(Estimate { first, all: first.saturating_mul(size) });
     }
-    let mean = if ranks.is_empty() { 0 } else { sum.div_ceil(ranks.len() as u64) };
-    let others = request.size.saturating_sub(1) as u64;
-    Ok(Estimate { first, all: first.saturating_add(mean.saturating_mul(others)) })
+    let mut ranks = symmetry::sample(request.size, first.max(PROBE / 20));
+    ranks.truncate(12);
+    let mut sum = 0;
+    for &rank in &ranks {
+        sum += steps_of(request, choice, rank)?;
+    }
+    let mean = sum.div_ceil(ranks.len().max(1) as u64);
+    Ok(Estimate { first, all: first.saturating_add(mean.saturating_mul(size.saturating_sub(1))) })
 }
 
 fn steps_of(request: &Request, choice: &Choice, rank: usize) -> Result<u64, Error> {
     let request = ask::of_rank(request, rank);
     let count = ask::count(&request);
     let mut halvings = count.div_ceil(choice.segment.max(1)).max(1).ilog2();
-    let mut before: Option<(usize, u64)> = None;
+    let (mut before, mut made) = ((0, 0), 0);
     loop {
         let shorter = count.div_ceil(1 << halvings);
         let schedule = build(&ask::of_count(&request, shorter), choice)?;
-        let steps = Facts::of(&schedule, request.element).steps;
+        let steps = schedule.len() as u64;
+        made += steps;
         if halvings == 0 {
             return Ok(steps);
         }
-        if steps > PROBE {
-            let (earlier, fewer) = before.unwrap_or((0, 0));
+        // Growth shows between two lengths only; the first of them may be long for the number of ranks alone.
+        let (earlier, fewer) = before;
+        if made > 4 * PROBE && earlier > 0 {
             let growth = steps.saturating_sub(fewer) as f64 / shorter.saturating_sub(earlier).max(1) as f64;
             return Ok((steps as f64 + growth * (count - shorter) as f64) as u64);
         }
-        before = Some((shorter, steps));
+        before = (shorter, steps);
         halvings -= 1;
     }
 }

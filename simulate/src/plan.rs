@@ -14,18 +14,17 @@
 
 use ringworld_collectives::{Choice, Request, Schedule, build};
 
+use crate::engine::End;
 use crate::estimate::{Budget, Estimate, estimate};
 use crate::net::Net;
 use crate::observe::Observer;
 use crate::symmetry::{self, Likeness, Relabel};
 use crate::{Error, Fabric, Facts, Time, ask, engine};
 
-/// Up to here every rank is run although one might do: it costs nothing and proves more.
-const LITTLE: u64 = 1_000_000;
 /// A rank whose schedule does almost nothing may still have cost a walk over all ranks to make.
 const FEW_RANKS: usize = 4096;
 /// How far three points may be off a line, in parts of the distance between them.
-const STRAIGHT: f64 = 1e-3;
+const STRAIGHT: f64 = 1e-2;
 
 /// What was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +45,8 @@ pub struct Method {
 pub struct Outcome {
     /// When the last rank was done.
     pub time: Time,
+    /// How long the busiest port or processor was in use: no collective of these schedules can be faster.
+    pub busiest: Time,
     /// The most of each count on any rank that was looked at.
     pub facts: Facts,
     /// Steps that were really run.
@@ -78,7 +79,7 @@ pub fn simulate(
     request.validate()?;
     let job = Job { request, choice, fabric };
     let work = estimate(request, choice)?;
-    if work.all <= LITTLE.min(budget.steps) && request.size <= FEW_RANKS {
+    if work.all <= budget.every.min(budget.steps) && request.size <= FEW_RANKS {
         return job.every(ask::count(request)).map(Verdict::Done);
     }
     if let Some(outcome) = job.one_for_all(work.first, budget)? {
@@ -87,7 +88,7 @@ pub fn simulate(
     if work.all <= budget.steps {
         return job.every(ask::count(request)).map(Verdict::Done);
     }
-    let shorter = job.continued(work.all, budget, |count| job.every(count))?;
+    let shorter = job.continued(work.all, |work| work.all, budget, |count| job.every(count).map(Some))?;
     Ok(shorter.map_or(Verdict::TooMuch(work), Verdict::Done))
 }
 
@@ -109,9 +110,10 @@ pub(crate) fn every(
         Ok(schedule)
     });
     let mut net = Net::all(schedules, request.element)?;
-    let ends = engine::run(&mut net, fabric, observer)?;
+    let End { time, busiest } = engine::run(&mut net, fabric, observer)?;
     Ok(Outcome {
-        time: ends.into_iter().max().unwrap_or_default(),
+        time,
+        busiest,
         facts,
         simulated: net.steps.len() as u64,
         method: Method { relabel: None, ranks: request.size, padded: None, continued: None },
@@ -149,17 +151,13 @@ impl Job<'_> {
     /// One rank for all, if they are alike.
     fn one_for_all(&self, steps: u64, budget: &Budget) -> Result<Option<Outcome>, Error> {
         let count = ask::count(self.request);
-        if steps <= budget.steps {
+        // Schedules that are only compared cost as much to make as those that are run.
+        let made = 1 + symmetry::sample(self.request.size, steps).len() as u64;
+        let all = |first: u64| first.saturating_mul(made);
+        if all(steps) <= budget.steps {
             return self.alike(count);
         }
-        // Only where short vectors are alike already is it worth trying longer ones.
-        let unit = self.unit(count / 3);
-        if self.alike(unit)?.is_none() {
-            return Ok(None);
-        }
-        self.continued(steps, budget, |count| {
-            self.alike(count)?.ok_or(Error::Unmatched { from: 0, to: 0 })
-        })
+        self.continued(all(steps), |work| all(work.first), budget, |count| self.alike(count))
     }
 
     /// As [`Job::one_for_all`], with `count` elements, or a few more if that makes ranks alike.
@@ -187,7 +185,7 @@ impl Job<'_> {
         let first = self.schedule(0, count)?;
         let mut facts = Facts::of(&first, self.request.element);
         let mut others = Vec::new();
-        let sample = symmetry::sample(self.request.size, facts.steps > 10_000);
+        let sample = symmetry::sample(self.request.size, facts.steps);
         for &rank in &sample {
             let other = self.schedule(rank, count)?;
             match symmetry::likeness(&first, &other, relabel) {
@@ -199,10 +197,10 @@ impl Job<'_> {
         let run = |schedule: &Schedule| {
             let mut pulse = Pulse::default();
             let mut net = Net::image(schedule, self.request.element, relabel)?;
-            let ends = engine::run(&mut net, self.fabric, &mut pulse)?;
-            Ok::<_, Error>((ends.into_iter().max().unwrap_or_default(), pulse, net.steps.len() as u64))
+            let end = engine::run(&mut net, self.fabric, &mut pulse)?;
+            Ok::<_, Error>((end, pulse, net.steps.len() as u64))
         };
-        let (mut time, beat, mut simulated) = run(&first)?;
+        let (End { mut time, mut busiest }, beat, mut simulated) = run(&first)?;
         drop(first);
         for rank in others {
             let other = self.schedule(rank, count)?;
@@ -212,49 +210,59 @@ impl Job<'_> {
             if pulse != beat {
                 return Ok(None);
             }
-            time = time.max(end);
+            (time, busiest) = (time.max(end.time), busiest.max(end.busiest));
             simulated += steps;
         }
         let method =
             Method { relabel: Some(relabel), ranks: sample.len() + 1, padded: None, continued: None };
-        Ok(Some(Outcome { time, facts, simulated, method }))
-    }
-
-    /// What lengths must be a multiple of, so that all segments are full: with chunks, if `most` leaves room.
-    fn unit(&self, most: usize) -> usize {
-        let segment = self.choice.segment.max(1);
-        let chunked = segment.saturating_mul(self.request.size);
-        if chunked <= most { chunked } else { segment }
+        Ok(Some(Outcome { time, busiest, facts, simulated, method }))
     }
 
     /// Runs three shorter vectors within the budget and continues the line through them, if it is one.
+    ///
+    /// A pipeline of fixed dependencies settles into a rhythm after some segments (its times are sums and
+    /// maxima of earlier times), so the three lie close together at the end of what the budget allows, one
+    /// window of segments apart.
     fn continued(
         &self,
         steps: u64,
+        cost: impl Fn(&Estimate) -> u64,
         budget: &Budget,
-        run: impl Fn(usize) -> Result<Outcome, Error>,
+        run: impl Fn(usize) -> Result<Option<Outcome>, Error>,
     ) -> Result<Option<Outcome>, Error> {
         let count = ask::count(self.request);
-        // Three vectors of one, two and three thirds are twice the work of the longest.
-        let share = budget.steps as f64 / steps as f64 / 2.0;
-        let third = (count as f64 * share.min(0.5) / 3.0) as usize;
-        let third = third / self.unit(third) * self.unit(third);
-        if third == 0 {
+        let most = (count as f64 * (budget.steps as f64 / steps as f64 / 3.0).min(1.0)) as usize;
+        let Choice { segment, in_flight, .. } = *self.choice;
+        let window = segment.max(1).saturating_mul(in_flight.max(1));
+        // In every chunk, or in the whole vector, or at least whole segments once the window has been full.
+        let units = [(window.saturating_mul(self.request.size), 4), (window, 4), (segment.max(1), in_flight + 3)];
+        let fits = |&(unit, least): &(usize, usize)| unit.saturating_mul(least) <= most;
+        let Some((unit, _)) = units.into_iter().find(fits) else { return Ok(None) };
+        let longest = most / unit * unit;
+        // Algorithms that are not cut have as many steps for short vectors.
+        let work = estimate(&ask::of_count(self.request, longest), self.choice)?;
+        if cost(&work) > budget.steps / 2 {
             return Ok(None);
         }
-        let [one, two, three] = [run(third)?, run(2 * third)?, run(3 * third)?];
-        let (before, after) = (two.time - one.time, three.time - two.time);
-        let off = (after.picos() as f64 - before.picos() as f64).abs();
-        if off > STRAIGHT * after.picos() as f64 {
+        let Some(three) = run(longest)? else { return Ok(None) };
+        let (Some(one), Some(two)) = (run(longest - 2 * unit)?, run(longest - unit)?) else { return Ok(None) };
+
+        let growth = |of: fn(&Outcome) -> Time| (of(&three) - of(&two)).picos() as f64;
+        let (grown, used) = (growth(|outcome| outcome.time), growth(|outcome| outcome.busiest));
+        let before = (two.time - one.time).picos() as f64;
+        // Slower than its busiest part is in use it cannot grow for ever: then the rhythm is still to come.
+        if (grown - before).abs() > STRAIGHT * grown || grown < used * (1.0 - STRAIGHT) {
             return Ok(None);
         }
-        let further = (count - 3 * third) as f64 / third as f64;
-        let time = three.time + Time::from_picos((after.picos() as f64 * further).round() as u64);
+        let further = (count - longest) as f64 / unit as f64;
+        let onward = |from: Time, growth: f64| from + Time::from_picos((growth * further).round() as u64);
+        let (time, busiest) = (onward(three.time, grown), onward(three.busiest, used));
         Ok(Some(Outcome {
             time,
+            busiest,
             facts: two.facts.extend(three.facts, further),
             simulated: one.simulated + two.simulated + three.simulated,
-            method: Method { continued: Some(3 * third), ..three.method },
+            method: Method { continued: Some(longest), ..three.method },
         }))
     }
 }
