@@ -103,9 +103,7 @@ pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) 
         // Sums stop there, so nothing that comes out is true.
         _ if engine.now == Time::MAX => Err(Error::TooLong),
         0 => {
-            let busy = |actor: &Actor| {
-                actor.egress.busy.max(actor.ingress.busy).max(actor.processor.busy)
-            };
+            let busy = |actor: &Actor| actor.egress.busy.max(actor.ingress.busy).max(actor.processor.busy);
             let busiest = engine.actors.iter().map(busy).max().unwrap_or_default();
             Ok(End { time: engine.time, busiest })
         }

@@ -78,23 +78,23 @@ pub(crate) fn estimate(request: &Request, choice: &Choice) -> Result<Estimate, E
 fn steps_of(request: &Request, choice: &Choice, rank: usize) -> Result<u64, Error> {
     let request = ask::of_rank(request, rank);
     let count = ask::count(&request);
-    let mut halvings = count.div_ceil(choice.segment.max(1)).max(1).ilog2();
+    // One segment, two, four, and so on.
+    let mut shorter = choice.segment.clamp(1, count.max(1));
     let (mut before, mut made) = ((0, 0), 0);
     loop {
-        let shorter = count.div_ceil(1 << halvings);
-        let schedule = build(&ask::of_count(&request, shorter), choice)?;
-        let steps = schedule.len() as u64;
+        shorter = shorter.min(count);
+        let steps = build(&ask::of_count(&request, shorter), choice)?.len() as u64;
         made += steps;
-        if halvings == 0 {
+        if shorter == count {
             return Ok(steps);
         }
         // Growth shows between two lengths only; the first of them may be long for the number of ranks alone.
         let (earlier, fewer) = before;
         if made > 4 * PROBE && earlier > 0 {
-            let growth = steps.saturating_sub(fewer) as f64 / shorter.saturating_sub(earlier).max(1) as f64;
+            let growth = steps.saturating_sub(fewer) as f64 / (shorter - earlier) as f64;
             return Ok((steps as f64 + growth * (count - shorter) as f64) as u64);
         }
         before = (shorter, steps);
-        halvings -= 1;
+        shorter = shorter.saturating_mul(2);
     }
 }

@@ -26,13 +26,13 @@
 //! is continued. [`Outcome::method`] says which it was.
 //!
 //! ```
-//! use ringworld_collectives::{Choice, Collective, Request, Tuning, select};
+//! use ringworld_collectives::{Choice, Collective, Counts, Order, Request, Tuning, select};
 //! use ringworld_simulate::{Budget, Fabric, Verdict, simulate};
 //!
 //! let tuning = Tuning::default();
 //! let request = Request {
-//!     collective: Collective::AllReduce, rank: 0, size: 1024, count: 1 << 20, element: 4,
-//!     commutative: true, in_place: true,
+//!     collective: Collective::AllReduce, rank: 0, size: 1024, counts: Counts::Same(1 << 20), element: 4,
+//!     order: Order::Free, in_place: true,
 //! };
 //! let choice = select(&request, &tuning);
 //! let Verdict::Done(outcome) = simulate(&request, &choice, &Fabric::default(), &Budget::default())? else {

@@ -10,7 +10,9 @@ use crate::Timeline;
 pub fn critical_path(timeline: &Timeline) -> Vec<(usize, usize)> {
     let all = timeline.moments.iter().enumerate();
     let all = all.flat_map(|(rank, moments)| (0..moments.len()).map(move |step| (rank, step)));
-    let last = all.max_by_key(|&(rank, step)| (timeline.moments[rank][step].completed, std::cmp::Reverse((rank, step))));
+    let last = all.max_by_key(|&(rank, step)| {
+        (timeline.moments[rank][step].completed, std::cmp::Reverse((rank, step)))
+    });
     let mut path: Vec<_> = last.into_iter().collect();
     while let Some(&(rank, step)) = path.last() {
         // A cause is never later and never a step of the path, so this ends.

@@ -157,6 +157,13 @@ impl Job<'_> {
         if all(steps) <= budget.steps {
             return self.alike(count);
         }
+        // A short vector tells soon whether long ones can be alike.
+        let Choice { segment, in_flight, .. } = *self.choice;
+        let short = segment.saturating_mul(in_flight.saturating_add(1)).min(count);
+        let short = short.checked_next_multiple_of(self.request.size).unwrap_or(short);
+        if self.relabels(&self.schedule(0, short)?, short)?.is_empty() {
+            return Ok(None);
+        }
         self.continued(all(steps), |work| all(work.first), budget, |count| self.alike(count))
     }
 
@@ -171,8 +178,9 @@ impl Job<'_> {
                 continue;
             }
             tried.push(padded);
-            for relabel in Relabel::all(size) {
-                if let Some(mut outcome) = self.image(padded, relabel)? {
+            let first = self.schedule(0, padded)?;
+            for relabel in self.relabels(&first, padded)? {
+                if let Some(mut outcome) = self.image(&first, padded, relabel)? {
                     outcome.method.padded = (padded != count).then_some(padded);
                     return Ok(Some(outcome));
                 }
@@ -181,14 +189,21 @@ impl Job<'_> {
         Ok(None)
     }
 
-    fn image(&self, count: usize, relabel: Relabel) -> Result<Option<Outcome>, Error> {
-        let first = self.schedule(0, count)?;
-        let mut facts = Facts::of(&first, self.request.element);
+    /// How ranks 0 and 1 are images of one another, if they are.
+    fn relabels(&self, first: &Schedule, count: usize) -> Result<Vec<Relabel>, Error> {
+        let size = self.request.size;
+        let second = self.schedule(1 % size, count)?;
+        let alike = |relabel: &Relabel| symmetry::likeness(first, &second, *relabel) != Likeness::Different;
+        Ok(Relabel::all(size).filter(alike).collect())
+    }
+
+    fn image(&self, first: &Schedule, count: usize, relabel: Relabel) -> Result<Option<Outcome>, Error> {
+        let mut facts = Facts::of(first, self.request.element);
         let mut others = Vec::new();
         let sample = symmetry::sample(self.request.size, facts.steps);
         for &rank in &sample {
             let other = self.schedule(rank, count)?;
-            match symmetry::likeness(&first, &other, relabel) {
+            match symmetry::likeness(first, &other, relabel) {
                 Likeness::Different => return Ok(None),
                 Likeness::Same => {}
                 Likeness::SameMessages => others.push(rank),
@@ -200,8 +215,7 @@ impl Job<'_> {
             let end = engine::run(&mut net, self.fabric, &mut pulse)?;
             Ok::<_, Error>((end, pulse, net.steps.len() as u64))
         };
-        let (End { mut time, mut busiest }, beat, mut simulated) = run(&first)?;
-        drop(first);
+        let (End { mut time, mut busiest }, beat, mut simulated) = run(first)?;
         for rank in others {
             let other = self.schedule(rank, count)?;
             facts = facts.max(Facts::of(&other, self.request.element));
@@ -235,17 +249,25 @@ impl Job<'_> {
         let Choice { segment, in_flight, .. } = *self.choice;
         let window = segment.max(1).saturating_mul(in_flight.max(1));
         // In every chunk, or in the whole vector, or at least whole segments once the window has been full.
-        let units = [(window.saturating_mul(self.request.size), 4), (window, 4), (segment.max(1), in_flight + 3)];
+        let units =
+            [(window.saturating_mul(self.request.size), 4), (window, 4), (segment.max(1), in_flight + 3)];
         let fits = |&(unit, least): &(usize, usize)| unit.saturating_mul(least) <= most;
         let Some((unit, _)) = units.into_iter().find(fits) else { return Ok(None) };
         let longest = most / unit * unit;
-        // Algorithms that are not cut have as many steps for short vectors.
-        let work = estimate(&ask::of_count(self.request, longest), self.choice)?;
-        if cost(&work) > budget.steps / 2 {
+        let further = (count - longest) as f64 / unit as f64;
+        let work =
+            |count: usize| Ok::<_, Error>(cost(&estimate(&ask::of_count(self.request, count), self.choice)?));
+        let (shorter, longer) = (work(longest - unit)?, work(longest)?);
+        // Algorithms that are not cut have as many steps for short vectors, and where chunks are cut, short
+        // vectors may not be cut yet: neither is on a line.
+        let expected = longer as f64 + (longer as f64 - shorter as f64) * further;
+        if longer > budget.steps / 2 || (expected - steps as f64).abs() > 0.05 * steps as f64 {
             return Ok(None);
         }
         let Some(three) = run(longest)? else { return Ok(None) };
-        let (Some(one), Some(two)) = (run(longest - 2 * unit)?, run(longest - unit)?) else { return Ok(None) };
+        let (Some(one), Some(two)) = (run(longest - 2 * unit)?, run(longest - unit)?) else {
+            return Ok(None);
+        };
 
         let growth = |of: fn(&Outcome) -> Time| (of(&three) - of(&two)).picos() as f64;
         let (grown, used) = (growth(|outcome| outcome.time), growth(|outcome| outcome.busiest));
@@ -254,7 +276,6 @@ impl Job<'_> {
         if (grown - before).abs() > STRAIGHT * grown || grown < used * (1.0 - STRAIGHT) {
             return Ok(None);
         }
-        let further = (count - longest) as f64 / unit as f64;
         let onward = |from: Time, growth: f64| from + Time::from_picos((growth * further).round() as u64);
         let (time, busiest) = (onward(three.time, grown), onward(three.busiest, used));
         Ok(Some(Outcome {

@@ -141,7 +141,11 @@ mod tests {
                         let source = relabel.source(rank as u32, to as u32, size as u32) as usize;
                         assert!(source < size && source != rank);
                         let sent = relabel.offset(rank, to, size);
-                        assert_eq!(relabel.offset(source, rank, size), sent, "{relabel:?} {rank} {to} {size}");
+                        assert_eq!(
+                            relabel.offset(source, rank, size),
+                            sent,
+                            "{relabel:?} {rank} {to} {size}"
+                        );
                     }
                 }
             }
@@ -154,7 +158,10 @@ mod tests {
             for steps in [10, 20_000, 1_000_000] {
                 let sample = sample(size, steps);
                 assert!(sample.iter().all(|rank| (1..size).contains(rank)), "{size}: {sample:?}");
-                assert!(sample.len() >= (size - 1).min(if steps > 100_000 { 3 } else { 9 }), "{size}: {sample:?}");
+                assert!(
+                    sample.len() >= (size - 1).min(if steps > 100_000 { 3 } else { 9 }),
+                    "{size}: {sample:?}"
+                );
             }
         }
     }

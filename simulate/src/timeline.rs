@@ -34,7 +34,8 @@ impl Timeline {
     #[must_use]
     pub fn sender(&self, rank: usize, recv: &Action) -> Option<(usize, usize)> {
         let Action::Recv { from, tag, .. } = *recv else { return None };
-        let wanted = |action: &Action| matches!(*action, Action::Send { to, tag: t, .. } if to == rank && t == tag);
+        let wanted =
+            |action: &Action| matches!(*action, Action::Send { to, tag: t, .. } if to == rank && t == tag);
         let step = self.schedules.get(from)?.actions().iter().position(wanted)?;
         Some((from, step))
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
-use ringworld_collectives::{Algorithm, Choice, Collective, Request, Tuning};
+use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning};
 use ringworld_simulate::{Budget, Fabric, Outcome, Time, Verdict, simulate};
 
 /// A byte takes 800 ps on the wire, 100 ps to reduce; copies cost nothing, nothing is asked for.
@@ -17,7 +17,15 @@ const FABRIC: Fabric = Fabric {
 const ALPHA: Time = Time::from_micros(21);
 
 fn request(collective: Collective, size: usize, count: usize) -> Request {
-    Request { collective, rank: 0, size, count, element: 4, commutative: true, in_place: true }
+    Request {
+        collective,
+        rank: 0,
+        size,
+        counts: Counts::Same(count),
+        element: 4,
+        order: Order::Free,
+        in_place: true,
+    }
 }
 
 fn uncut(algorithm: Algorithm, request: &Request) -> Choice {
@@ -140,11 +148,13 @@ fn bad_requests_are_refused_with_what_was_given() {
     let tuning = Tuning::default();
     let good = request(Collective::AllReduce, 4, 100);
     let choice = Choice::forced(Algorithm::AllReduceRing, &good, &tuning).unwrap();
-    let refused = |request: &Request| {
-        simulate(request, &choice, &FABRIC, &Budget::default()).unwrap_err().to_string()
-    };
-    assert!(refused(&Request { size: 0, ..good }).contains("rank 0 does not exist"));
-    assert!(refused(&Request { count: usize::MAX / 8, ..good }).contains("do not fit into memory"));
+    let refused =
+        |request: &Request| simulate(request, &choice, &FABRIC, &Budget::default()).unwrap_err().to_string();
+    assert!(refused(&Request { size: 0, ..good.clone() }).contains("rank 0 does not exist"));
+    assert!(
+        refused(&Request { counts: Counts::Same(usize::MAX / 8), ..good.clone() })
+            .contains("do not fit into memory")
+    );
     let slow = Fabric { latency: Time::MAX, ..FABRIC };
     let error = simulate(&good, &choice, &slow, &Budget::default()).unwrap_err();
     assert!(error.to_string().contains("200 days"), "{error}");

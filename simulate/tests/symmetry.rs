@@ -2,29 +2,42 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
-use ringworld_collectives::{Algorithm, Choice, Collective, Request, Tuning};
+use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning};
 use ringworld_simulate::{Budget, Fabric, Outcome, Verdict, simulate};
 
-const FAMILY: [Collective; 6] = [
+const FAMILY: [Collective; 11] = [
     Collective::Barrier,
     Collective::Broadcast { root: 0 },
     Collective::Reduce { root: 0 },
     Collective::AllReduce,
     Collective::AllGather,
     Collective::ReduceScatter,
+    Collective::Gather { root: 0 },
+    Collective::Scatter { root: 0 },
+    Collective::AllToAll,
+    Collective::Scan,
+    Collective::ExclusiveScan,
 ];
 
 /// Never all ranks where one will do.
 const ONE: Budget = Budget { steps: u64::MAX, every: 0 };
 
 fn request(collective: Collective, size: usize, count: usize) -> Request {
-    Request { collective, rank: 0, size, count, element: 4, commutative: true, in_place: true }
+    Request {
+        collective,
+        rank: 0,
+        size,
+        counts: Counts::Same(count),
+        element: 4,
+        order: Order::Free,
+        in_place: true,
+    }
 }
 
 fn every_algorithm(size: usize, count: usize) -> impl Iterator<Item = (Algorithm, Request)> {
     FAMILY.into_iter().flat_map(move |collective| {
         let request = request(collective, size, count);
-        request.algorithms().map(move |algorithm| (algorithm, request)).collect::<Vec<_>>()
+        request.algorithms().map(|algorithm| (algorithm, request.clone())).collect::<Vec<_>>()
     })
 }
 
@@ -38,7 +51,7 @@ fn done(request: &Request, choice: &Choice, fabric: &Fabric, budget: &Budget) ->
 /// Some segments, so that windows and slots matter.
 fn cut(algorithm: Algorithm, request: &Request, pieces: usize) -> Choice {
     let choice = Choice::forced(algorithm, request, &Tuning::default()).unwrap();
-    Choice { segment: (request.count / pieces).max(1), in_flight: 2, ..choice }
+    Choice { segment: (request.count() / pieces).max(1), in_flight: 2, ..choice }
 }
 
 #[test]
@@ -130,7 +143,9 @@ fn a_pipeline_continued_along_its_line_takes_what_the_whole_takes() {
             assert!(short.simulated <= budget.steps * 11 / 10, "{}: {short:?}", algorithm.path());
         }
     }
-    for name in ["broadcast/binomial", "broadcast/chain", "reduce/binomial", "reduce/chain"] {
+    for name in
+        ["all-gather/ring", "all-reduce/rabenseifner", "broadcast/chain", "reduce/binomial", "scan/chain"]
+    {
         assert!(seen.contains(name), "{name} never was continued; those that were: {seen:?}");
     }
 }
