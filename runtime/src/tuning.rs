@@ -1,5 +1,6 @@
 //! Which algorithm serves which size, as a table for people.
 
+use crate::engine::Limits;
 use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, select};
 use std::fmt::Write;
 
@@ -48,6 +49,19 @@ pub fn tuning_table() -> String {
         }
     }
     table
+}
+
+/// The longest message that is sent without asking in a world of `size` ranks, in bytes, as long as
+/// `RINGWORLD_EAGER_LIMIT` and `RINGWORLD_WINDOW` are not set.
+///
+/// ```
+/// assert_eq!(ringworld::eager_limit(8), 256 * 1024);
+/// assert!(ringworld::eager_limit(65_536) < ringworld::eager_limit(8));
+/// ```
+#[must_use]
+pub fn eager_limit(size: usize) -> usize {
+    // Only settings can contradict each other.
+    Limits::for_world(size, None, None).unwrap_or(Limits::DEFAULT).eager
 }
 
 /// Eight bits that tell one set of options from another, the same in every process of one build.

@@ -2,6 +2,8 @@
 //!
 //! [`crate`] says what these numbers mean for a message; [`crate::engine`] applies them.
 
+use ringworld_collectives::cost::Model;
+
 use crate::Time;
 
 /// A uniform network of equal hosts, one rank on each.
@@ -56,6 +58,18 @@ impl Fabric {
         let control = self.latency + self.overhead;
         let asking = if bytes > self.eager { control * 2 } else { Time::ZERO };
         asking + self.latency + self.occupancy(bytes)
+    }
+
+    /// The same network as the formulas of [`ringworld_collectives::cost`] see it: `alpha` is latency and
+    /// overhead; asking, copies and the order of what waits are not in it.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        let per_byte = |rate: Option<u64>| rate.map_or(0.0, |rate| 1.0 / rate as f64);
+        Model {
+            alpha: (self.latency + self.overhead).seconds(),
+            beta: per_byte(self.bandwidth),
+            gamma: per_byte(self.reduce),
+        }
     }
 
     /// How long reducing to a result of `bytes` takes.
