@@ -31,6 +31,13 @@ impl Time {
         Self(micros.saturating_mul(1_000_000))
     }
 
+    /// So many seconds, rounded to picoseconds; nothing when they are negative or no number.
+    #[must_use]
+    pub fn from_seconds(seconds: f64) -> Self {
+        // The conversion ends at the bounds of the integer.
+        Self((seconds * 1e12).round() as u64)
+    }
+
     /// How long `bytes` take at so many bytes per second, rounded down; no time at all when there is no limit
     /// (`None`).
     ///

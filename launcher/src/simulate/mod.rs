@@ -10,11 +10,13 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use ringworld_collectives::cost::cost;
 use ringworld_collectives::{Algorithm, Choice, Counts, Request, Tuning, select};
 use ringworld_simulate::{Budget, Estimate, Fabric, Verdict};
 
 use crate::exit::{Failure, Status};
 use crate::network::{self, Network, Question};
+pub(crate) use plot::create;
 use plot::{Curve, Plot};
 use table::{Row, Table};
 
@@ -77,8 +79,9 @@ fn run(options: &Options) -> Result<(), Failure> {
     for &algorithm in &algorithms {
         let choice = forced(algorithm, &request, &tuning)?;
         let start = Instant::now();
-        let simulate =
-            |budget: &Budget| ringworld_simulate::simulate(&request, &choice, &fabric, budget).map_err(failed);
+        let simulate = |budget: &Budget| {
+            ringworld_simulate::simulate(&request, &choice, &fabric, budget).map_err(failed)
+        };
         let mut verdict = simulate(&Budget::default())?;
         if let (Verdict::TooMuch(work), true) = (verdict, options.force) {
             let _ = writeln!(io::stderr(), "{algorithm}: {}", table::too_much(&work));
@@ -88,6 +91,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             algorithm,
             selected: algorithm == selected.algorithm,
             verdict,
+            model: cost(algorithm, &request, &choice, &fabric.model()),
             took: start.elapsed(),
         });
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use ringworld_collectives::{Algorithm, Choice, Request};
-use ringworld_simulate::{Estimate, Fabric, Method, Outcome, Verdict};
+use ringworld_simulate::{Estimate, Fabric, Method, Outcome, Time, Verdict};
 
 use crate::network;
 use crate::units;
@@ -65,7 +65,16 @@ impl Table {
         print(&format!("> chosen: {}, because {}\n", selected.algorithm, selected.reason));
         print(&format!(
             "  {:<20} {:>11} {:>11} {:>9} {:>8} {:>8} {:>8} {:>8}  {:<20} {:>6}",
-            "algorithm", "simulated", "by formula", "messages", "sent", "scratch", "steps", "schedule", "run", "in"
+            "algorithm",
+            "simulated",
+            "by formula",
+            "messages",
+            "sent",
+            "scratch",
+            "steps",
+            "schedule",
+            "run",
+            "in"
         ));
     }
 
@@ -109,6 +118,9 @@ impl Table {
         if let Some((algorithm, outcome)) = self.fastest {
             print(&format!("\nThe fastest is {algorithm} with {}.", outcome.time));
         }
+        print(
+            "The formula is that of the textbook, with alpha, beta and gamma of this network (docs/simulate.md).",
+        );
         print("Messages, bytes sent, scratch, steps and schedule are those of the busiest rank.");
         for note in &self.notes {
             print(note);
@@ -145,8 +157,9 @@ fn text(row: &Row) -> String {
         Verdict::Done(outcome) => {
             let facts = outcome.facts;
             format!(
-                "{mark} {name:<20} {:>11} {:>9} {:>8} {:>8} {:>8} {:>8}  {:<24} {:>6.1} s",
+                "{mark} {name:<20} {:>11} {:>11} {:>9} {:>8} {:>8} {:>8} {:>8}  {:<20} {:>4.1} s",
                 outcome.time,
+                Time::from_seconds(row.model),
                 facts.messages,
                 units::short(facts.bytes),
                 units::short(facts.scratch),
@@ -160,8 +173,11 @@ fn text(row: &Row) -> String {
 }
 
 fn json(row: &Row) -> String {
-    let Row { algorithm, selected, took, .. } = row;
-    let head = format!("{{\"algorithm\":\"{}\",\"selected\":{selected}", algorithm.path());
+    let Row { algorithm, selected, model, took, .. } = row;
+    let head = format!(
+        "{{\"algorithm\":\"{}\",\"selected\":{selected},\"model_seconds\":{model:e}",
+        algorithm.path()
+    );
     match &row.verdict {
         Verdict::TooMuch(work) => format!("{head},\"skipped_steps\":{}}}", work.all),
         Verdict::Done(outcome) => {
