@@ -21,6 +21,10 @@ pub(crate) enum Command {
     Info(InfoOptions),
     /// Measure messages and collectives between ranks of this host
     Bench(BenchOptions),
+    /// Time a collective on any number of ranks, in virtual time: every algorithm beside its model
+    Simulate(crate::simulate::Options),
+    /// Show what an algorithm does: every message of every rank, and when
+    Explain(crate::explain::Options),
 }
 
 /// `ringworld run`.

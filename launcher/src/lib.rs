@@ -1,5 +1,6 @@
 //! The `ringworld` command: `run` starts the ranks of one host and takes them all down together,
-//! `info` explains what a rank started here would choose, `bench` measures.
+//! `info` explains what a rank started here would choose, `bench` measures, `simulate` and `explain` show
+//! collectives without any network.
 //!
 //! ```text
 //!  ringworld run -n 4 -- prog          one process, one poll loop, no busy waiting
@@ -12,8 +13,8 @@
 //!
 //! Who decides and who acts are apart: `run::supervisor` decides from events and times alone,
 //! `run::environment` is a pure function, `run::output` cuts bytes into lines; `run::job` owns the
-//! processes, pipes and signals. Nothing here knows messages or collectives; `bench` and `info` use
-//! the same public surface as any program.
+//! processes, pipes and signals. Nothing of `run` knows messages or collectives; `bench` and `info` use
+//! the same public surface as any program, and only `simulate` and `explain` look at schedules.
 //!
 //! Exit status of `run`: that of the first rank that failed (128 + signal when a signal killed it),
 //! 0 when all succeed, 124 when `--timeout` passed, 128 + signal when the launcher was told to end,
@@ -25,9 +26,13 @@
 mod bench;
 mod cli;
 mod exit;
+mod explain;
 mod info;
+mod network;
 mod run;
 mod signals;
+mod simulate;
+mod units;
 
 use clap::Parser as _;
 use std::process::ExitCode;
@@ -57,5 +62,7 @@ pub fn main() -> ExitCode {
         cli::Command::Run(options) => run::run(&options).into(),
         cli::Command::Info(options) => info::info(&options).into(),
         cli::Command::Bench(options) => bench::bench(&options).into(),
+        cli::Command::Simulate(options) => simulate::simulate(&options).into(),
+        cli::Command::Explain(options) => explain::explain(&options).into(),
     }
 }

@@ -89,5 +89,5 @@ pub use reduce::{Op, Reduction, Scaled, UserOp};
 pub use request::{Outcome, Pending, Request, test_any, wait_all, wait_any};
 pub use scope::{Given, Scope, Scoped};
 pub use transports::compiled_in as transports;
-pub use tuning::tuning_table;
+pub use tuning::{eager_limit, tuning_table};
 pub use world::{Builder, World};

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tuning, select};
 
+use crate::engine::Limits;
 use crate::options::{Effective, Options};
 
 /// The collectives in the order of the table, at root 0.
@@ -65,6 +66,19 @@ pub fn tuning_table(options: &Options) -> String {
         let _ = writeln!(table, "  {}", algorithm.path());
     }
     table
+}
+
+/// The longest message that is sent without asking in a world of `size` ranks, in bytes, as long as
+/// `RINGWORLD_EAGER_LIMIT` and `RINGWORLD_WINDOW` are not set.
+///
+/// ```
+/// assert_eq!(ringworld::eager_limit(8), 256 * 1024);
+/// assert!(ringworld::eager_limit(65_536) < ringworld::eager_limit(8));
+/// ```
+#[must_use]
+pub fn eager_limit(size: usize) -> usize {
+    // Only settings can contradict each other.
+    Limits::for_world(size, None, None).unwrap_or(Limits::DEFAULT).eager
 }
 
 /// Eight bits that tell one set of options from another, the same in every process of one build.

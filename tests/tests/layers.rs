@@ -25,7 +25,18 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         &["ringworld-protocol", "ringworld-collectives", "ringworld-bootstrap", "ringworld-transport"],
         &["ringworld-transport-tcp", "ringworld-transport-ibverbs"],
     ),
-    ("ringworld-launcher", &["ringworld", "ringworld-bootstrap", "ringworld-auth"], &[]),
+    ("ringworld-simulate", &["ringworld-collectives"], &[]),
+    (
+        "ringworld-launcher",
+        &[
+            "ringworld",
+            "ringworld-bootstrap",
+            "ringworld-auth",
+            "ringworld-collectives",
+            "ringworld-simulate",
+        ],
+        &[],
+    ),
 ];
 
 /// Those that look at the whole from outside.
@@ -168,7 +179,7 @@ fn what_decides_uses_no_clock_socket_thread_file_or_environment() {
         "thread::sleep",
         "RandomState",
     ];
-    for folder in ["protocol/src", "collectives/src", "transport-sim/src"] {
+    for folder in ["protocol/src", "collectives/src", "simulate/src", "transport-sim/src"] {
         let found = lines_with(folder, &words);
         assert!(found.is_empty(), "{}", found.join("\n"));
     }

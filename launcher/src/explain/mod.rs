@@ -1,0 +1,113 @@
+//! `ringworld explain`: what an algorithm does, so that a person can see it.
+//!
+//! Neighbours: the crate `ringworld-simulate` says when each step happens, `story` gives messages their rounds
+//! and chunks, `text` prints them, `svg` draws them.
+
+mod story;
+mod svg;
+mod text;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use ringworld_collectives::cost::cost;
+use ringworld_collectives::{Choice, Tuning, build, select};
+use ringworld_simulate::{Time, timeline};
+
+use crate::exit::{Failure, Status};
+use crate::network::{self, Network, Question};
+use crate::simulate::create;
+use crate::units;
+use story::Story;
+
+/// More steps than that are no picture any more.
+const MOST_STEPS: usize = 50_000;
+
+/// `ringworld explain`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) question: Question,
+    /// Ranks, each on a host of its own
+    #[arg(short = 'n', long, value_name = "N", default_value = "6", value_parser = network::ranks)]
+    pub(crate) ranks: usize,
+    #[command(flatten)]
+    pub(crate) network: Network,
+    /// This algorithm instead of the one that would be chosen
+    #[arg(long, value_name = "NAME")]
+    pub(crate) algorithm: Option<String>,
+    /// Print every round, also when there are many
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Draw the schedule: ranks down, time across
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// Explains.
+pub(crate) fn explain(options: &Options) -> Status {
+    match run(options) {
+        Ok(()) => Status::SUCCESS,
+        Err(Failure { status, message }) => {
+            // There is nobody else to tell.
+            let _ = writeln!(io::stderr(), "ringworld explain: {message}");
+            status
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Failure> {
+    let ranks = options.ranks;
+    let request = options.question.request(ranks)?;
+    let fabric = options.network.fabric(ranks);
+    let tuning = Tuning::default();
+    let choice = match &options.algorithm {
+        None => select(&request, &tuning),
+        Some(name) => {
+            let named = network::algorithms(std::slice::from_ref(name), &request)?;
+            let forced = named.first().and_then(|algorithm| Choice::forced(*algorithm, &request, &tuning));
+            forced.ok_or_else(|| Failure::usage(format!("{name} cannot do {}", request.collective)))?
+        }
+    };
+    let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let root = request.collective.root().unwrap_or(0);
+    let one = build(&ringworld_collectives::Request { rank: root, ..request.clone() }, &choice);
+    let steps = one.map_err(|error| failed(&error))?.len().saturating_mul(ranks);
+    if steps > MOST_STEPS {
+        return Err(Failure::usage(format!(
+            "{} on {ranks} ranks has about {steps} steps, more than anybody can look at ({MOST_STEPS}); take fewer \
+             --ranks or a smaller --size, or `ringworld simulate` for its time alone",
+            choice.algorithm.path()
+        )));
+    }
+    let svg = options.svg.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
+    let timeline = timeline(&request, &choice, &fabric).map_err(|error| failed(&error))?;
+    let story = Story::new(&request, &timeline);
+
+    let bytes = units::short(request.bytes() as u64);
+    let title = format!("{}, {bytes} on {ranks} ranks", choice.algorithm.path());
+    let model = Time::from_seconds(cost(choice.algorithm, &request, &choice, &fabric.model()));
+    let mut out = format!(
+        "{title} (elements of {} bytes)\n{choice}\n{}\n\n",
+        request.element,
+        network::describe(&fabric)
+    );
+    if ranks <= text::MOST_COLUMNS {
+        out += &text::grid(&story, ranks, options.all);
+        out += &text::chunks(&story);
+    } else {
+        out += &format!("{ranks} ranks do not fit side by side; up to {} do\n", text::MOST_COLUMNS);
+    }
+    out += "\n";
+    out += &text::costs(&request, &timeline, &story);
+    out += &format!("simulated time {}, by formula {model}\n\n", timeline.time);
+    out += &text::path(&timeline);
+    // A reader that has seen enough (`| head`) is no failure.
+    let _ = io::stdout().write_all(out.as_bytes());
+
+    let Some((path, mut file)) = svg else { return Ok(()) };
+    let subtitle = format!("{} in all; {}", timeline.time, network::describe(&fabric));
+    let picture = svg::draw(&title, &subtitle, &story, &timeline);
+    file.write_all(picture.as_bytes())
+        .map_err(|error| Failure::system(format!("cannot write --svg {}", path.display()), error))
+}

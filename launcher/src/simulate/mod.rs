@@ -1,0 +1,138 @@
+//! `ringworld simulate`: how long a collective takes on any number of ranks, by every algorithm.
+//!
+//! Neighbours: the crate `ringworld-simulate` does the work, `table` prints it, `plot` draws it. Nothing is
+//! left out in silence: what would be too much work is a line of the table, with what it would take.
+
+mod plot;
+mod table;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use ringworld_collectives::cost::cost;
+use ringworld_collectives::{Algorithm, Choice, Counts, Request, Tuning, select};
+use ringworld_simulate::{Budget, Estimate, Fabric, Verdict};
+
+use crate::exit::{Failure, Status};
+use crate::network::{self, Network, Question};
+pub(crate) use plot::create;
+use plot::{Curve, Plot};
+use table::{Row, Table};
+
+/// `ringworld simulate`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) question: Question,
+    /// Ranks, each on a host of its own
+    #[arg(short = 'n', long, value_name = "N", default_value = "1024", value_parser = network::ranks)]
+    pub(crate) ranks: usize,
+    #[command(flatten)]
+    pub(crate) network: Network,
+    /// Only this algorithm, such as ring; may be repeated
+    #[arg(long = "algorithm", value_name = "NAME")]
+    pub(crate) algorithms: Vec<String>,
+    /// Also run what would take very long or very much memory
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Draw time against size, from 8 bytes to 1 GiB, for every algorithm
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print one JSON object per algorithm instead of a table; times in seconds, sizes in bytes
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Simulates, and prints.
+pub(crate) fn simulate(options: &Options) -> Status {
+    match run(options) {
+        Ok(()) => Status::SUCCESS,
+        Err(Failure { status, message }) => {
+            // There is nobody else to tell.
+            let _ = writeln!(io::stderr(), "ringworld simulate: {message}");
+            status
+        }
+    }
+}
+
+fn failed(error: ringworld_simulate::Error) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+fn forced(algorithm: Algorithm, request: &Request, tuning: &Tuning) -> Result<Choice, Failure> {
+    Choice::forced(algorithm, request, tuning)
+        .ok_or_else(|| Failure::usage(format!("{} cannot do {}", algorithm.path(), request.collective)))
+}
+
+fn run(options: &Options) -> Result<(), Failure> {
+    let request = options.question.request(options.ranks)?;
+    let fabric = options.network.fabric(options.ranks);
+    let algorithms = network::algorithms(&options.algorithms, &request)?;
+    let tuning = Tuning::default();
+    let selected = select(&request, &tuning);
+    // Better to fail now than after minutes.
+    let plot = options.svg.as_deref().map(Plot::create).transpose()?;
+
+    let mut table = Table::new(options.json);
+    table.begin(&request, &fabric, &selected);
+    for &algorithm in &algorithms {
+        let choice = forced(algorithm, &request, &tuning)?;
+        let start = Instant::now();
+        let simulate = |budget: &Budget| {
+            ringworld_simulate::simulate(&request, &choice, &fabric, budget).map_err(failed)
+        };
+        let mut verdict = simulate(&Budget::default())?;
+        if let (Verdict::TooMuch(work), true) = (verdict, options.force) {
+            let _ = writeln!(io::stderr(), "{algorithm}: {}", table::too_much(&work));
+            verdict = simulate(&Budget::UNLIMITED)?;
+        }
+        table.row(&Row {
+            algorithm,
+            selected: algorithm == selected.algorithm,
+            verdict,
+            model: cost(algorithm, &request, &choice, &fabric.model()),
+            took: start.elapsed(),
+        });
+    }
+    table.end();
+    match plot {
+        Some(plot) => draw(plot, &request, &algorithms, &fabric),
+        None => Ok(()),
+    }
+}
+
+/// Simulates many sizes, each with less effort than the table takes.
+fn draw(plot: Plot, request: &Request, algorithms: &[Algorithm], fabric: &Fabric) -> Result<(), Failure> {
+    const BUDGET: Budget = Budget { steps: 3_000_000, every: 200_000 };
+    let tuning = Tuning::default();
+    let sizes: Vec<usize> = (3..30).step_by(3).chain([30]).map(|power| 1usize << power).collect();
+    let _ = writeln!(
+        io::stderr(),
+        "drawing {} sizes of {} algorithms; this may take as long again for each",
+        sizes.len(),
+        algorithms.len()
+    );
+    let mut curves: Vec<Curve> = algorithms.iter().map(|algorithm| Curve::new(*algorithm)).collect();
+    let mut skipped = 0;
+    for &bytes in &sizes {
+        let count = bytes.div_ceil(request.element);
+        let request = Request { counts: Counts::Same(count), ..request.clone() };
+        if request.validate().is_err() {
+            continue;
+        }
+        let selected = select(&request, &tuning).algorithm;
+        for curve in &mut curves {
+            let choice = forced(curve.algorithm, &request, &tuning)?;
+            match ringworld_simulate::simulate(&request, &choice, fabric, &BUDGET).map_err(failed)? {
+                Verdict::Done(outcome) => curve.add(bytes, outcome.time, curve.algorithm == selected),
+                Verdict::TooMuch(Estimate { .. }) => skipped += 1,
+            }
+        }
+    }
+    if skipped > 0 {
+        let _ =
+            writeln!(io::stderr(), "{skipped} points of the plot would be too much work and are left out");
+    }
+    plot.draw(request, fabric, &curves)
+}

@@ -1,0 +1,133 @@
+//! The crossover plot: time against size, one curve per algorithm, both axes logarithmic. A ring marks what the
+//! selection would take at that size.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use plotters::prelude::*;
+use ringworld_collectives::{Algorithm, Request};
+use ringworld_simulate::{Fabric, Time};
+
+use crate::exit::Failure;
+use crate::network;
+use crate::units;
+
+/// Width and height.
+const CANVAS: (u32, u32) = (1100, 720);
+
+/// The times of one algorithm.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    pub(crate) algorithm: Algorithm,
+    /// Bytes, seconds, and whether the selection takes this algorithm.
+    points: Vec<(f64, f64, bool)>,
+}
+
+impl Curve {
+    pub(crate) fn new(algorithm: Algorithm) -> Self {
+        Self { algorithm, points: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, bytes: usize, time: Time, selected: bool) {
+        // Nothing can be shown at zero on a logarithmic axis.
+        self.points.push((bytes as f64, time.seconds().max(1e-12), selected));
+    }
+}
+
+/// A file to draw into.
+#[derive(Debug)]
+pub(crate) struct Plot {
+    path: PathBuf,
+    file: File,
+}
+
+/// Opens a file for a drawing.
+pub(crate) fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path)
+        .map_err(|error| Failure::system(format!("cannot write --svg {}", path.display()), error))
+}
+
+impl Plot {
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { path: path.to_owned(), file: create(path)? })
+    }
+
+    /// Draws, and closes the file.
+    pub(crate) fn draw(
+        mut self,
+        request: &Request,
+        fabric: &Fabric,
+        curves: &[Curve],
+    ) -> Result<(), Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::system(format!("cannot write --svg {}", self.path.display()), error)
+        };
+        let text = svg(request, fabric, curves).map_err(|error| failed(&error))?;
+        self.file.write_all(text.as_bytes()).map_err(|error| failed(&error))
+    }
+}
+
+fn svg(request: &Request, fabric: &Fabric, curves: &[Curve]) -> Result<String, Box<dyn std::error::Error>> {
+    let mut text = String::new();
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let least = points().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let most = points().map(|point| point.1).fold(0.0, f64::max);
+    if most == 0.0 {
+        return Err("there is no point to draw".into());
+    }
+    {
+        let canvas = SVGBackend::with_string(&mut text, CANVAS).into_drawing_area();
+        canvas.fill(&WHITE)?;
+        let title = format!("{} on {} ranks: time by size", request.collective, request.size);
+        let (head, below) = canvas.titled(&title, ("sans-serif", 24))?.split_vertically(24);
+        head.draw(&Text::new(
+            network::describe(fabric),
+            (60, 4),
+            ("sans-serif", 14).into_font().color(&BLACK),
+        ))?;
+        let sizes = (6.0..1.4e9).log_scale().base(8.0);
+        let mut chart = ChartBuilder::on(&below)
+            .margin(16)
+            .x_label_area_size(48)
+            .y_label_area_size(84)
+            .build_cartesian_2d(sizes, (least * 0.7..most * 1.5).log_scale())?;
+        chart
+            .configure_mesh()
+            .x_desc("size")
+            .y_desc("simulated time")
+            .x_labels(10)
+            .y_labels(12)
+            .x_label_formatter(&|bytes: &f64| units::short(bytes.round() as u64))
+            .y_label_formatter(&|seconds: &f64| Time::from_picos((seconds * 1e12) as u64).to_string())
+            .light_line_style(WHITE)
+            .label_style(("sans-serif", 14))
+            .draw()?;
+        for (index, curve) in curves.iter().enumerate() {
+            let colour = Palette99::pick(index).to_rgba();
+            let line = curve.points.iter().map(|&(bytes, seconds, _)| (bytes, seconds));
+            chart
+                .draw_series(LineSeries::new(line, colour.stroke_width(2)))?
+                .label(curve.algorithm.to_string())
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], colour.stroke_width(2)));
+            let chosen = curve.points.iter().filter(|point| point.2);
+            chart.draw_series(
+                chosen.map(|&(bytes, seconds, _)| Circle::new((bytes, seconds), 6, colour.stroke_width(3))),
+            )?;
+        }
+        let ring = BLACK.stroke_width(3);
+        chart
+            .draw_series(std::iter::empty::<Circle<(f64, f64), i32>>())?
+            .label("chosen at this size")
+            .legend(move |(x, y)| Circle::new((x + 12, y), 5, ring));
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.3))
+            .label_font(("sans-serif", 14))
+            .draw()?;
+        canvas.present()?;
+    }
+    Ok(text)
+}
