@@ -434,6 +434,8 @@ impl Communicator {
 
     pub(crate) fn selector(&self, name: &str, from: Source, tag: Tag) -> Result<Selector> {
         let source = match from {
+            // Nobody else can send here, so it does not matter when all other ranks have left the world.
+            Source::Any if self.size() == 1 => Some(self.world_rank(0)),
             Source::Any => None,
             Source::Rank(rank) => {
                 self.check_rank(name, rank)?;

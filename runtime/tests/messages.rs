@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{small, wires, world};
+use common::{owned_world, small, wires, world};
 use ringworld::{Error, Source, Tag};
 
 /// Lengths around the eager limit and the window of `small`, and a large one.
@@ -341,6 +341,25 @@ fn objects_of_any_size_travel() {
             } else {
                 assert_eq!(rank.recv_object::<(String, Vec<u64>)>(0, 6).unwrap(), value);
             }
+        });
+    }
+}
+
+/// When all others have left the world, a receive from any rank cannot end; but on a communicator that the
+/// others are not in, it never counted on them.
+#[test]
+fn a_wildcard_on_a_communicator_of_one_does_not_need_the_others() {
+    for wire in wires() {
+        owned_world(wire, 2, &small(), |rank| {
+            let alone = rank.split(Some(rank.rank()), 0).unwrap().unwrap();
+            if rank.rank() == 1 {
+                return;
+            }
+            // Says that the other has left, too.
+            assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+            let pending = alone.start_recv(vec![0u8; 1], Source::Any, Tag::Any).unwrap();
+            alone.send(&[7u8], 0, 5).unwrap();
+            assert_eq!(pending.wait().unwrap().0, [7], "{wire:?}");
         });
     }
 }

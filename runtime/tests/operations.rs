@@ -190,6 +190,13 @@ fn logical_results_are_zero_or_one_in_a_world_of_any_size() {
                 assert_eq!(result(Op::LogicalAnd), [1, 0, one], "{wire:?} {size}");
                 assert_eq!(result(Op::LogicalOr), [1, 0, 1], "{wire:?} {size}");
                 assert_eq!(result(Op::LogicalXor), [odd, 0, 1], "{wire:?} {size}");
+                // A prefix of one rank is combined with nothing, and a truth value all the same.
+                let mut prefix = mine;
+                rank.scan(&mut prefix, Op::LogicalOr).unwrap();
+                assert_eq!(prefix, [1, 0, 1], "{wire:?} {size}");
+                let mut before = mine;
+                rank.exclusive_scan(&mut before, Op::LogicalOr).unwrap();
+                assert_eq!(before, if rank.rank() == 0 { mine } else { [1, 0, 1] }, "{wire:?} {size}");
             });
         }
     }

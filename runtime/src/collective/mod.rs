@@ -69,6 +69,7 @@ impl Communicator {
             element: plan.request.element,
             reducer: plan.reducer.clone(),
             result: plan.result,
+            combined: plan.combined,
             input,
             output,
         });

@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     pub(crate) reducer: Reducer,
     /// How many elements at the start of the output are what this rank gets of a reduction.
     pub(crate) result: usize,
+    /// How many ranks' contributions are combined in it.
+    pub(crate) combined: usize,
     pub(crate) caller: &'static Location<'static>,
 }
 
@@ -306,6 +308,11 @@ impl Communicator {
             Collective::ExclusiveScan if rank == 0 => 0,
             _ => counts.of(rank),
         };
+        let combined = match collective {
+            Collective::Scan => rank + 1,
+            Collective::ExclusiveScan => rank,
+            _ => size,
+        };
         let request = Request { collective, rank, size, counts, element, order, in_place };
         request.validate().map_err(|error| Error::InvalidCount {
             operation: call.name().into(),
@@ -320,7 +327,7 @@ impl Communicator {
             tuning: options.digest,
             site: stamp::site(caller),
         };
-        Ok(Plan { request, stamp, reducer, result, caller })
+        Ok(Plan { request, stamp, reducer, result, combined, caller })
     }
 
     /// The length of one block of `whole`.

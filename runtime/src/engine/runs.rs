@@ -35,6 +35,8 @@ pub(crate) struct Start {
     pub(crate) reducer: Reducer,
     /// How many elements at the start of the output are the result; 0 where this rank gets none.
     pub(crate) result: usize,
+    /// How many ranks' contributions are combined in it.
+    pub(crate) combined: usize,
     pub(crate) input: Option<BufferId>,
     pub(crate) output: Option<BufferId>,
 }
@@ -336,7 +338,7 @@ impl Run {
 
     /// Completes the result: averages, factors.
     fn finish(&self, buffers: &Buffers) {
-        let ranks = self.start.schedule.size();
+        let ranks = self.start.combined;
         if self.start.result > 0 && self.start.reducer.finishes(ranks) {
             let result = self.span(Elements::output(0, self.start.result));
             buffers.change(result, |bytes| self.start.reducer.finish(bytes, ranks));
