@@ -16,7 +16,8 @@ const USAGE: &str = "\
 usage: cargo demo [-n RANKS] [TRAINER ARGUMENTS]
 
 Trains a small network on handwritten digits with RANKS processes (4 unless given) that average their
-gradients over TCP. Trainer arguments: --epochs N, --batch N, --seed N.";
+gradients over TCP. Trainer arguments: --epochs N, --batch N, --seed N, --hidden WIDTHS, --bucket BYTES,
+--overlap on|off; `cargo demo -n 1 --help` explains them.";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);

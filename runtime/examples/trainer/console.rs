@@ -106,11 +106,12 @@ impl Summary {
     fn text(&self) -> String {
         let Self { ranks, parameters, buckets, overlap, correct, tested, weights, time, steps, .. } = self;
         let accuracy = percent(*correct as f64, *tested as f64);
+        let plural = if *buckets == 1 { "" } else { "s" };
         let share = percent(self.waiting.as_secs_f64(), self.stepping.as_secs_f64());
         let each = |spent: Duration| 1e3 * spent.as_secs_f64() / (*steps).max(1) as f64;
         format!(
             "ranks          {ranks}\n\
-             network        {parameters} weights, reduced in {buckets} buckets, overlap {overlap}\n\
+             network        {parameters} weights, reduced in {buckets} bucket{plural}, overlap {overlap}\n\
              test accuracy  {accuracy:.2} % ({correct} of {tested} images)\n\
              weights        {weights:016x}, the same on every rank\n\
              time           {:.2} s for {steps} steps\n\
