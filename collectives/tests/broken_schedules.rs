@@ -292,4 +292,6 @@ fn a_set_that_does_not_fit_the_request_is_refused() {
     assert!(matches!(check(&asked, &schedules), Err(Fault::Set { index: 1, .. })));
     schedules.pop();
     assert!(matches!(check(&asked, &schedules), Err(Fault::Set { .. })));
+    let huge = Request { size: usize::MAX, ..asked };
+    assert!(matches!(check(&huge, &schedules), Err(Fault::Set { .. })), "and no memory is set aside for it");
 }
