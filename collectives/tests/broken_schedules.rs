@@ -8,7 +8,9 @@ mod common;
 
 use common::{all, choice, collectives, orders, request, uneven};
 use ringworld_collectives::check::{Fault, check, structure};
-use ringworld_collectives::{Action, Buffer, Collective, Counts, Layout, Order, Request, Schedule, Span};
+use ringworld_collectives::{
+    Action, Algorithm, Buffer, Collective, Counts, Layout, Order, Request, Schedule, Span,
+};
 
 type Steps = Vec<(Action, Vec<u32>)>;
 
@@ -274,6 +276,70 @@ fn trees_that_differ_between_ranks_are_found_even_if_each_is_right() {
 }
 
 #[test]
+fn another_tree_than_that_from_the_left_is_found() {
+    let rank = request(Collective::AllReduce, 4, 3, Order::Rank, false);
+    let left = Request { order: Order::Left, ..rank.clone() };
+    let schedules = all(&rank, &choice(Algorithm::AllReduceRecursiveDoubling, 1, 1));
+    assert!(check(&rank, &schedules).is_ok());
+    let fault = check(&left, &schedules).expect_err("x2 and x3 are combined first");
+    assert!(matches!(fault, Fault::Combine { .. }) && fault.to_string().contains("one by one"), "{fault}");
+    assert!(check(&left, &all(&left, &choice(Algorithm::AllReduceLeftChain, 1, 1))).is_ok());
+}
+
+#[test]
+fn a_prefix_of_too_many_or_too_few_ranks_is_found() {
+    let scan = request(Collective::Scan, 4, 2, Order::Rank, false);
+    let exclusive = Request { collective: Collective::ExclusiveScan, ..scan.clone() };
+    let of_scan = all(&scan, &choice(Algorithm::ScanChain, 9, 1));
+    let of_exclusive = all(&exclusive, &choice(Algorithm::ExclusiveScanChain, 9, 1));
+    // The result of rank 0 tells the two apart by their layouts; behind it, only the prefixes do.
+    let mixed = |first: &[Schedule], others: &[Schedule]| [&first[..1], &others[1..]].concat();
+    let fault = check(&scan, &mixed(&of_scan, &of_exclusive)).expect_err("one rank too few");
+    assert!(matches!(fault, Fault::Result { rank: 1, .. }), "{fault}");
+    let fault = check(&exclusive, &mixed(&of_exclusive, &of_scan)).expect_err("one rank too many");
+    assert!(matches!(fault, Fault::Result { rank: 1, .. }), "{fault}");
+}
+
+#[test]
+fn writing_beside_the_result_is_found() {
+    for in_place in [false, true] {
+        // Rank 0 of an exclusive scan has no result, and its output is to stay as it was.
+        let scan = request(Collective::ExclusiveScan, 3, 2, Order::Free, in_place);
+        let mut schedules = all(&scan, &choice(Algorithm::ExclusiveScanChain, 9, 1));
+        let mut steps = schedules[0].to_steps();
+        let after = (0..steps.len() as u32).collect();
+        let one = |at| Span { buffer: Buffer::Output, offset: at, len: 1 };
+        let from = if in_place { one(1) } else { Span::input(1, 1) };
+        steps.push((Action::Copy { from, into: one(0) }, after));
+        schedules[0] = with_steps(&schedules[0], steps);
+        let fault = check(&scan, &schedules).expect_err("it was overwritten");
+        assert!(fault.to_string().contains("as before, beside the result"), "in place {in_place}: {fault}");
+    }
+}
+
+#[test]
+fn requests_that_contradict_each_other_are_refused() {
+    let good = uneven(Collective::AllToAll, 3, Order::Free, false, |pair| pair % 4).expect("counts per pair");
+    let schedules = all(&good, &choice(Algorithm::AllToAllPairwise, 9, 1));
+    assert!(check(&good, &schedules).is_ok());
+    let mut bad = good.clone();
+    let more = |list: &[usize]| list.iter().map(|count| count + 1).collect();
+    if let Counts::Pairs { send, recv } = &good[1].counts {
+        bad[1].counts = Counts::Pairs { send: more(send), recv: more(recv) };
+    }
+    let fault = check(&bad, &schedules).expect_err("rank 1 counts otherwise");
+    assert!(matches!(fault, Fault::Set { .. }) && fault.to_string().contains("contradict"), "{fault}");
+    let fault = check(&good[0], &schedules).expect_err("what the others send does not follow");
+    assert!(fault.to_string().contains("one request of each rank"), "{fault}");
+
+    let mut gather =
+        uneven(Collective::Gather { root: 1 }, 3, Order::Free, false, |rank| rank).expect("counts");
+    let schedules = all(&gather, &choice(Algorithm::GatherDirect, 9, 1));
+    gather[2].counts = Counts::Own(7);
+    assert!(matches!(check(&gather, &schedules), Err(Fault::Set { index: 2, .. })));
+}
+
+#[test]
 fn a_set_that_does_not_fit_the_request_is_refused() {
     let asked = request(Collective::AllReduce, 3, 4, Order::Free, false);
     let algorithm = asked.algorithms().next().expect("an algorithm");
@@ -292,4 +358,6 @@ fn a_set_that_does_not_fit_the_request_is_refused() {
     assert!(matches!(check(&asked, &schedules), Err(Fault::Set { index: 1, .. })));
     schedules.pop();
     assert!(matches!(check(&asked, &schedules), Err(Fault::Set { .. })));
+    let huge = Request { size: usize::MAX, ..asked };
+    assert!(matches!(check(&huge, &schedules), Err(Fault::Set { .. })), "and no memory is set aside for it");
 }

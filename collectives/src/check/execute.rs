@@ -3,6 +3,7 @@
 use super::engine::{Order, Run};
 use super::memory::Memory;
 use super::random::Random;
+use super::requests::for_schedules;
 use super::{Fault, Requests, matching};
 use crate::Schedule;
 
@@ -49,7 +50,7 @@ pub fn execute<T: Clone>(
     op: impl Fn(&T, &T) -> T,
     seed: u64,
 ) -> Result<Vec<Vec<T>>, Fault> {
-    let memories = Memory::of_all(&request.of_all_ranks()?, schedules)?;
+    let memories = Memory::of_all(&for_schedules(request, schedules.len())?, schedules)?;
     let partners = matching::partners(schedules)?;
     let mut cells = Vec::with_capacity(memories.len());
     for (index, memory) in memories.iter().enumerate() {

@@ -58,7 +58,7 @@ pub struct Report {
 ///
 /// The first [`Fault`] found.
 pub fn check(request: &(impl Requests + ?Sized), schedules: &[Schedule]) -> Result<Report, Fault> {
-    let requests = request.of_all_ranks()?;
+    let requests = requests::for_schedules(request, schedules.len())?;
     let (memories, partners) = prepare(&requests, schedules)?;
     let latencies = results::check(&requests, schedules, &memories, &partners)?;
     if requests.first().is_some_and(|request| request.collective == Collective::Barrier) {
@@ -79,7 +79,7 @@ pub fn check(request: &(impl Requests + ?Sized), schedules: &[Schedule]) -> Resu
 ///
 /// The first [`Fault`] found.
 pub fn structure(request: &(impl Requests + ?Sized), schedules: &[Schedule]) -> Result<(), Fault> {
-    let (memories, partners) = prepare(&request.of_all_ranks()?, schedules)?;
+    let (memories, partners) = prepare(&requests::for_schedules(request, schedules.len())?, schedules)?;
     let no_values = vec![Vec::<()>::new(); memories.len()];
     let mut run = engine::Run::new(schedules, &memories, &partners, no_values);
     run.finish(&mut engine::InOrder, &mut |_, _| Ok(()))

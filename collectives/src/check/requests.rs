@@ -13,6 +13,9 @@ use crate::{Collective, Counts, Request};
 /// From one request they follow when all ranks know the same counts, or for gather and scatter when it is
 /// that of the root. Counts per pair take one request of each rank.
 pub trait Requests {
+    /// How many ranks take part, as far as can be told without looking closer.
+    fn ranks(&self) -> usize;
+
     /// One request of each rank, in rank order.
     ///
     /// # Errors
@@ -22,6 +25,10 @@ pub trait Requests {
 }
 
 impl Requests for Request {
+    fn ranks(&self) -> usize {
+        self.size
+    }
+
     fn of_all_ranks(&self) -> Result<Cow<'_, [Request]>, Fault> {
         let of = |rank: usize| {
             let counts = match (&self.counts, self.collective) {
@@ -50,6 +57,10 @@ impl Requests for Request {
 }
 
 impl Requests for [Request] {
+    fn ranks(&self) -> usize {
+        self.len()
+    }
+
     fn of_all_ranks(&self) -> Result<Cow<'_, [Request]>, Fault> {
         agree(self)?;
         Ok(Cow::Borrowed(self))
@@ -57,9 +68,26 @@ impl Requests for [Request] {
 }
 
 impl Requests for Vec<Request> {
+    fn ranks(&self) -> usize {
+        self.len()
+    }
+
     fn of_all_ranks(&self) -> Result<Cow<'_, [Request]>, Fault> {
         self.as_slice().of_all_ranks()
     }
+}
+
+/// What all ranks ask for, given so many schedules. A request may claim any size: one for each rank is made only
+/// when there is a schedule for each.
+pub(crate) fn for_schedules<R: Requests + ?Sized>(
+    request: &R,
+    given: usize,
+) -> Result<Cow<'_, [Request]>, Fault> {
+    let ranks = request.ranks();
+    if ranks != given {
+        return Err(Fault::Set { index: given, given, reason: format!("expected {ranks} schedules") });
+    }
+    request.of_all_ranks()
 }
 
 /// Checks that each request is valid and that no two contradict each other.
