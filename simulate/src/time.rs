@@ -105,7 +105,8 @@ impl Mul<u64> for Time {
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
-            0..1_000_000 => (1e3, "ns"),
+            0 => return f.pad("0"),
+            1..1_000_000 => (1e3, "ns"),
             1_000_000..1_000_000_000 => (1e6, "us"),
             1_000_000_000..1_000_000_000_000 => (1e9, "ms"),
             _ => (1e12, "s"),
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn times_are_shown_in_the_unit_that_suits() {
         let shown = |picos| Time::from_picos(picos).to_string();
-        assert_eq!(shown(0), "0.000 ns");
+        assert_eq!(shown(0), "0");
         assert_eq!(shown(20_000_000), "20.00 us");
         assert_eq!(shown(123_456_789_000), "123.5 ms");
         assert_eq!(shown(5_000_000_000_000_000), "5000 s");

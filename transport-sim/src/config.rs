@@ -23,6 +23,9 @@ pub struct Config {
     pub inline: usize,
     /// The longest payload of a message. Default without limit.
     pub max_message: usize,
+    /// A sending port takes operations in the order in which they were posted, each to its end, instead of leaving
+    /// the choice to the seed: for those who want to foretell the time. Default `false`.
+    pub in_order: bool,
     /// A poll that finds nothing moves the clock to the next event: for transports that are driven by
     /// threads, where nobody calls [`Fabric::advance`](crate::Fabric::advance). Default `false`.
     pub auto_advance: bool,
@@ -40,6 +43,7 @@ impl Default for Config {
             chunk: 65_536,
             inline: 64,
             max_message: usize::MAX,
+            in_order: false,
             auto_advance: false,
         }
     }

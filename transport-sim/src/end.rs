@@ -187,6 +187,18 @@ impl End {
         self.known.get(peer).copied().unwrap_or(false)
     }
 
+    /// Of all operations that wait for the port at `now`, the one that was posted first: its peer, and its index
+    /// if it is a put.
+    pub(crate) fn oldest(&self, now: u64) -> Option<(Rank, Option<usize>)> {
+        let links = self.links.iter().filter(|(_, link)| link.wants_port() && link.ready_at <= now);
+        let waiting = links.flat_map(|(&peer, link)| {
+            let message = link.messages.front().map(|message| (message.flight, peer, None));
+            let puts = link.puts.iter().enumerate().map(move |(index, put)| (put.flight, peer, Some(index)));
+            message.into_iter().chain(puts)
+        });
+        waiting.min_by_key(|(flight, ..)| *flight).map(|(_, peer, put)| (peer, put))
+    }
+
     /// Why nothing can be posted or exposed to `peer`, if so.
     pub(crate) fn refusal(&self, peer: Rank) -> Option<Cause> {
         match self.stage {

@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Lets the seed choose among all pieces that wait at the port, and sends that one.
+    /// Sends one of the pieces that wait at the port.
     fn send_piece(&mut self, rank: Rank) {
         let (now, chunk) = (self.now, self.config.chunk);
         let end = &mut self.ends[rank];
@@ -127,18 +127,10 @@ impl Engine {
             // What waited has been dropped, or another link is being opened.
             return self.plan_egress(rank);
         }
-        let choice = self.rng.below(choices);
-        let Some((&peer, _)) =
-            end.links.iter().filter(|(_, l)| l.wants_port() && l.ready_at <= now).nth(choice)
-        else {
-            return;
-        };
-        let muted = end.silent || self.ends[peer].silent;
+        let picked = if self.config.in_order { end.oldest(now) } else { self.any_piece(rank, choices) };
+        let Some((peer, put)) = picked else { return };
+        let muted = self.ends[rank].silent || self.ends[peer].silent;
         let Some(link) = self.ends[rank].links.get_mut(&peer) else { return };
-        // The message at the front, or any put.
-        let messages = usize::from(!link.messages.is_empty());
-        let pick = self.rng.below(messages + link.puts.len());
-        let put = pick.checked_sub(messages);
         let outgoing = match put {
             None => link.messages.front_mut(),
             Some(index) => link.puts.get_mut(index),
@@ -167,6 +159,19 @@ impl Engine {
             self.plan(at, Happening::Arrival { from: rank, to: peer, flight: Some(flight), packet });
         }
         self.plan_egress(rank);
+    }
+
+    /// Lets the seed choose among the links of which a piece could leave, and then among its pieces: the message
+    /// at the front (`None`), or any put by its index.
+    fn any_piece(&mut self, rank: Rank, choices: usize) -> Option<(Rank, Option<usize>)> {
+        let now = self.now;
+        let choice = self.rng.below(choices);
+        let mut links = self.ends[rank].links.iter();
+        let (&peer, link) =
+            links.by_ref().filter(|(_, l)| l.wants_port() && l.ready_at <= now).nth(choice)?;
+        let messages = usize::from(!link.messages.is_empty());
+        let pick = self.rng.below(messages + link.puts.len());
+        Some((peer, pick.checked_sub(messages)))
     }
 
     /// When a piece that has left at `left` is completely at its receiver.

@@ -9,7 +9,8 @@
 //!
 //! Every rank has one port that sends and one that receives, both of [`Config::bytes_per_us`]. Operations
 //! are cut into pieces of [`Config::chunk`] bytes; whenever the sending port is free the seed picks the
-//! next piece among everything that waits there. A piece takes [`Config::latency_ns`] plus a seeded jitter.
+//! next piece among everything that waits there (or, with [`Config::in_order`], it is that of the operation
+//! that was posted first). A piece takes [`Config::latency_ns`] plus a seeded jitter.
 //! Messages of a pair stay in order. Puts keep no order at all, neither among themselves nor with
 //! messages nor within one put, because the contract allows that and some wires do it.
 //!
