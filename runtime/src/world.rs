@@ -117,11 +117,11 @@ impl World {
         local_size: usize,
     ) -> Result<Self> {
         let (rank, size) = (parts.rank, parts.routes.len());
+        let options = Options::from_settings(settings)?.effective().within(parts.limits.eager);
         let engine = Engine::new(parts).map_err(|error| Error::System {
             operation: "starting the engine".into(),
             cause: error.to_string(),
         })?;
-        let options = Arc::new(Options::from_settings(settings)?.effective());
         let plane: Box<dyn Plane> = match &link {
             Some(link) => Box::new(Arc::clone(link)),
             None => Box::new(Nobody),
@@ -132,7 +132,7 @@ impl World {
         };
         let tickets = Tickets::default();
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, tickets });
-        Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size, options), link })
+        Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size, Arc::new(options)), link })
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
     Action, BufferId, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched, MatchedId, Mode,
-    Place, RequestId, Selector, Span,
+    Place, RequestId, Selector, Span, TagSelector,
 };
 use ringworld_transport::{
     Cause, Event, Header, Operation, Placement, Placer, RecvMemory, RemoteKey, SendMemory, Token,
@@ -16,7 +16,7 @@ use ringworld_transport::{
 
 use super::inbox::{Inbox, Notice};
 use super::router::{Fate, Router};
-use super::runs::{Disagreement, RunId, Runs, Start};
+use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
 use super::slots::{SlotId, Slots};
 use super::{Control, OP_PANICKED, Parts};
 use crate::buffer::Buffers;
@@ -159,6 +159,7 @@ impl Core {
             self.disagree(source, context, &disagreement);
             return (slot, sequence);
         }
+        self.drop_reminders(context);
         self.advance(run);
         self.settle();
         (slot, sequence)
@@ -215,10 +216,19 @@ impl Core {
         }
         let mut events = std::mem::take(&mut self.events);
         let mut fates = std::mem::take(&mut self.fates);
-        let mut placing =
-            Placing { machine: &mut self.machine, buffers: &mut self.buffers, runs: &self.runs, clash: None };
+        let mut placing = Placing {
+            machine: &mut self.machine,
+            buffers: &mut self.buffers,
+            runs: &self.runs,
+            clash: None,
+            reminders: 0,
+            reminded: None,
+        };
         let moved = self.router.poll(&mut placing, &mut events, &mut fates);
-        if let Some((source, context, disagreement)) = placing.clash {
+        let Placing { clash, reminders, reminded, .. } = placing;
+        // A peer that says it is waiting has brought nothing forward.
+        let moved = moved && (reminders == 0 || events.len() > reminders);
+        if let Some((source, context, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
         }
         for (peer, fate) in fates.drain(..) {
@@ -233,11 +243,51 @@ impl Core {
             self.machine.peer_down(peer);
         }
         (self.events, self.fates) = (events, fates);
+        if let Some(context) = reminded {
+            self.drop_reminders(context);
+        }
         if let Some(suspect) = self.suspect.take_if(|suspect| Instant::now() >= suspect.until) {
             self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
         }
         self.settle();
         moved
+    }
+
+    /// Tells those whom the collectives of these slots wait for what this rank has called, so that ranks
+    /// that disagree about a root find out although none of them sends anything else.
+    pub(crate) fn remind(&mut self, slots: &[SlotId]) {
+        let waits = self.owners.iter().flatten().filter_map(|(request, owner)| {
+            let Owner::Step { run, .. } = *owner else { return None };
+            let described = self.machine.describe(*request)?;
+            let waited_for = described.kind == Kind::Receive && slots.contains(&self.runs.slot(run)?);
+            if waited_for { Some((described.peer?, self.runs.reminder(run)?)) } else { None }
+        });
+        let mut reminders: Vec<(usize, Envelope)> = waits.collect();
+        reminders.sort_unstable_by_key(|(peer, envelope)| (*peer, envelope.context, envelope.tag));
+        reminders.dedup();
+        for (peer, envelope) in reminders {
+            let nothing = Span { buffer: BufferId(u32::MAX), offset: 0, len: 0 };
+            // Nobody asks how it ends.
+            let _unowned = self.machine.send(peer, envelope, nothing, Mode::Standard);
+        }
+        self.settle();
+    }
+
+    /// Forgets the reminders of collectives that this rank has come to: they agreed.
+    fn drop_reminders(&mut self, context: u32) {
+        loop {
+            let mut waiting = self.machine.unexpected(context);
+            let known = |incoming: &Incoming| {
+                is_reminder(incoming.envelope.tag) && self.runs.has_come_to(&incoming.envelope)
+            };
+            let Some(Incoming { source, envelope, .. }) = waiting.find(known) else { return };
+            drop(waiting);
+            let tag = TagSelector::Exact(envelope.tag);
+            let Some(taken) = self.machine.take(&Selector { context, source: Some(source), tag }) else {
+                return;
+            };
+            self.machine.release(taken.handle);
+        }
     }
 
     /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
@@ -273,7 +323,7 @@ impl Core {
                 self.act(action);
             }
             let Some(completion) = self.machine.next_completion() else { break };
-            match self.owners[completion.request.index()].take() {
+            match self.owners.get_mut(completion.request.index()).and_then(Option::take) {
                 None => {}
                 Some((_, Owner::Slot(slot))) => {
                     self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
@@ -542,6 +592,9 @@ struct Placing<'a> {
     buffers: &'a mut Buffers,
     runs: &'a Runs,
     clash: Option<(usize, u32, Disagreement)>,
+    /// How many reminders came, and in which context the last one.
+    reminders: usize,
+    reminded: Option<u32>,
 }
 
 impl Placer for Placing<'_> {
@@ -549,10 +602,16 @@ impl Placer for Placing<'_> {
         let target = self.machine.header(peer, header, length).map_err(|malformed| malformed.to_string())?;
         if let Some(envelope) = target.announces
             && is_collective(envelope.context)
-            && self.clash.is_none()
-            && let Some(disagreement) = self.runs.check(&envelope)
         {
-            self.clash = Some((peer, envelope.context, disagreement));
+            if is_reminder(envelope.tag) {
+                self.reminders += 1;
+                self.reminded = Some(envelope.context);
+            }
+            if self.clash.is_none()
+                && let Some(disagreement) = self.runs.check(&envelope)
+            {
+                self.clash = Some((peer, envelope.context, disagreement));
+            }
         }
         let memory = match target.place {
             Place::Span(span) => self.buffers.to_receive(span),

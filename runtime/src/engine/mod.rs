@@ -91,8 +91,8 @@ impl Engine {
 
     /// The core, for a short time. A panic inside the engine would be a bug, and leaves nothing to
     /// recover: the lock's poison is ignored because the panic has already been reported.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        Locked(Some(self.core.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// The host that a rank runs on, for messages.
@@ -107,6 +107,36 @@ impl Engine {
     /// The error of a call that the world's failure has ended.
     pub(crate) fn fault_error(&self, fault: Fault, operation: String) -> crate::Error {
         fault.into_error(operation, |rank| self.host(rank))
+    }
+}
+
+/// The core under its lock. Tasks that have something to do are woken after it is given back: what a waker
+/// does, and what goes when the last one is dropped, is the user's, and may call the engine again.
+pub(crate) struct Locked<'a>(Option<MutexGuard<'a, Core>>);
+
+impl std::ops::Deref for Locked<'_> {
+    type Target = Core;
+
+    #[expect(clippy::expect_used, reason = "it is there until the drop")]
+    fn deref(&self) -> &Core {
+        self.0.as_ref().expect("locked")
+    }
+}
+
+impl std::ops::DerefMut for Locked<'_> {
+    #[expect(clippy::expect_used, reason = "it is there until the drop")]
+    fn deref_mut(&mut self) -> &mut Core {
+        self.0.as_mut().expect("locked")
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let tasks = self.0.as_mut().map(|core| core.slots.tasks()).unwrap_or_default();
+        drop(self.0.take());
+        for task in tasks {
+            task.leave();
+        }
     }
 }
 

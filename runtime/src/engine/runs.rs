@@ -114,6 +114,16 @@ fn sequence_of(tag: u64) -> u32 {
     (tag >> 32) as u32
 }
 
+/// In place of a message's number: an empty message that only carries its sender's stamp. A rank sends it
+/// to those it has waited for in vain, because ranks that disagree about a root may all wait for one
+/// another and send nothing.
+const REMINDER: u32 = u32::MAX;
+
+/// Whether a message of a collective is a reminder.
+pub(crate) fn is_reminder(tag: u64) -> bool {
+    tag as u32 == REMINDER
+}
+
 impl Runs {
     /// Makes a run; [`Runs::advance`] starts it. Says which collective of its communicator it is: numbers
     /// are given out here, under the engine's lock, so that threads cannot start them in another order.
@@ -240,8 +250,12 @@ impl Runs {
         if let Some((_, mine)) = context.active.iter().find(|(active, _)| *active == sequence) {
             return (!agree(mine, &theirs)).then(|| Disagreement { sequence, theirs, mine: called() });
         }
-        // Half of the circle lies ahead, half behind.
-        let behind = context.next.wrapping_sub(sequence).wrapping_sub(1) < u32::MAX / 2;
+        let behind = context.is_behind(sequence);
+        if is_reminder(envelope.tag) {
+            // In order when this rank has done its part already; what it was may be forgotten by now.
+            let (mine, caller) = called().filter(|(mine, _)| behind && !agree(mine, &theirs))?;
+            return Some(Disagreement { sequence, theirs, mine: Some((mine, caller)) });
+        }
         behind.then(|| Disagreement { sequence, theirs, mine: called() })
     }
 
@@ -251,6 +265,19 @@ impl Runs {
         mut early: impl Iterator<Item = Incoming> + 'a,
     ) -> Option<(usize, Disagreement)> {
         early.find_map(|incoming| Some((incoming.source, self.check(&incoming.envelope)?)))
+    }
+
+    /// Whether this rank has come to the collective of a message already, or knows nothing of it.
+    pub(crate) fn has_come_to(&self, envelope: &Envelope) -> bool {
+        let sequence = sequence_of(envelope.tag);
+        self.contexts.get(&envelope.context).is_some_and(|context| context.is_behind(sequence))
+    }
+
+    /// What to send to those whom a run waits for in vain.
+    pub(crate) fn reminder(&self, id: RunId) -> Option<Envelope> {
+        let Run { start, sequence, .. } = self.runs.get(id)?.as_ref()?;
+        let (context, stamp) = (start.context, start.stamp.to_bytes());
+        Some(Envelope { context, tag: tag(*sequence, REMINDER), stamp })
     }
 
     /// Where this rank has called collectives lately.
@@ -277,6 +304,13 @@ impl Runs {
     /// The slot that a run will end.
     pub(crate) fn slot(&self, id: RunId) -> Option<SlotId> {
         Some(self.runs.get(id)?.as_ref()?.slot)
+    }
+}
+
+impl Context {
+    /// Whether this rank has called that collective. Half of the circle lies ahead, half behind.
+    fn is_behind(&self, sequence: u32) -> bool {
+        self.next.wrapping_sub(sequence).wrapping_sub(1) < u32::MAX / 2
     }
 }
 

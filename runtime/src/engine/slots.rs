@@ -24,6 +24,22 @@ enum Waiter {
     Task(Waker),
 }
 
+/// A task that waits for nothing here any more.
+pub(super) enum Task {
+    Wake(Waker),
+    Forget(Waker),
+}
+
+impl Task {
+    /// To be called without the engine's lock.
+    pub(super) fn leave(self) {
+        match self {
+            Self::Wake(waker) => waker.wake(),
+            Self::Forget(waker) => drop(waker),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Slot {
     ending: Option<Ending>,
@@ -38,9 +54,23 @@ struct Slot {
 pub(crate) struct Slots {
     slots: Vec<Slot>,
     free: Vec<usize>,
+    /// Until the lock is given back.
+    tasks: Vec<Task>,
 }
 
 impl Slots {
+    /// The tasks to wake or forget now that the lock is given back.
+    pub(super) fn tasks(&mut self) -> Vec<Task> {
+        std::mem::take(&mut self.tasks)
+    }
+
+    /// Takes away who waits for a slot.
+    fn dismiss(&mut self, id: SlotId) {
+        if let Some(Waiter::Task(waker)) = self.slots[id.0].waiter.take() {
+            self.tasks.push(Task::Forget(waker));
+        }
+    }
+
     pub(crate) fn insert(&mut self, lent: [Option<BufferId>; 2]) -> SlotId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -75,7 +105,7 @@ impl Slots {
         match slot.waiter.take() {
             None => {}
             Some(Waiter::Thread(bell)) => bell.ring(),
-            Some(Waiter::Task(waker)) => waker.wake(),
+            Some(Waiter::Task(waker)) => self.tasks.push(Task::Wake(waker)),
         }
     }
 
@@ -83,7 +113,7 @@ impl Slots {
     pub(crate) fn take(&mut self, id: SlotId) -> Option<Ending> {
         let slot = &mut self.slots[id.0];
         let ending = slot.ending.take()?;
-        slot.waiter = None;
+        self.dismiss(id);
         self.free.push(id.0);
         Some(ending)
     }
@@ -93,19 +123,20 @@ impl Slots {
     }
 
     pub(crate) fn wake_thread(&mut self, id: SlotId, bell: &Arc<Bell>) {
+        self.dismiss(id);
         self.slots[id.0].waiter = Some(Waiter::Thread(Arc::clone(bell)));
     }
 
     pub(crate) fn wake_task(&mut self, id: SlotId, waker: Waker) {
+        self.dismiss(id);
         self.slots[id.0].waiter = Some(Waiter::Task(waker));
     }
 
     /// Leaves a slot to itself. `keep` holds the memory that the operation uses, until it ends.
     pub(crate) fn detach(&mut self, id: SlotId, keep: Box<dyn Any + Send>) {
         if self.take(id).is_none() {
-            let slot = &mut self.slots[id.0];
-            slot.waiter = None;
-            slot.detached = Some(keep);
+            self.dismiss(id);
+            self.slots[id.0].detached = Some(keep);
         }
     }
 

@@ -26,6 +26,10 @@ const BLIND: Duration = Duration::from_micros(50);
 /// ranks of a ping-pong on one core: a hop costs this long and 7 us; on two cores it makes no difference.
 const KEEN: Duration = Duration::from_micros(2);
 
+/// A call that has waited in vain for this long tells its peers what it waits for, then again after twice
+/// as long, and so on: see [`Core::remind`]. Ranks that merely compute for long lose nothing by it.
+const REMIND: Duration = Duration::from_secs(1);
+
 /// Wakes one sleeping thread.
 pub(crate) struct Bell(OwnedFd);
 
@@ -124,6 +128,7 @@ impl Engine {
     ) -> R {
         let _presence = Presence::enter(self);
         let mut idle_since = None;
+        let mut remind_after = REMIND;
         let started = Instant::now();
         loop {
             let mut core = self.lock();
@@ -160,12 +165,20 @@ impl Engine {
                 core.fail(Fault::TimedOut { after: idle, waiting_for });
                 continue;
             }
-            self.sleep(core, slots, self.waits.op_timeout.map(|limit| limit.saturating_sub(idle)));
+            let mut limit = self.waits.op_timeout;
+            if !slots.is_empty() {
+                if idle >= remind_after {
+                    core.remind(slots);
+                    remind_after *= 2;
+                }
+                limit = Some(limit.map_or(remind_after, |limit| limit.min(remind_after)));
+            }
+            self.sleep(core, slots, limit.map(|limit| limit.saturating_sub(idle)));
         }
     }
 
     /// Sleeps until a transport has something, a bell rings, or `limit` passes.
-    fn sleep(&self, mut core: std::sync::MutexGuard<'_, Core>, slots: &[SlotId], limit: Option<Duration>) {
+    fn sleep(&self, mut core: super::Locked<'_>, slots: &[SlotId], limit: Option<Duration>) {
         let Some(bell) = own_bell() else {
             // Out of descriptors: polling slowly is the best that is left.
             drop(core);

@@ -1,0 +1,62 @@
+//! Ranks that disagree about a root may all wait for one another and send nothing: they still find out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{wires, world};
+use ringworld::testing::{Choice, Rank};
+use ringworld::{Error, Op, Result};
+
+type Call = fn(&Rank, usize) -> Result<()>;
+
+const CALLS: [(&str, Call); 3] = [
+    ("reduce", |rank, root| rank.reduce(&mut [1i32; 3], Op::Sum, root)),
+    ("gather", |rank, root| rank.gather(&[1u8], &mut vec![0; rank.size()], root)),
+    ("gather_varied", |rank, root| {
+        rank.gather_varied(&[1u8], &mut vec![0; rank.size()], &vec![1; rank.size()], root)
+    }),
+];
+
+#[test]
+fn ranks_that_take_themselves_for_the_root_are_told_who_called_what() {
+    for wire in wires() {
+        for (name, call) in CALLS {
+            let start = Instant::now();
+            let results = world(wire, 2, &Choice::default(), |rank| call(rank, rank.rank()));
+            for result in results {
+                let error = result.unwrap_err();
+                let text = error.to_string();
+                assert!(
+                    matches!(error, Error::Mismatch { .. } | Error::PeerFailed { .. }),
+                    "{wire:?}: {text}"
+                );
+                if matches!(error, Error::Mismatch { .. }) {
+                    assert!(text.contains("root 0") && text.contains("root 1"), "{wire:?} {name}: {text}");
+                    assert!(text.contains("roots.rs"), "{text}");
+                }
+            }
+            assert!(start.elapsed() < Duration::from_secs(10), "{wire:?} {name}: {:?}", start.elapsed());
+        }
+    }
+}
+
+#[test]
+fn being_reminded_of_what_one_does_anyway_changes_nothing() {
+    for wire in wires().into_iter().skip(2) {
+        let sums = world(wire, 3, &Choice::default(), |rank| {
+            let mut data = [rank.rank() as u64; 4];
+            // Longer than the first reminder takes, before and while the others wait.
+            if rank.rank() == 2 {
+                std::thread::sleep(Duration::from_millis(2500));
+            }
+            rank.reduce(&mut data, Op::Sum, 0).unwrap();
+            rank.all_reduce(&mut data, Op::Max).unwrap();
+            rank.barrier().unwrap();
+            data
+        });
+        assert!(sums.iter().all(|sum| *sum == [3; 4]), "{wire:?}: {sums:?}");
+    }
+}
