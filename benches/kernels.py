@@ -9,19 +9,20 @@ size. Medians; with memcpy measured several times during a run, the median of it
 import collections
 import json
 import pathlib
+import statistics
 import sys
 
 SHAPES = ["left", "right", "apart"]
 
 
 def medians(target):
-    times = collections.defaultdict(dict)
+    times = collections.defaultdict(lambda: collections.defaultdict(list))
     for path in pathlib.Path(target, "criterion", "kernels").glob("*/new/benchmark.json"):
         about = json.loads(path.read_text())
         size, dtype, op, shape = about["function_id"].split("/", 3)
         nanoseconds = json.loads(path.with_name("estimates.json").read_text())["median"]["point_estimate"]
-        times[size][dtype, op, shape] = about["throughput"]["Bytes"] / nanoseconds
-    return times
+        times[size][dtype, op, shape].append(about["throughput"]["Bytes"] / nanoseconds)
+    return {size: {row: statistics.median(rates) for row, rates in rows.items()} for size, rows in times.items()}
 
 
 def main():

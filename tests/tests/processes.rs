@@ -218,6 +218,26 @@ fn ranks_that_disagree_about_a_collective_all_get_an_error_that_says_who_asked_f
     }
 }
 
+#[test]
+fn a_panic_of_a_user_operation_ends_every_rank_and_names_who_and_what() {
+    for who in [0, 2] {
+        let job = Job::new(PROBE, 3);
+        let mut processes = job.start_ranks(3, &["fragile-op", "--rank", &who.to_string()]);
+        for process in &mut processes {
+            // The panic is an error like others: the program goes on, and ends as it likes.
+            process.ends_with(FAILED);
+            let line = process.wait_event("failed");
+            let text = line.value("text").unwrap();
+            assert_eq!(line.value("kind"), Some("OpPanicked"), "{text}");
+            for part in
+                [&format!("panicked on rank {who} on"), "\"fragile\"", "the operation panics on purpose"]
+            {
+                assert!(text.contains(part), "no {part:?} in {text:?}");
+            }
+        }
+    }
+}
+
 fn victim(size: usize, who: usize, act: &str, code: &str) -> (Vec<Process>, u64) {
     let job = Job::new(PROBE, size);
     let processes =

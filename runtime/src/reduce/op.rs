@@ -23,7 +23,8 @@ use super::Scaled;
 #[repr(u8)]
 pub enum Op {
     /// The sum. Integers wrap around on overflow, as in C. `f16` and `bf16` are added in `f32` and rounded
-    /// to nearest, ties to even, at every step.
+    /// to nearest, ties to even, at every step. A NaN of any rank makes the result NaN; of several, any may
+    /// give its payload.
     Sum = 1,
     /// The product, as [`Op::Sum`] is the sum. Complex numbers are multiplied by the schoolbook formula:
     /// infinities are not recovered from NaN.

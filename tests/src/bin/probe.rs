@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use ringworld::{Error, Op, World};
+use ringworld::{Error, Op, UserOp, World};
 use ringworld_tests::{clock, proc};
 
 const NO_WORLD: u8 = 3;
@@ -64,6 +64,11 @@ enum Scenario {
     Mismatch {
         #[arg(long)]
         kind: Kind,
+    },
+    /// A user-defined operation panics on one rank
+    FragileOp {
+        #[arg(long)]
+        rank: usize,
     },
 }
 
@@ -162,6 +167,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
         Scenario::Mismatch { kind } => mismatch(&world, kind),
+        Scenario::FragileOp { rank } => fragile_op(&world, rank),
     };
     if let Err(Trouble::Failed(error)) = &result {
         // Before the world is dropped: the time that counts is that of the error.
@@ -300,6 +306,19 @@ fn leave(world: World, who: usize) -> Result<(), Trouble> {
     drop(world);
     missing?;
     Err(Trouble::Wrong("a message that nobody sent has arrived".to_owned()))
+}
+
+fn fragile_op(world: &World, who: usize) -> Result<(), Trouble> {
+    let rank = world.rank();
+    world.barrier()?;
+    say("looping", Some(rank), "");
+    let op = UserOp::new("fragile", move |a: f32, b: f32| {
+        assert!(rank != who, "the operation panics on purpose");
+        a + b
+    });
+    world.all_reduce(&mut [1f32; 100], &op.commutative())?;
+    // A rank may have all it needs before another finds out; the next call must fail then.
+    Ok(world.barrier()?)
 }
 
 fn mismatch(world: &World, kind: Kind) -> Result<(), Trouble> {
