@@ -25,6 +25,8 @@ use crate::{Error, Fabric, Facts, Time, ask, engine};
 const FEW_RANKS: usize = 4096;
 /// How far three points may be off a line, in parts of the distance between them.
 const STRAIGHT: f64 = 1e-2;
+/// The same, for a line that is still worth something.
+const ROUGH: f64 = 0.25;
 
 /// What was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct Method {
     pub padded: Option<usize>,
     /// `Some`: the longest vector that was run, in elements; the time was continued along a line from there.
     pub continued: Option<usize>,
+    /// That line was not straight: the time is within about a quarter of the truth. Otherwise within some percent.
+    pub rough: bool,
 }
 
 /// What came out.
@@ -116,7 +120,7 @@ pub(crate) fn every(
         busiest,
         facts,
         simulated: net.steps.len() as u64,
-        method: Method { relabel: None, ranks: request.size, padded: None, continued: None },
+        method: Method { relabel: None, ranks: request.size, padded: None, continued: None, rough: false },
     })
 }
 
@@ -227,16 +231,21 @@ impl Job<'_> {
             (time, busiest) = (time.max(end.time), busiest.max(end.busiest));
             simulated += steps;
         }
-        let method =
-            Method { relabel: Some(relabel), ranks: sample.len() + 1, padded: None, continued: None };
+        let method = Method {
+            relabel: Some(relabel),
+            ranks: sample.len() + 1,
+            padded: None,
+            continued: None,
+            rough: false,
+        };
         Ok(Some(Outcome { time, busiest, facts, simulated, method }))
     }
 
     /// Runs three shorter vectors within the budget and continues the line through them, if it is one.
     ///
     /// A pipeline of fixed dependencies settles into a rhythm after some segments (its times are sums and
-    /// maxima of earlier times), so the three lie close together at the end of what the budget allows, one
-    /// window of segments apart.
+    /// maxima of earlier times), so the three lie in the second half of what the budget allows. Where messages
+    /// of several ranks get in each other's way the rhythm is long and uneven; then the line is rough.
     fn continued(
         &self,
         steps: u64,
@@ -245,7 +254,7 @@ impl Job<'_> {
         run: impl Fn(usize) -> Result<Option<Outcome>, Error>,
     ) -> Result<Option<Outcome>, Error> {
         let count = ask::count(self.request);
-        let most = (count as f64 * (budget.steps as f64 / steps as f64 / 3.0).min(1.0)) as usize;
+        let most = (count as f64 * (budget.steps as f64 / steps as f64 / 2.25).min(1.0)) as usize;
         let Choice { segment, in_flight, .. } = *self.choice;
         let window = segment.max(1).saturating_mul(in_flight.max(1));
         // In every chunk, or in the whole vector, or at least whole segments once the window has been full.
@@ -254,10 +263,11 @@ impl Job<'_> {
         let fits = |&(unit, least): &(usize, usize)| unit.saturating_mul(least) <= most;
         let Some((unit, _)) = units.into_iter().find(fits) else { return Ok(None) };
         let longest = most / unit * unit;
-        let further = (count - longest) as f64 / unit as f64;
+        let apart = (longest / 4 / unit * unit).max(unit);
+        let further = (count - longest) as f64 / apart as f64;
         let work =
             |count: usize| Ok::<_, Error>(cost(&estimate(&ask::of_count(self.request, count), self.choice)?));
-        let (shorter, longer) = (work(longest - unit)?, work(longest)?);
+        let (shorter, longer) = (work(longest - apart)?, work(longest)?);
         // Algorithms that are not cut have as many steps for short vectors, and where chunks are cut, short
         // vectors may not be cut yet: neither is on a line.
         let expected = longer as f64 + (longer as f64 - shorter as f64) * further;
@@ -265,15 +275,15 @@ impl Job<'_> {
             return Ok(None);
         }
         let Some(three) = run(longest)? else { return Ok(None) };
-        let (Some(one), Some(two)) = (run(longest - 2 * unit)?, run(longest - unit)?) else {
+        let (Some(one), Some(two)) = (run(longest - 2 * apart)?, run(longest - apart)?) else {
             return Ok(None);
         };
 
-        let growth = |of: fn(&Outcome) -> Time| (of(&three) - of(&two)).picos() as f64;
+        let growth = |of: fn(&Outcome) -> Time| (of(&three).picos() as f64 - of(&one).picos() as f64) / 2.0;
         let (grown, used) = (growth(|outcome| outcome.time), growth(|outcome| outcome.busiest));
-        let before = (two.time - one.time).picos() as f64;
+        let off = (two.time.picos() as f64 - one.time.picos() as f64 - grown).abs() / grown;
         // Slower than its busiest part is in use it cannot grow for ever: then the rhythm is still to come.
-        if (grown - before).abs() > STRAIGHT * grown || grown < used * (1.0 - STRAIGHT) {
+        if off > ROUGH || grown < used * (1.0 - STRAIGHT) {
             return Ok(None);
         }
         let onward = |from: Time, growth: f64| from + Time::from_picos((growth * further).round() as u64);
@@ -283,7 +293,7 @@ impl Job<'_> {
             busiest,
             facts: two.facts.extend(three.facts, further),
             simulated: one.simulated + two.simulated + three.simulated,
-            method: Method { continued: Some(longest), ..three.method },
+            method: Method { continued: Some(longest), rough: off > STRAIGHT, ..three.method },
         }))
     }
 }

@@ -139,7 +139,8 @@ fn a_pipeline_continued_along_its_line_takes_what_the_whole_takes() {
             }
             seen.insert(algorithm.path());
             let ratio = short.time.seconds() / whole.time.seconds();
-            assert!((0.97..1.03).contains(&ratio), "{}: {short:?} {whole:?}", algorithm.path());
+            let bounds = if short.method.rough { 0.75..1.25 } else { 0.97..1.03 };
+            assert!(bounds.contains(&ratio), "{}: {short:?} {whole:?}", algorithm.path());
             assert!(short.simulated <= budget.steps * 11 / 10, "{}: {short:?}", algorithm.path());
         }
     }

@@ -99,9 +99,10 @@ impl Table {
                 "padded: run with a few more elements, so that all chunks are equally long; an upper bound",
             ),
             (
-                method.continued.is_some(),
+                method.continued.is_some() && !method.rough,
                 "~: shorter vectors were run, and their time continued along a line",
             ),
+            (method.rough, "~~: the same, but the line was uneven: give or take a quarter"),
         ];
         for (_, note) in notes.into_iter().filter(|(applies, _)| *applies) {
             if !self.notes.contains(&note) {
@@ -139,7 +140,11 @@ fn peak_memory() -> Option<u64> {
 }
 
 fn method(method: &Method) -> String {
-    let about = if method.continued.is_some() { "~ " } else { "" };
+    let about = match (method.continued, method.rough) {
+        (None, _) => "",
+        (Some(_), false) => "~ ",
+        (Some(_), true) => "~~ ",
+    };
     let padded = if method.padded.is_some() { ", padded" } else { "" };
     match method.relabel {
         Some(_) => format!("{about}one for all{padded}"),
@@ -189,7 +194,7 @@ fn json(row: &Row) -> String {
             format!(
                 "{head},\"seconds\":{:e},\"busiest_seconds\":{:e},\"messages\":{},\"bytes\":{},\"scratch_bytes\":{},\
                  \"steps\":{},\"schedule_bytes\":{},\"simulated_steps\":{},\"symmetry\":{relabel},\"ranks\":{},\
-                 \"padded_count\":{},\"continued_from_count\":{},\"took_seconds\":{:e}}}",
+                 \"padded_count\":{},\"continued_from_count\":{},\"rough\":{},\"took_seconds\":{:e}}}",
                 outcome.time.seconds(),
                 outcome.busiest.seconds(),
                 facts.messages,
@@ -201,6 +206,7 @@ fn json(row: &Row) -> String {
                 how.ranks,
                 number(how.padded),
                 number(how.continued),
+                how.rough,
                 took.as_secs_f64(),
             )
         }
