@@ -38,12 +38,12 @@ fn cause(timeline: &Timeline, rank: usize, step: usize) -> Option<(usize, usize)
     let dependency = earlier.max_by_key(|&earlier| timeline.moments[rank][earlier].completed);
     if moment.start > moment.begun {
         let kind = |action: &Action| std::mem::discriminant(action);
-        let holder = (0..schedule.len()).filter(|&other| {
+        let mut holder = (0..schedule.len()).filter(|&other| {
             other != step
                 && kind(schedule.action(other)) == kind(schedule.action(step))
                 && timeline.moments[rank][other].end == moment.start
         });
-        if let Some(holder) = holder.last() {
+        if let Some(holder) = holder.next_back() {
             return Some((rank, holder));
         }
     }
