@@ -316,7 +316,7 @@ fn fragile_op(world: &World, who: usize) -> Result<(), Trouble> {
         assert!(rank != who, "the operation panics on purpose");
         a + b
     });
-    world.all_reduce(&mut [1f32; 100], &op.commutative())?;
+    world.all_reduce(&mut [1f32; 100], op.commutative())?;
     // A rank may have all it needs before another finds out; the next call must fail then.
     Ok(world.barrier()?)
 }
