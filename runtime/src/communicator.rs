@@ -99,9 +99,16 @@ pub(crate) struct Inner {
     pub(crate) messages: AtomicU64,
     pub(crate) options: Arc<Effective>,
     pub(crate) schedules: Mutex<HashMap<ringworld_collectives::Request, Arc<Schedule>>>,
+    life: Arc<Life>,
 }
 
-impl Drop for Inner {
+/// Held by every handle of a communicator, whatever its options: the last one takes it along.
+pub(crate) struct Life {
+    shared: Arc<Shared>,
+    number: u32,
+}
+
+impl Drop for Life {
     /// Only leaves a note: what holds the last clone may be dropped by a thread that has the engine's lock,
     /// such as a closure that is an operation.
     fn drop(&mut self) {
@@ -138,6 +145,7 @@ impl Communicator {
         options: Arc<Effective>,
     ) -> Self {
         let by_world = group.iter().flat_map(|group| group.iter().copied().zip(0..)).collect();
+        let life = Arc::new(Life { shared: Arc::clone(&shared), number });
         Self {
             inner: Arc::new(Inner {
                 shared,
@@ -149,14 +157,28 @@ impl Communicator {
                 messages: AtomicU64::new(0),
                 options,
                 schedules: Mutex::default(),
+                life,
             }),
         }
     }
 
     /// The same communicator, by other options.
     pub(crate) fn reoptioned(&self, options: Arc<Effective>) -> Self {
-        let Inner { shared, number, rank, group, size, .. } = &*self.inner;
-        Self::new(Arc::clone(shared), *number, *rank, group.clone(), *size, options)
+        let Inner { shared, number, rank, size, group, by_world, life, .. } = &*self.inner;
+        Self {
+            inner: Arc::new(Inner {
+                shared: Arc::clone(shared),
+                number: *number,
+                rank: *rank,
+                size: *size,
+                group: group.clone(),
+                by_world: by_world.clone(),
+                messages: AtomicU64::new(0),
+                options,
+                schedules: Mutex::default(),
+                life: Arc::clone(life),
+            }),
+        }
     }
 
     /// This process's rank here, from 0 to the size less one.

