@@ -16,19 +16,22 @@ SHAPES = ["left", "right", "apart"]
 
 
 def medians(target):
-    times = collections.defaultdict(lambda: collections.defaultdict(list))
+    times = collections.defaultdict(dict)
     for path in pathlib.Path(target, "criterion", "kernels").glob("*/new/benchmark.json"):
         about = json.loads(path.read_text())
         size, dtype, op, shape = about["function_id"].split("/", 3)
         nanoseconds = json.loads(path.with_name("estimates.json").read_text())["median"]["point_estimate"]
-        times[size][dtype, op, shape].append(about["throughput"]["Bytes"] / nanoseconds)
-    return {size: {row: statistics.median(rates) for row, rates in rows.items()} for size, rows in times.items()}
+        times[size][dtype, op, shape] = about["throughput"]["Bytes"] / nanoseconds
+    return times
 
 
 def main():
     times = medians(sys.argv[1] if len(sys.argv) > 1 else "target")
     sizes = sorted(times)
-    copies = {size: times[size].pop(("memcpy", "copy", "apart")) for size in sizes}
+    copies = {}
+    for size in sizes:
+        rates = [times[size].pop(row) for row in list(times[size]) if row[0] == "memcpy"]
+        copies[size] = statistics.median(rates)
     for size in sizes:
         print(f"memcpy of {size}: {copies[size]:.1f} GB/s")
     print("\n| type | operation |" + "".join(f" {size}: {' '.join(SHAPES)} |" for size in sizes))
@@ -37,8 +40,9 @@ def main():
     for dtype, op in sorted(rows):
         cells = []
         for size in sizes:
-            ratios = [times[size][dtype, op, shape] / copies[size] for shape in SHAPES]
-            cells.append(" " + " ".join(f"{ratio:.2f}" for ratio in ratios) + " |")
+            rates = [times[size].get((dtype, op, shape)) for shape in SHAPES]
+            ratios = [f"{rate / copies[size]:.2f}" if rate else "-" for rate in rates]
+            cells.append(" " + " ".join(ratios) + " |")
         print(f"| {dtype} | {op} |" + "".join(cells))
 
 

@@ -71,11 +71,12 @@ fn every<T: Reducible>(group: &mut Group<'_>, memory: &mut Memory, some: &[Op], 
     }
 }
 
-fn copy(group: &mut Group<'_>, memory: &mut Memory) {
+/// The copy to compare with; several times in a run, because the machine is not the same all the time.
+fn copy(group: &mut Group<'_>, memory: &mut Memory, number: usize) {
     for (size, bytes) in SIZES {
         let [from, _, into] = memory.slices(bytes, |i| i as u64);
         group.throughput(Throughput::Bytes(bytes as u64));
-        group.bench_function(format!("{size}/memcpy/copy/apart"), |b| {
+        group.bench_function(format!("{size}/memcpy/{number}/apart"), |b| {
             b.iter(|| black_box(&mut *into).copy_from_slice(black_box(from)));
         });
     }
@@ -88,13 +89,13 @@ fn kernels(criterion: &mut Criterion) {
         .measurement_time(Duration::from_millis(150))
         .warm_up_time(Duration::from_millis(30));
     let (g, m) = (&mut group, &mut Memory::new());
-    copy(g, m);
+    copy(g, m, 1);
     let some = [Op::Sum, Op::Min];
     every::<f32>(g, m, &some, |i| i as f32);
     every::<f64>(g, m, &some, |i| i as f64);
     every::<f16>(g, m, &some, |i| f16::from_f32((i % 997) as f32));
     every::<bf16>(g, m, &some, |i| bf16::from_f32((i % 997) as f32));
-    copy(g, m);
+    copy(g, m, 2);
     let some = [Op::Sum, Op::Product, Op::Max, Op::LogicalAnd, Op::BitXor];
     every::<i8>(g, m, &some, |i| i as i8);
     every::<u8>(g, m, &[], |i| i as u8);
@@ -106,7 +107,7 @@ fn kernels(criterion: &mut Criterion) {
     every::<u64>(g, m, &[], |i| i as u64);
     every::<i128>(g, m, &[Op::Sum], |i| i as i128);
     every::<u128>(g, m, &[], |i| i as u128);
-    copy(g, m);
+    copy(g, m, 3);
     let some = [Op::Sum, Op::Product, Op::MinLocation];
     every::<Complex<f32>>(g, m, &some, |i| Complex::new(i as f32, 1.0));
     every::<Complex<f64>>(g, m, &some, |i| Complex::new(i as f64, 1.0));
@@ -120,7 +121,7 @@ fn kernels(criterion: &mut Criterion) {
     every::<Located<f64, u64>>(g, m, &some, |i| Located::new((i % 997) as f64, i as u64));
     let user = UserOp::new("saxpy-like", |a: f32, b: f32| a * 0.5 + b);
     one(g, m, "f32/user closure", user, |i| i as f32);
-    copy(g, m);
+    copy(g, m, 4);
     group.finish();
 }
 

@@ -4,10 +4,13 @@
 //! equally large, so that it has no padding and may travel as bytes. Neighbours: `reduce` has the
 //! arithmetic, `datatype` the names on the wire.
 
+use std::convert::identity;
 use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
+
+use crate::reduce::{is_nan, key};
 
 /// A value and the index of where it is: for [`Op::MinLocation`](crate::Op::MinLocation) and
 /// [`Op::MaxLocation`](crate::Op::MaxLocation).
@@ -87,10 +90,16 @@ pub trait Locatable<I: Pod>: Pod + PartialOrd + sealed::Sealed<I> {
     fn join(value: Self, index: I) -> Self::Pair;
     #[doc(hidden)]
     fn split(pair: Self::Pair) -> (Self, I);
+    /// Whether it is NaN.
+    #[doc(hidden)]
+    fn is_missing(self) -> bool;
+    /// A number that orders like the value, and is the same for equal ones; meaningless for NaN.
+    #[doc(hidden)]
+    fn key(self) -> impl PartialOrd + Copy;
 }
 
 macro_rules! pairs {
-    ($($pair:ident { $value:ty, $index:ty })*) => {$(
+    ($($pair:ident { $value:ty, $index:ty }, $missing:expr, $key:expr;)*) => {$(
         #[doc(hidden)]
         #[derive(Clone, Copy, Debug, Zeroable, Pod)]
         #[repr(C)]
@@ -113,19 +122,34 @@ macro_rules! pairs {
             fn split(pair: $pair) -> (Self, $index) {
                 (pair.value, pair.index)
             }
+
+            #[inline(always)]
+            fn is_missing(self) -> bool {
+                $missing(self)
+            }
+
+            #[inline(always)]
+            fn key(self) -> impl PartialOrd + Copy {
+                $key(self)
+            }
         }
     )*};
 }
 
+fn never<T>(_: T) -> bool {
+    false
+}
+
+// The 16-bit floats compare as integers, because converting them one at a time is slow.
 pairs! {
-    F16U16 { f16, u16 }
-    BF16U16 { bf16, u16 }
-    I32U32 { i32, u32 }
-    U32U32 { u32, u32 }
-    F32U32 { f32, u32 }
-    I64U64 { i64, u64 }
-    U64U64 { u64, u64 }
-    F64U64 { f64, u64 }
+    F16U16 { f16, u16 }, is_nan, key;
+    BF16U16 { bf16, u16 }, is_nan, key;
+    I32U32 { i32, u32 }, never, identity;
+    U32U32 { u32, u32 }, never, identity;
+    F32U32 { f32, u32 }, f32::is_nan, identity;
+    I64U64 { i64, u64 }, never, identity;
+    U64U64 { u64, u64 }, never, identity;
+    F64U64 { f64, u64 }, f64::is_nan, identity;
 }
 
 #[cfg(test)]

@@ -120,9 +120,11 @@ macro_rules! location {
             #[inline(always)]
             fn apply(left: Located<T, I>, right: Located<T, I>) -> Located<T, I> {
                 let ((a, i), (b, j)) = (left.parts(), right.parts());
-                let (a_nan, b_nan) = (a != a, b != b);
-                let better = (b $better a) & !a_nan | (b_nan & !a_nan);
-                let level = (a == b) | (a_nan & b_nan);
+                let (a_nan, b_nan) = (a.is_missing(), b.is_missing());
+                let (a, b) = (a.key(), b.key());
+                let numbers = !a_nan & !b_nan;
+                let better = (numbers & (b $better a)) | (b_nan & !a_nan);
+                let level = (numbers & (a == b)) | (a_nan & b_nan);
                 if better | (level & (j < i)) { right } else { left }
             }
         }

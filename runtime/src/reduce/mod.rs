@@ -21,6 +21,7 @@ mod user;
 pub(crate) use arithmetic::{brain, field, float, half, integer, located, truth};
 pub(crate) use code::{OpCode, fnv1a};
 pub(crate) use kernel::{Functions, Kernel};
+pub(crate) use narrow::{is_nan, key};
 pub use op::Op;
 pub(crate) use reduction::Reducer;
 pub use reduction::{Reduction, Scaled};

@@ -198,9 +198,16 @@ impl Narrow for bf16 {
     }
 }
 
+/// Whether it is NaN.
+#[inline(always)]
+pub(crate) fn is_nan<T: Narrow>(x: T) -> bool {
+    x.bits() & 0x7fff > T::INFINITY
+}
+
 /// A number that orders like the float, with one value for both zeros; meaningless for NaN.
 #[inline(always)]
-fn key(bits: u16) -> i16 {
+pub(crate) fn key<T: Narrow>(x: T) -> i16 {
+    let bits = x.bits();
     let sign = bits as i16 >> 15;
     ((bits & 0x7fff) as i16 ^ sign).wrapping_sub(sign)
 }
@@ -208,15 +215,11 @@ fn key(bits: u16) -> i16 {
 /// `a <= b`, or only `a` is NaN, or both are: whether the smaller one is `a`, when the left one wins a tie.
 #[inline(always)]
 pub(crate) fn left_is_smaller<T: Narrow>(a: T, b: T) -> bool {
-    let nan = |bits: u16| bits & 0x7fff > T::INFINITY;
-    let (a, b) = (a.bits(), b.bits());
-    nan(a) | (!nan(b) & (key(a) <= key(b)))
+    is_nan(a) | (!is_nan(b) & (key(a) <= key(b)))
 }
 
 /// The same for the larger one.
 #[inline(always)]
 pub(crate) fn left_is_larger<T: Narrow>(a: T, b: T) -> bool {
-    let nan = |bits: u16| bits & 0x7fff > T::INFINITY;
-    let (a, b) = (a.bits(), b.bits());
-    nan(a) | (!nan(b) & (key(a) >= key(b)))
+    is_nan(a) | (!is_nan(b) & (key(a) >= key(b)))
 }
