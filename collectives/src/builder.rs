@@ -64,6 +64,17 @@ impl Builder {
         if into.len == 0 { None } else { self.message_from(from, into) }
     }
 
+    /// Like [`Builder::send`], but not left out when empty: where the two ends know the length each on its own,
+    /// an empty message is how the other one learns that they disagree.
+    pub fn send_known_here(&mut self, to: usize, from: Span) -> Step {
+        if from.len == 0 { self.signal(to) } else { self.message_to(to, from) }
+    }
+
+    /// The receive of [`Builder::send_known_here`].
+    pub fn recv_known_here(&mut self, from: usize, into: Span) -> Step {
+        if into.len == 0 { self.await_signal(from) } else { self.message_from(from, into) }
+    }
+
     /// Sends an empty message.
     pub fn signal(&mut self, to: usize) -> Step {
         self.message_to(to, Span::scratch(0, 0))

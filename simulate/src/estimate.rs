@@ -28,9 +28,10 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// 20 million steps, which take seconds, rarely a minute, and up to a gigabyte; every rank up to a million.
+    /// 12 million steps, which take seconds, rarely half a minute, and less than half a gigabyte; every rank up to a
+    /// million.
     fn default() -> Self {
-        Self { steps: 20_000_000, every: LITTLE }
+        Self { steps: 12_000_000, every: LITTLE }
     }
 }
 

@@ -10,12 +10,13 @@
 //! `n` for odd n. Bytes: `(n - 1) m` per rank, the least that can be, each over one link. At most `in_flight`
 //! segments are under way in each direction. In place, what arrives waits in a slot until the block that it
 //! replaces has left; when a rank sends other counts than it receives, the input moves to scratch first.
-//! A rank needs to know its own counts only. Chosen: long blocks, and blocks that differ in length.
+//! A rank needs to know its own counts only; such blocks are not cut, and go also when they are empty, so that
+//! ranks that disagree about a length find out. Chosen: long blocks, and blocks that differ in length.
 
 use crate::builder::{Builder, part, parts};
 use crate::counts::Blocks;
 use crate::window::Window;
-use crate::{Choice, Request, Span};
+use crate::{Choice, Counts, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, in_place, .. } = *request;
@@ -37,27 +38,33 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         b.copy(outgoing(rank), Span::output(offset, len));
     }
 
+    // Lengths that the two ends know each on its own go in one message, also when empty, so that a
+    // disagreement shows in its length.
+    let known_here = matches!(request.counts, Counts::Pairs { .. });
+    let segment = if known_here { usize::MAX } else { choice.segment };
     let longest = recv.longest();
     let in_flight = choice.in_flight.max(1);
-    let slots = if swaps { b.slots(in_flight, longest.min(choice.segment.max(1))) } else { Vec::new() };
+    let slots = if swaps { b.slots(in_flight, longest.min(segment.max(1))) } else { Vec::new() };
     let (mut sends, mut recvs) = (Window::new(in_flight), Window::new(in_flight));
     let mut turn = 0;
     for round in 0..rounds(size) {
         let Some(partner) = partner(rank, size, round) else { continue };
         let (from, (offset, arriving)) = (outgoing(partner), recv.block(partner));
         // Cut by length alone, which both ends of a message know. A swap cuts both directions alike.
-        let (out, into) = (parts(from.len, choice.segment), parts(arriving, choice.segment));
+        let (out, into) = (parts(from.len, segment), parts(arriving, segment));
         for piece in 0..out.max(into) {
             if piece < out {
                 let (at, len) = part(from.len, out, piece);
-                let send = b.send(partner, Span { offset: from.offset + at, len, ..from });
+                let span = Span { offset: from.offset + at, len, ..from };
+                let send = if known_here { b.send_known_here(partner, span) } else { b.send(partner, span) };
                 sends.admit(b, send);
             }
             if piece < into {
                 let (at, len) = part(arriving, into, piece);
                 let place = Span::output(offset + at, len);
                 let target = if swaps { slots[turn % in_flight].first(len) } else { place };
-                let recv = b.recv(partner, target);
+                let recv =
+                    if known_here { b.recv_known_here(partner, target) } else { b.recv(partner, target) };
                 recvs.admit(b, recv);
                 if swaps {
                     b.copy(target, place);

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Steps: 1, in which the root handles `n - 1` messages. Bytes: `(n - 1) m` in all, each once over one link. No
-//! scratch. A rank needs to know only its own count, so blocks may differ in length. The root posts a bounded
+//! scratch. A rank needs to know only its own count, so blocks may differ in length; empty ones are sent too, so
+//! that ranks that disagree about a length find out. The root posts a bounded
 //! number of receives at a time. Chosen: long blocks, and blocks that differ in length.
 
 use crate::builder::Builder;
@@ -20,7 +21,7 @@ const POSTED: usize = 64;
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     if rank != root {
-        b.send(root, Span::input(0, request.counts.of(rank)));
+        b.send_known_here(root, Span::input(0, request.counts.of(rank)));
         return;
     }
     let blocks = request.blocks();
@@ -28,7 +29,7 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     for step in 1..size {
         let from = (rank + step) % size;
         let (offset, len) = blocks.block(from);
-        let recv = b.recv(from, Span::output(offset, len));
+        let recv = b.recv_known_here(from, Span::output(offset, len));
         window.admit(b, recv);
     }
     let (offset, len) = blocks.block(rank);

@@ -20,7 +20,7 @@ const UNDER_WAY: usize = 64;
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     if rank != root {
-        b.recv(root, Span::output(0, request.counts.of(rank)));
+        b.recv_known_here(root, Span::output(0, request.counts.of(rank)));
         return;
     }
     let blocks = request.blocks();
@@ -28,7 +28,7 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     for step in 1..size {
         let to = (rank + step) % size;
         let (offset, len) = blocks.block(to);
-        let send = b.send(to, Span::input(offset, len));
+        let send = b.send_known_here(to, Span::input(offset, len));
         window.admit(b, send);
     }
     super::keep(request, b);
