@@ -79,8 +79,8 @@ fn gathers_and_scatters_cost_what_their_head_comment_says() {
     let straight = straight.expect("a correct schedule");
     assert_eq!(
         (straight.messages, straight.elements),
-        (3, 9),
-        "rank 0 has nothing to send, the root need not"
+        (4, 9),
+        "rank 0 says that it has nothing to send, the root need not"
     );
 }
 

@@ -182,12 +182,13 @@ pub enum Error {
         advice: String,
     },
 
-    /// A user-defined operation panicked, on this rank or on another; the world is over.
+    /// A user-defined operation panicked, or a scope with operations under way, on this rank or on another;
+    /// the world is over.
     #[error("{operation} failed: {detail}")]
-    OpPanicked {
+    Panicked {
         /// What this rank was doing, with its sequence number.
         operation: String,
-        /// Which rank's operation it was, its name, and what the panic said.
+        /// Which rank it was, and what is known of the panic.
         detail: String,
     },
 
@@ -232,7 +233,7 @@ pub(crate) enum Fault {
     Peer { rank: usize, cause: String },
     Aborted { rank: usize, code: i32, reason: String },
     Mismatch { detail: String },
-    OpPanicked { detail: String },
+    Panicked { detail: String },
     TimedOut { after: Duration, waiting_for: String },
     Master { cause: String },
     Finalized,
@@ -247,7 +248,7 @@ impl Fault {
                 Error::Aborted { rank, host: host(rank), code, reason, operation }
             }
             Self::Mismatch { detail } => Error::Mismatch { operation, detail },
-            Self::OpPanicked { detail } => Error::OpPanicked { operation, detail },
+            Self::Panicked { detail } => Error::Panicked { operation, detail },
             Self::TimedOut { after, waiting_for } => Error::TimedOut { operation, after, waiting_for },
             Self::Master { cause } => Error::MasterLost { operation, cause },
             Self::Finalized => Error::Finalized { operation },

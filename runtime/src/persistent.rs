@@ -77,6 +77,12 @@ impl<T: Pod + Send> Prepared<T> {
     ///
     /// None now; failures are reported by [`Running::wait`].
     pub fn start(&mut self) -> Result<Running<'_, T>> {
+        let running = self.begin();
+        running.prepared.loan.help();
+        Ok(running)
+    }
+
+    fn begin(&mut self) -> Running<'_, T> {
         let communicator = &self.communicator;
         let lengths = self.loan.lengths();
         let operation = match &self.what {
@@ -102,7 +108,7 @@ impl<T: Pod + Send> Prepared<T> {
                 Operation::Recv { name: "prepared recv", number, from, tag }
             }
         };
-        Ok(Running { prepared: self, operation })
+        Running { prepared: self, operation }
     }
 
     /// Starts it and waits for its end: the same call every time, without the cost of checking it.
@@ -111,7 +117,7 @@ impl<T: Pod + Send> Prepared<T> {
     ///
     /// What the blocking call would have returned.
     pub fn run(&mut self) -> Result<&mut [T]> {
-        self.start()?.wait()
+        self.begin().wait()
     }
 
     /// What it reads, to be changed between runs. In place, and for a receive: the one buffer there is.

@@ -344,6 +344,7 @@ impl Communicator {
         let length = size_of_val(data.as_slice());
         let mut loan = Loan::new(self.engine(), Some(data), None);
         loan.begin(|core, input, _| core.send(peer, envelope, name_of(input), length, mode));
+        loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Send { name, number, to, tag }))
     }
 
@@ -374,6 +375,7 @@ impl Communicator {
         let length = size_of_val(buffer.as_slice());
         let mut loan = Loan::new(self.engine(), None, Some(buffer));
         loan.begin(|core, _, output| core.receive(selector, name_of(output), length));
+        loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Recv { name, number, from, tag }))
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, OP_PANICKED, Parts};
+use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts};
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
@@ -218,8 +218,8 @@ fn notice(event: ControlEvent) -> Notice {
         ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
         ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
-        ControlEvent::Fault { context: OP_PANICKED, text, .. } => {
-            Notice::Fault(Fault::OpPanicked { detail: text })
+        ControlEvent::Fault { context: PANICKED, text, .. } => {
+            Notice::Fault(Fault::Panicked { detail: text })
         }
         ControlEvent::Fault { text, .. } => Notice::Fault(Fault::Mismatch { detail: text }),
         ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),

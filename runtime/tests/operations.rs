@@ -84,7 +84,7 @@ fn a_panic_of_a_user_operation_ends_the_world_with_its_name_and_words() {
             rank.reduce(&mut [rank.rank() as i32; 10], op, 0)
         });
         let error = results[0].as_ref().unwrap_err();
-        assert!(matches!(error, Error::OpPanicked { .. }), "{wire:?}: {error}");
+        assert!(matches!(error, Error::Panicked { .. }), "{wire:?}: {error}");
         let text = error.to_string();
         for part in ["\"fragile\" panicked on rank 0 on host0", "0 and 1 are out of luck", "reduce(10 x i32"]
         {

@@ -95,6 +95,10 @@ fn a_dropped_receive_still_takes_its_message_unless_it_was_cancelled() {
 }
 
 #[test]
+#[expect(
+    clippy::forget_non_drop,
+    reason = "leaks stay harmless should handles ever do something when dropped"
+)]
 fn a_prepared_operation_is_used_again_after_its_run_was_dropped_or_leaked() {
     for wire in wires() {
         world(wire, 3, &small(), |rank| {
@@ -218,8 +222,11 @@ fn several_threads_have_collectives_in_flight_on_one_communicator() {
 #[test]
 fn a_panic_in_a_scope_ends_the_world_and_leaves_the_memory_alone() {
     for wire in wires() {
+        // A rank that is gone may take what it has sent with it: all must be through.
+        let through = std::sync::Barrier::new(3);
         let errors = owned_world(wire, 3, &small(), |rank| {
             rank.barrier().unwrap();
+            through.wait();
             let start = Instant::now();
             let error = if rank.rank() == 1 {
                 let (mut came, mut reduced) = (vec![7u8; 100_000], vec![3u64; 50_000]);

@@ -195,12 +195,16 @@ fn processes_that_disagree_about_the_size_get_an_error_that_names_both() {
 
 #[test]
 fn ranks_that_disagree_about_a_collective_all_get_an_error_that_says_who_asked_for_what() {
-    let parts: [(&str, [&str; 2]); 5] = [
+    let parts: [(&str, [&str; 2]); 9] = [
         ("count", ["100 x f32", "99 x f32"]),
         ("dtype", ["100 x f32", "100 x i32"]),
         ("op", ["sum", "max"]),
         ("root", ["root 0", "root 1"]),
         ("call", ["all_reduce", "barrier"]),
+        ("order", ["all_reduce", "all_gather"]),
+        ("user", ["user op", "called all_reduce"]),
+        ("counts", ["120 x bytes in all", "132 x bytes in all"]),
+        ("settings", ["100 x f32, sum", "other settings"]),
     ];
     for (kind, parts) in parts {
         let job = Job::new(PROBE, 3);
@@ -214,6 +218,8 @@ fn ranks_that_disagree_about_a_collective_all_get_an_error_that_says_who_asked_f
             for part in [parts[0], parts[1], "rank 1 on", "#"] {
                 assert!(text.contains(part), "{kind}: no {part:?} in {text:?}");
             }
+            // What this rank was doing, and both calls that disagree.
+            assert!(text.matches("probe.rs:").count() >= 2, "{kind}: no file and line in {text:?}");
         }
     }
 }
@@ -228,7 +234,7 @@ fn a_panic_of_a_user_operation_ends_every_rank_and_names_who_and_what() {
             process.ends_with(FAILED);
             let line = process.wait_event("failed");
             let text = line.value("text").unwrap();
-            assert_eq!(line.value("kind"), Some("OpPanicked"), "{text}");
+            assert_eq!(line.value("kind"), Some("Panicked"), "{text}");
             for part in
                 [&format!("panicked on rank {who} on"), "\"fragile\"", "the operation panics on purpose"]
             {
@@ -272,6 +278,19 @@ fn a_panic_ends_every_rank_and_names_who() {
         for (rank, process) in processes.iter_mut().enumerate() {
             process.ends_with(if rank == who { 101 } else { FAILED });
         }
+    }
+}
+
+#[test]
+fn a_panic_in_a_scope_ends_every_rank_and_names_who() {
+    let who = 1;
+    let (mut processes, since) = victim(3, who, "panic-in-scope", "0");
+    for line in failures(&processes, who, since) {
+        assert!(line.text.contains("all_reduce") && line.text.contains("rank 1"), "{line:?}");
+        assert!(line.text.contains("a panic left a scope"), "{line:?}");
+    }
+    for (rank, process) in processes.iter_mut().enumerate() {
+        process.ends_with(if rank == who { 101 } else { FAILED });
     }
 }
 

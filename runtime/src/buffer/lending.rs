@@ -178,6 +178,10 @@ impl<T: Pod + Send> Loan<T> {
             begin(&mut core, input, output)
         };
         self.slot = Some(slot);
+    }
+
+    /// Sees to it that the operation advances although nobody waits for it yet.
+    pub(crate) fn help(&self) {
         self.engine.help();
     }
 

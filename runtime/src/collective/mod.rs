@@ -103,6 +103,7 @@ impl Communicator {
             operation = named;
             slot
         });
+        loan.help();
         Ok(Pending::new(self.clone(), loan, operation))
     }
 }

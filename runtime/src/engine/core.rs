@@ -18,7 +18,7 @@ use super::inbox::{Inbox, Notice};
 use super::router::{Fate, Router};
 use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
 use super::slots::{SlotId, Slots};
-use super::{Control, OP_PANICKED, Parts};
+use super::{Control, PANICKED, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
 use crate::reduce::Panicked;
@@ -390,7 +390,7 @@ impl Core {
         match done {
             Ok(None) => {}
             Ok(Some(slot)) => self.slots.end(slot, Ok(None), &mut self.buffers),
-            Err(panicked) => self.op_panicked(&panicked),
+            Err(panicked) => self.operation_panicked(&panicked),
         }
     }
 
@@ -454,14 +454,14 @@ impl Core {
     }
 
     /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
-    fn op_panicked(&mut self, what: &Panicked) {
+    fn operation_panicked(&mut self, what: &Panicked) {
         let host = self.hosts.get(self.rank).map_or("an unknown host", String::as_str);
         let Panicked { op, message } = what;
         let rank = self.rank;
         let detail =
             format!("the user-defined operation {op:?} panicked on rank {rank} on {host}: {message}");
-        self.control.fault(OP_PANICKED, &detail);
-        self.fail(Fault::OpPanicked { detail });
+        self.control.fault(PANICKED, &detail);
+        self.fail(Fault::Panicked { detail });
     }
 
     fn disagree(&mut self, source: usize, context: u32, what: &Disagreement) {
@@ -495,12 +495,12 @@ impl Core {
         self.fail(Fault::Mismatch { detail });
     }
 
-    /// Ends the world for all ranks because this one cannot go on.
+    /// Ends the world for all ranks because this one has panicked where it cannot go on.
     pub(crate) fn give_up(&mut self, cause: &str) {
         if self.fault.is_none() {
             let detail = format!("rank {} gave up: {cause}", self.rank);
-            self.control.fault(0, &detail);
-            self.fail(Fault::Mismatch { detail });
+            self.control.fault(PANICKED, &detail);
+            self.fail(Fault::Panicked { detail });
         }
     }
 
@@ -556,6 +556,16 @@ impl Core {
     }
 
     // ---- the end ---------------------------------------------------------------------------------------
+
+    /// The slots of the collectives under way.
+    pub(crate) fn running(&self) -> Vec<SlotId> {
+        self.runs.slots().collect()
+    }
+
+    /// Whether a collective is under way.
+    pub(crate) fn is_running(&self) -> bool {
+        self.runs.slots().next().is_some()
+    }
 
     /// Begins the orderly end: everything sent is still delivered.
     pub(crate) fn close(&mut self) {

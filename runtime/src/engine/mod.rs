@@ -35,9 +35,9 @@ use self::wait::Waits;
 use crate::error::Fault;
 use ringworld_transport::Transport;
 
-/// In place of a communicator's context in a fault: the fault is the panic of a user's operation, and no
+/// In place of a communicator's context in a fault: the fault is a panic of the user's code, and no
 /// disagreement. Not the context of any communicator, because their numbers end long before.
-pub(crate) const OP_PANICKED: u32 = u32::MAX;
+pub(crate) const PANICKED: u32 = u32::MAX;
 
 /// How the engine tells the rest of the world; served by the bootstrap session.
 pub(crate) trait Control: Send + Sync {
@@ -144,8 +144,16 @@ impl Engine {
     /// Ends this rank's part in good order: waits until what was sent is on its way, then until every
     /// connected peer has taken everything. Returns the fault if the world fails first.
     pub(crate) fn finish(&self) -> Option<Fault> {
-        let flushed = |core: &mut Core| (core.fault().is_some() || core.has_sent_all()).then_some(());
-        self.wait_until(&[], flushed, |_| "the ranks that have not received what was sent to them".into());
+        // Collectives that nobody waits for any more still owe the others this rank's part.
+        let flushed = |core: &mut Core| {
+            (core.fault().is_some() || (!core.is_running() && core.has_sent_all())).then_some(())
+        };
+        let running = self.lock().running();
+        self.wait_until(&running, flushed, |_| {
+            "the ranks that have not received what was sent to them, or not called a collective that this \
+             rank has begun"
+                .into()
+        });
         self.lock().close();
         let closed = |core: &mut Core| core.is_closed().then_some(());
         self.wait_until(&[], closed, |_| "the ranks that are still connected to take what was sent".into());

@@ -301,6 +301,11 @@ impl Runs {
         self.contexts.len()
     }
 
+    /// The slots that runs will end.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
+        self.runs.iter().flatten().map(|run| run.slot)
+    }
+
     /// The slot that a run will end.
     pub(crate) fn slot(&self, id: RunId) -> Option<SlotId> {
         Some(self.runs.get(id)?.as_ref()?.slot)

@@ -26,7 +26,7 @@ use super::loops::{apart, into_left, into_right};
 /// Ranks tell one another a digest of the name, so that ranks that pass different operations find out;
 /// give different operations different names.
 ///
-/// A panic of the function ends the world with [`Error::OpPanicked`](crate::Error::OpPanicked) on every
+/// A panic of the function ends the world with [`Error::Panicked`](crate::Error::Panicked) on every
 /// rank (in a program built with `panic = "abort"`, it ends the process).
 ///
 /// ```

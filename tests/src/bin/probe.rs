@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use ringworld::{Error, Op, UserOp, World};
+use ringworld::{Error, Op, Options, UserOp, World};
 use ringworld_tests::{clock, proc};
 
 const NO_WORLD: u8 = 3;
@@ -77,6 +77,8 @@ enum Act {
     /// Exit without dropping the world
     Exit,
     Panic,
+    /// In a scope with an operation under way
+    PanicInScope,
     Abort,
     /// Compute for ever, never calling
     Compute,
@@ -89,6 +91,11 @@ enum Kind {
     Op,
     Root,
     Call,
+    /// The same two calls in another order
+    Order,
+    User,
+    Counts,
+    Settings,
 }
 
 /// Why a scenario did not go well.
@@ -263,6 +270,13 @@ fn victim(world: &World, who: usize, act: Act, code: i32) -> Result<(), Trouble>
     match act {
         Act::Exit => std::process::exit(code),
         Act::Panic => panic!("the victim panics on purpose"),
+        Act::PanicInScope => {
+            let mut never = [0u8; 100];
+            Ok(world.scope(|s| -> ringworld::Result<()> {
+                let _under_way = s.recv(&mut never, (who + 1) % world.size(), 9)?;
+                panic!("the victim panics in a scope on purpose")
+            })?)
+        }
         Act::Abort => world.abort(code),
         Act::Compute => loop {
             std::hint::black_box((0..1_000_000u64).fold(0, u64::wrapping_add));
@@ -331,6 +345,26 @@ fn mismatch(world: &World, kind: Kind) -> Result<(), Trouble> {
         (Kind::Dtype, true) => world.all_reduce(&mut [1i32; 100], Op::Sum)?,
         (Kind::Op, true) => world.all_reduce(&mut floats, Op::Max)?,
         (Kind::Call, true) => world.barrier()?,
+        (Kind::Order, true) => {
+            world.all_gather(&[1u16; 8], &mut vec![0; 8 * world.size()])?;
+            world.all_reduce(&mut floats, Op::Sum)?;
+        }
+        (Kind::Order, false) => {
+            world.all_reduce(&mut floats, Op::Sum)?;
+            world.all_gather(&[1u16; 8], &mut vec![0; 8 * world.size()])?;
+        }
+        (Kind::User, _) => {
+            let name = if odd { "larger" } else { "sum" };
+            world.all_reduce(&mut floats, UserOp::new(name, |a: f32, b: f32| a + b))?;
+        }
+        (Kind::Counts, _) => {
+            let counts: Vec<usize> = (0..world.size()).map(|rank| 10 + rank * usize::from(odd)).collect();
+            let mut all = vec![0f32; counts.iter().sum()];
+            world.all_gather_varied(&floats[..counts[world.rank()]], &mut all, &counts)?;
+        }
+        (Kind::Settings, true) => {
+            world.with(&Options::new().reproducible(true)).all_reduce(&mut floats, Op::Sum)?;
+        }
         (Kind::Root, _) => world.broadcast(&mut floats, usize::from(odd))?,
         (_, false) => world.all_reduce(&mut floats, Op::Sum)?,
     }
