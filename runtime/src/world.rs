@@ -20,8 +20,8 @@ use crate::{Error, Result};
 /// All ranks, brought together.
 ///
 /// Derefs to the [`Communicator`] of all ranks. A program has one, for as long as it communicates:
-/// dropping it ends this rank's part in good order. Everything sent is still delivered, and the drop
-/// waits until those it was sent to have taken it; on the process that serves the rendezvous it waits
+/// dropping it ends this rank's part in good order. Collectives that have been begun end, everything sent is
+/// still delivered, and the drop waits until those it was sent to have taken it; on the process that serves the rendezvous it waits
 /// until every rank has left. If this rank panics or fails, the others are told instead.
 #[derive(Debug)]
 pub struct World {
