@@ -1,6 +1,6 @@
 //! Sums and products of 16-bit floats, computed in `f32` and rounded to nearest, ties to even.
 //!
-//! Written for the vectoriser, because one element at a time is twenty times slower than memory:
+//! Written for the vectoriser, because one element at a time is twenty times slower than a copy in the cache:
 //!
 //! * `bf16` is the upper half of an `f32`. Two neighbours are taken as one 32-bit word, whose halves become
 //!   two `f32`, without any moving between lanes; rounding is integer arithmetic without a branch.
