@@ -40,7 +40,8 @@ pub struct Method {
     pub padded: Option<usize>,
     /// `Some`: the longest vector that was run, in elements; the time was continued along a line from there.
     pub continued: Option<usize>,
-    /// That line was not straight: the time is within about a quarter of the truth. Otherwise within some percent.
+    /// That line was not straight: give or take a quarter. A straight one is mostly within 1 %, but a slower rhythm
+    /// that only longer vectors fall into is not seen; up to a fifth too little has been.
     pub rough: bool,
 }
 

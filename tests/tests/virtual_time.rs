@@ -278,7 +278,7 @@ fn agree(ratios: &[(f64, String)], bounds: std::ops::Range<f64>, usual: f64) {
 /// order and the simulator in that of the steps.
 #[test]
 fn eager_messages_take_the_foretold_time() {
-    agree(&ratios(1 << 20), 0.85..1.05, 0.005);
+    agree(&ratios(1 << 20), 0.85..1.15, 0.005);
 }
 
 /// Answers to questions often come at the same moment, so the order matters more, and the simulator's, which is
