@@ -174,7 +174,11 @@ fn user_signals_reach_every_rank_and_the_job_goes_on() {
 
 #[test]
 fn ctrl_z_stops_ranks_and_launcher_and_fg_continues_them() {
-    let mut job = Running::start(&mut script(&["-n", "2"], LIVE));
+    // As a shell with job control starts it. In the group of a test run that somebody left in the background
+    // it might be an orphan, which the kernel does not stop.
+    let mut command = script(&["-n", "2"], LIVE);
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut job = Running::start(&mut command);
     let (launcher, pids) = (job.pid(), job.pids(2));
     job.signal(Signal::TSTP);
     wait_until("launcher and ranks are stopped", || {
