@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use bytemuck::Pod;
 use ringworld_collectives::Schedule;
 use ringworld_protocol::{Done, Envelope, Failure, Mode, Selector, TagSelector};
+use rustc_hash::FxHashMap;
 
 use crate::buffer::{Lend, blocking};
 use crate::engine::Engine;
@@ -98,7 +99,9 @@ pub(crate) struct Inner {
     pub(crate) by_world: HashMap<usize, usize>,
     pub(crate) messages: AtomicU64,
     pub(crate) options: Arc<Effective>,
-    pub(crate) schedules: Mutex<HashMap<ringworld_collectives::Request, Arc<Schedule>>>,
+    /// Looked up in every call, and no peer chooses the keys: the default hasher took a quarter of what a call
+    /// costs besides its messages (700 of 2,900 instructions).
+    pub(crate) schedules: Mutex<FxHashMap<ringworld_collectives::Request, Arc<Schedule>>>,
     life: Arc<Life>,
 }
 

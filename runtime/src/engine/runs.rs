@@ -8,7 +8,7 @@
 //! The first message that reaches a rank tells whether its sender runs the same collective: stamps are
 //! compared on arrival (see [`Runs::check`]), before any byte is combined.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
 use ringworld_protocol::{
     BufferId, Envelope, Incoming, Machine, Mode, RequestId, Selector, Span, TagSelector,
 };
+use rustc_hash::FxHashMap;
 
 use super::slots::SlotId;
 use crate::buffer::{Block, Buffers};
@@ -68,7 +69,7 @@ pub(crate) struct Runs {
     free: Vec<RunId>,
     counters: Vec<Counters>,
     /// Of each context with collectives: the runs under way and the latest stamps.
-    contexts: HashMap<u32, Context>,
+    contexts: FxHashMap<u32, Context>,
 }
 
 #[derive(Default)]
