@@ -181,9 +181,9 @@ fn ctrl_z_stops_ranks_and_launcher_and_fg_continues_them() {
     let mut job = Running::start(&mut command);
     let (launcher, pids) = (job.pid(), job.pids(2));
     job.signal(Signal::TSTP);
-    wait_until("launcher and ranks are stopped", || {
-        state(launcher) == Some('T') && pids.iter().all(|&pid| state(pid) == Some('T'))
-    });
+    // One after the other, so that a failure says who did not stop.
+    wait_until("the ranks are stopped", || pids.iter().all(|&pid| state(pid) == Some('T')));
+    wait_until("the launcher is stopped", || state(launcher) == Some('T'));
     job.signal(Signal::CONT);
     wait_until("launcher and ranks go on", || {
         state(launcher) != Some('T') && pids.iter().all(|&pid| state(pid) != Some('T'))
