@@ -96,6 +96,8 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
     let host = |rank: usize| rank / choice.ranks_per_host.max(1);
     let parts = Parts {
         rank,
+        // Ranks that are threads of a test stay where they are.
+        local: (0, 1),
         hosts: (0..size).map(|peer| format!("host{}", host(peer))).collect(),
         transports: transport.into_iter().collect(),
         routes,

@@ -82,6 +82,7 @@ impl World {
         let link = Arc::new(Link { session });
         let parts = Parts {
             rank,
+            local: (local_rank, local_size),
             hosts,
             transports: opened.transports,
             routes: opened.routes,
@@ -97,6 +98,7 @@ impl World {
     fn alone(settings: &Settings) -> Result<Self> {
         let parts = Parts {
             rank: 0,
+            local: (0, 1),
             hosts: [ringworld_bootstrap::host_name()].into(),
             transports: Vec::new(),
             routes: vec![None],

@@ -12,10 +12,12 @@
 //! ```
 //!
 //! Files: `core` joins the pieces, `runs` executes schedules, `router` knows the transports, `slots` are
-//! what callers wait for, `wait` spins and parks, `inbox` is how other threads reach the engine.
+//! what callers wait for, `wait` spins and parks, `home` keeps waiting ranks on cores of their own, `inbox` is how other
+//! threads reach the engine.
 
 mod core;
 mod helper;
+mod home;
 mod inbox;
 mod limits;
 mod router;
@@ -58,6 +60,8 @@ impl Control for NoControl {
 /// What an engine is made of.
 pub(crate) struct Parts {
     pub(crate) rank: usize,
+    /// This rank's number among the ranks of this host, and how many they are.
+    pub(crate) local: (usize, usize),
     pub(crate) hosts: Arc<[String]>,
     /// The transports, and for each rank which one reaches it (`None` for this rank itself).
     pub(crate) transports: Vec<Box<dyn Transport>>,
