@@ -173,6 +173,24 @@ impl Default for Tuning {
     }
 }
 
+impl Tuning {
+    /// These numbers, for ranks that all run on one host.
+    ///
+    /// There no wire's latency is saved by sending everything at once; a message is the work of cores that the
+    /// ranks share, on the sending side above all, and the algorithm with the fewest messages wins. So more
+    /// than two ranks never exchange all-reduces directly: measured with four ranks on two cores, 8 bytes to
+    /// 1 KiB take 40 us directly and 29 us by recursive doubling.
+    ///
+    /// ```
+    /// use ringworld_collectives::Tuning;
+    /// assert_eq!(Tuning::default().on_one_host().direct_bytes, 0);
+    /// ```
+    #[must_use]
+    pub fn on_one_host(self) -> Self {
+        Self { direct_bytes: 0, ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

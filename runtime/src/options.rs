@@ -117,9 +117,9 @@ impl Options {
         Ok(options)
     }
 
-    /// What they come to where nothing else is set.
-    pub(crate) fn effective(&self) -> Effective {
-        self.apply(&Effective::new(Tuning::default(), false))
+    /// What they come to where otherwise these numbers serve.
+    pub(crate) fn effective(&self, tuning: Tuning) -> Effective {
+        self.apply(&Effective::new(tuning, false))
     }
 
     fn apply(&self, base: &Effective) -> Effective {

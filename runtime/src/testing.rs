@@ -7,7 +7,7 @@ use ringworld_collectives::Tuning;
 use ringworld_transport::Transport;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Engine, Inbox, Limits, NoControl, Parts};
+use crate::engine::{Engine, Inbox, Limits, NoControl, Parts, Spin};
 use crate::numbers::Tickets;
 use crate::options::Effective;
 
@@ -104,7 +104,7 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         limits: Limits { eager: choice.eager, window: choice.window },
         control: Arc::new(NoControl),
         inbox: Arc::new(Inbox::default()),
-        spin: choice.spin,
+        spin: Spin::for_ranks(1, 1).lasting(choice.spin),
         op_timeout: choice.op_timeout,
     };
     let engine = Engine::new(parts).expect("an engine for a test");

@@ -24,7 +24,7 @@ const COLLECTIVES: [Collective; 11] = [
 
 /// The selection of algorithms under these options, as `ringworld info --tuning` prints it: for each
 /// collective and number of ranks the first size (of the vector, or of one rank's block) at which each
-/// algorithm is chosen, and why. Then all algorithms there are.
+/// algorithm is chosen, and why. Then what differs where all ranks run on one host, and all algorithms.
 ///
 /// ```
 /// use ringworld::{Options, tuning_table};
@@ -33,11 +33,26 @@ const COLLECTIVES: [Collective; 11] = [
 /// ```
 #[must_use]
 pub fn tuning_table(options: &Options) -> String {
-    let Effective { tuning, reproducible, .. } = options.effective();
-    let order = if reproducible { Order::Left } else { Order::Free };
-    let mut table = String::new();
+    let several = rows(&options.effective(Tuning::default()));
+    let one = rows(&options.effective(Tuning::default().on_one_host()));
+    let heading = format!("{:<15} ranks  from bytes  algorithm and reason", "collective");
+    let mut table = format!("{heading}\n{several}");
     // Writing to a string cannot fail, here and below.
-    let _ = writeln!(table, "{:<15} ranks  from bytes  algorithm and reason", "collective");
+    let _ = writeln!(table, "\nInstead, where all ranks run on one host:\n{heading}");
+    for row in one.lines().filter(|row| !several.contains(row)) {
+        let _ = writeln!(table, "{row}");
+    }
+    let _ = writeln!(table, "\nAll algorithms, as RINGWORLD_ALGORITHMS takes them:");
+    for algorithm in Algorithm::ALL {
+        let _ = writeln!(table, "  {}", algorithm.path());
+    }
+    table
+}
+
+fn rows(options: &Effective) -> String {
+    let Effective { tuning, reproducible, .. } = options;
+    let order = if *reproducible { Order::Left } else { Order::Free };
+    let mut rows = String::new();
     for collective in COLLECTIVES {
         for size in [2, 3, 4, 8, 16, 64, 1024, 65_536] {
             let powers = if collective == Collective::Barrier { 0..=0 } else { 2..=30 };
@@ -53,19 +68,15 @@ pub fn tuning_table(options: &Options) -> String {
                     order,
                     in_place: true,
                 };
-                let choice = select(&request, &tuning);
+                let choice = select(&request, tuning);
                 if last.replace(choice.algorithm) != Some(choice.algorithm) {
                     let name = collective.name();
-                    let _ = writeln!(table, "{name:<15} {size:>5}  {bytes:>10}  {choice}");
+                    let _ = writeln!(rows, "{name:<15} {size:>5}  {bytes:>10}  {choice}");
                 }
             }
         }
     }
-    let _ = writeln!(table, "\nAll algorithms, as RINGWORLD_ALGORITHMS takes them:");
-    for algorithm in Algorithm::ALL {
-        let _ = writeln!(table, "  {}", algorithm.path());
-    }
-    table
+    rows
 }
 
 /// The longest message that is sent without asking in a world of `size` ranks, in bytes, as long as

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
+use ringworld_collectives::Tuning;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts};
+use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, Spin};
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
@@ -105,7 +106,7 @@ impl World {
             limits: limits(1, settings)?,
             control: Arc::new(NoControl),
             inbox: Arc::default(),
-            spin: Duration::ZERO,
+            spin: Spin::NONE,
             op_timeout: settings.op_timeout,
         };
         Self::assemble(parts, None, settings, 0, 1)
@@ -119,7 +120,14 @@ impl World {
         local_size: usize,
     ) -> Result<Self> {
         let (rank, size) = (parts.rank, parts.routes.len());
-        let options = Options::from_settings(settings)?.effective().within(parts.limits.eager);
+        let host_ids: Box<[_]> = match &link {
+            Some(link) => link.session.members.iter().map(|member| member.host_id).collect(),
+            None => [0].into(),
+        };
+        // All ranks know the same members, and so choose alike.
+        let one_host = host_ids.windows(2).all(|pair| pair[0] == pair[1]);
+        let tuning = if one_host { Tuning::default().on_one_host() } else { Tuning::default() };
+        let options = Options::from_settings(settings)?.effective(tuning).within(parts.limits.eager);
         let engine = Engine::new(parts).map_err(|error| Error::System {
             operation: "starting the engine".into(),
             cause: error.to_string(),
@@ -127,10 +135,6 @@ impl World {
         let plane: Box<dyn Plane> = match &link {
             Some(link) => Box::new(Arc::clone(link)),
             None => Box::new(Nobody),
-        };
-        let host_ids = match &link {
-            Some(link) => link.session.members.iter().map(|member| member.host_id).collect(),
-            None => [0].into(),
         };
         let tickets = Tickets::default();
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, tickets });
@@ -142,22 +146,10 @@ fn limits(size: usize, settings: &Settings) -> Result<Limits> {
     Limits::for_world(size, settings.eager_limit, settings.window).map_err(Error::Bootstrap)
 }
 
-/// How long a waiting call polls before it sleeps.
-///
-/// With a core for every rank, long enough for most answers. With more ranks than cores, spinning would
-/// take the core from the very rank that is waited for; a few polls that offer the core each time are
-/// still cheaper than a sleep (four ranks on two cores: an all-reduce of 8 bytes takes 50 us instead of
-/// 70), but in a crowd their sum is not.
-fn spin(settings: &Settings, local_size: usize) -> Duration {
-    const SPIN: Duration = Duration::from_micros(100);
-    const SHARED: Duration = Duration::from_micros(10);
-    const CROWD: usize = 4;
+fn spin(settings: &Settings, local_size: usize) -> Spin {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    settings.spin.unwrap_or(match local_size.div_ceil(cores) {
-        0..=1 => SPIN,
-        2..=CROWD => SHARED,
-        _ => Duration::ZERO,
-    })
+    let spin = Spin::for_ranks(local_size, cores);
+    settings.spin.map_or(spin, |limit| spin.lasting(limit))
 }
 
 impl Drop for World {

@@ -224,7 +224,7 @@ pub const KNOBS: &[Knob] = &[
         "spin_us",
         "microseconds",
         "by load",
-        "How long a waiting call polls before it sleeps; no polling when there are more ranks than cores.",
+        "How long a waiting call polls before it sleeps; with more ranks than cores it offers its core each time.",
     ),
     knob("tcp_lanes", "count", "by size", "TCP connections per peer over which large messages are spread."),
     knob(

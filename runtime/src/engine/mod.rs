@@ -33,6 +33,7 @@ pub(crate) use self::inbox::{Inbox, Notice};
 pub(crate) use self::limits::Limits;
 pub(crate) use self::runs::Start;
 pub(crate) use self::slots::{Ending, SlotId};
+pub(crate) use self::wait::Spin;
 use self::wait::Waits;
 use crate::error::Fault;
 use ringworld_transport::Transport;
@@ -69,8 +70,7 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) control: Arc<dyn Control>,
     pub(crate) inbox: Arc<Inbox>,
-    /// How long to spin before parking; zero when there are more ranks than cores.
-    pub(crate) spin: Duration,
+    pub(crate) spin: Spin,
     pub(crate) op_timeout: Option<Duration>,
 }
 

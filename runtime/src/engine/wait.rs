@@ -1,8 +1,7 @@
 //! Waiting: the thread that waits drives the engine, spinning briefly and then sleeping in the kernel.
 //!
-//! Spinning pays only where every rank has a core: a wake-up costs about 50 us, a spinning half round
-//! trip 5 to 6 us, but a spinning rank without a core of its own takes the time from the one it waits
-//! for. To sleep, a thread arms the transports and polls their descriptors together with a bell of its
+//! Sleeping is dear: a wake-up costs about 50 us, a half round trip between spinning ranks 4 to 6 us. But a
+//! rank without a core of its own must not take the time from the one it waits for; see [`Spin`]. To sleep, a thread arms the transports and polls their descriptors together with a bell of its
 //! own, which rings when another thread ends its operation or the control plane has news.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,10 +21,39 @@ use crate::error::Fault;
 /// Transports without a descriptor (the simulator) are polled this often.
 const BLIND: Duration = Duration::from_micros(50);
 
-/// A spinning thread keeps its core for this long, then offers it to others at every turn: the peer it
-/// waits for may be waiting for this very core, whatever the number of cores promised. Measured with both
-/// ranks of a ping-pong on one core: a hop costs this long and 7 us; on two cores it makes no difference.
-const KEEN: Duration = Duration::from_micros(2);
+/// How long a waiting thread polls before it sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spin {
+    /// So long it keeps its core.
+    keen: Duration,
+    /// So long, altogether, it polls; after `keen` it offers the core to others at every turn.
+    polite: Duration,
+}
+
+impl Spin {
+    /// Sleep at once.
+    pub(crate) const NONE: Self = Self { keen: Duration::ZERO, polite: Duration::ZERO };
+
+    /// What serves `ranks` ranks on `cores` cores.
+    ///
+    /// With a core for each: long enough for most answers. Even then the peer may be waiting for this very
+    /// core, which it gets after 2 us (measured with both ranks of a ping-pong on one core: a hop costs so
+    /// long and 7 us; on two cores it makes no difference).
+    ///
+    /// With more ranks than cores, keeping the core would take it from the very rank that is waited for.
+    /// Offering it at once and polling again is still cheaper than sleeping and being woken. Measured on two
+    /// cores, an all-reduce of 8 bytes, sleeping at once against offering for 50 us: four ranks 52 and 30 us,
+    /// eight 150 and 95, sixteen 740 and 390. Where hundreds share a core, one turn lasts longer than that.
+    pub(crate) fn for_ranks(ranks: usize, cores: usize) -> Self {
+        let (keen, polite) = if ranks <= cores { (2, 100) } else { (0, 50) };
+        Self { keen: Duration::from_micros(keen), polite: Duration::from_micros(polite) }
+    }
+
+    /// The same, but sleeping after `limit`.
+    pub(crate) fn lasting(self, limit: Duration) -> Self {
+        Self { polite: limit, ..self }
+    }
+}
 
 /// Offering the core took this long: somebody else took the offer. With nobody there it takes 0.3 us.
 const CROWDED: Duration = Duration::from_micros(3);
@@ -71,7 +99,7 @@ fn own_bell() -> Option<Arc<Bell>> {
 pub(super) struct Waits {
     fds: Vec<OwnedFd>,
     blind: bool,
-    spin: Duration,
+    spin: Spin,
     home: Home,
     op_timeout: Option<Duration>,
     inbox: Arc<Inbox>,
@@ -151,9 +179,9 @@ impl Engine {
             }
             let since = *idle_since.get_or_insert_with(Instant::now);
             let idle = since.elapsed();
-            if idle < self.waits.spin {
+            if idle < self.waits.spin.polite {
                 drop(core);
-                if idle < KEEN {
+                if idle < self.waits.spin.keen {
                     std::hint::spin_loop();
                 } else {
                     std::thread::yield_now();
