@@ -110,9 +110,11 @@ impl Joining {
             Ok(formed) => Ok(Session::new(self.job, formed, Some((client, master)), self.hook)),
             Err(error) => {
                 self.hook.set(None);
+                // Its own connection first, for which the master would wait.
+                drop(client);
                 if let Some(master) = master {
                     // The others should hear the reason too before this process ends.
-                    master.drain(std::time::Duration::from_millis(500));
+                    master.close(std::time::Duration::from_secs(1));
                 }
                 Err(error)
             }

@@ -10,8 +10,9 @@ use crate::wire::{Member, ToMaster, clip};
 
 /// How long last words may take to reach the master and all others.
 const LAST_WORDS: Duration = Duration::from_secs(3);
-/// How long the process that serves the rendezvous stays for the others' sake when it leaves early.
-const DRAIN: Duration = Duration::from_secs(1);
+/// How long the process that serves the rendezvous stays for the others' sake when it leaves early; longer
+/// than the master waits for them itself.
+const CLOSING: Duration = Duration::from_secs(3);
 
 /// Something that happened to the world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,9 +142,10 @@ impl Session {
     }
 
     /// Gives the world up. When this returns, all others have been told, or could not be within a few
-    /// seconds.
+    /// seconds. The process that serves the rendezvous stops doing so.
     pub fn abort(&self, code: i32, reason: String) {
         self.last_words(ToMaster::Abort { code, reason: clip(reason) }, Some(LAST_WORDS));
+        self.close_master();
     }
 
     /// Tells all others that this rank has panicked, so that they can say more than that it is gone.
@@ -165,13 +167,20 @@ impl Session {
         }
     }
 
-    /// Leaves without a goodbye, after a failure that all others have heard of or are hearing of. On the
-    /// process that serves the rendezvous it returns when what was said to them has left this process.
+    /// Leaves without a goodbye, after a failure. When this returns, all others have been told what this
+    /// rank reported, or could not be within a few seconds: the process may end at once. The process that
+    /// serves the rendezvous stops doing so.
     pub fn leave(&self) {
-        self.send(Command::Say(ToMaster::Leaving));
+        // Only the answer shows that the master has read what was said before.
+        self.last_words(ToMaster::Leaving, Some(LAST_WORDS));
         self.disconnect();
+        self.close_master();
+    }
+
+    /// The others must have read what they were told before the process that serves them may end.
+    fn close_master(&self) {
         if let Some(master) = &self.master {
-            master.drain(DRAIN);
+            master.close(CLOSING);
         }
     }
 
@@ -181,6 +190,11 @@ impl Session {
     }
 
     fn last_words(&self, words: ToMaster, limit: Option<Duration>) {
+        if self.on_control_thread() {
+            // Only the thread that would wait could bring the answer.
+            self.send(Command::Say(words));
+            return;
+        }
         let (done, heard) = std::sync::mpsc::sync_channel(1);
         if self.send(Command::Last { words, done }) {
             // Bounded or not: the control thread drops `done` if it ends.
@@ -189,6 +203,11 @@ impl Session {
                 None => drop(heard.recv()),
             }
         }
+    }
+
+    fn on_control_thread(&self) -> bool {
+        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        link.as_ref().is_some_and(Client::is_current)
     }
 
     fn disconnect(&self) {

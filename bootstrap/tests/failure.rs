@@ -6,9 +6,11 @@ mod common;
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Rank, finish, free_port, join, settings, split_server, world};
+use common::{Rank, finish, free_port, join, settings, spawn, split_server, world};
 use ringworld_bootstrap::{ControlEvent, Master, MasterConfig, Outcome, Report};
 
 const SOON: Duration = Duration::from_secs(1);
@@ -203,6 +205,98 @@ fn start_child(port: u16, more: &[(&str, &str)]) -> Child {
         .stdout(Stdio::null())
         .spawn()
         .unwrap()
+}
+
+/// What a child process of this test binary does: serve a world of three, say its last words, and be gone.
+#[test]
+fn child_that_serves() {
+    let Ok(port) = std::env::var("RINGWORLD_TEST_SERVER_PORT") else { return };
+    let rank = join(&settings(port.parse().unwrap(), 3, &[]), "server").unwrap();
+    assert!(rank.session.serves());
+    let says = std::env::var("RINGWORLD_TEST_SERVER_SAYS").unwrap();
+    match says.as_str() {
+        "fault" => rank.session.report(Report::Fault { context: 5, text: "they disagree".into() }),
+        "loss" => {
+            let lost = (rank.session.rank + 1) % 3;
+            rank.session.report(Report::PeerLost { rank: lost, cause: "connection reset".into() });
+        }
+        "abort" => rank.session.abort(7, "no more data".into()),
+        other => panic!("{other}"),
+    }
+    if says != "abort" {
+        rank.session.leave();
+    }
+    // As a process ends, with all its threads wherever they are.
+    std::process::exit(0);
+}
+
+/// Threads that take the processors away at the worst moments.
+struct Burners(Arc<AtomicBool>, Vec<std::thread::JoinHandle<()>>);
+
+impl Burners {
+    fn start() -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let burn = |over: Arc<AtomicBool>| while !over.load(Ordering::Relaxed) {};
+        let count = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+        let threads =
+            (0..count).map(|_| Arc::clone(&over)).map(|over| std::thread::spawn(move || burn(over)));
+        Self(Arc::clone(&over), threads.collect())
+    }
+}
+
+impl Drop for Burners {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        for thread in self.1.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The serving process says `last` and ends: what each of the others hears first must be `wanted`.
+fn first_words_of_a_server_that_ends(last: &str, wanted: impl Fn(&ControlEvent) -> bool) {
+    let _burners = Burners::start();
+    for round in 0..40 {
+        let port = free_port();
+        let mut server = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_serves", "--nocapture"])
+            .env("RINGWORLD_TEST_SERVER_PORT", port.to_string())
+            .env("RINGWORLD_TEST_SERVER_SAYS", last)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let external = [("master_external", "1")];
+        let joining = [0, 1].map(|index| spawn(settings(port, 3, &external), &format!("joiner {index}")));
+        for rank in joining.map(|thread| thread.join().unwrap().unwrap()) {
+            let first = rank.hears(Duration::from_secs(10), |_| true);
+            assert!(wanted(&first), "round {round}: rank {} heard {first:?} first", rank.session.rank);
+        }
+        assert!(server.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn a_fault_that_the_serving_process_found_is_heard_before_its_end() {
+    first_words_of_a_server_that_ends(
+        "fault",
+        |first| matches!(first, ControlEvent::Fault { text, .. } if text == "they disagree"),
+    );
+}
+
+#[test]
+fn a_loss_that_the_serving_process_saw_is_heard_before_its_end() {
+    first_words_of_a_server_that_ends("loss", |first| match first {
+        // The first is what the rank hears that was lost, the second what the other does.
+        ControlEvent::MasterLost { cause } | ControlEvent::PeerDown { cause, .. } => {
+            cause.contains("connection reset")
+        }
+        _ => false,
+    });
+}
+
+#[test]
+fn an_abort_of_the_serving_process_is_heard_before_its_end() {
+    first_words_of_a_server_that_ends("abort", |first| matches!(first, ControlEvent::Abort { code: 7, .. }));
 }
 
 fn with_child(more: &[(&str, &str)]) -> (Rank, Child, ringworld_bootstrap::MasterHandle) {

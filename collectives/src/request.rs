@@ -49,6 +49,30 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// Every collective, in the order in which they are declared; those with a root have this one.
+    ///
+    /// ```
+    /// use ringworld_collectives::Collective;
+    /// let names: Vec<_> = Collective::family(0).iter().map(Collective::name).collect();
+    /// assert_eq!((names[0], names[10]), ("barrier", "exclusive-scan"));
+    /// ```
+    #[must_use]
+    pub const fn family(root: usize) -> [Self; 11] {
+        [
+            Self::Barrier,
+            Self::Broadcast { root },
+            Self::Reduce { root },
+            Self::AllReduce,
+            Self::AllGather,
+            Self::ReduceScatter,
+            Self::Gather { root },
+            Self::Scatter { root },
+            Self::AllToAll,
+            Self::Scan,
+            Self::ExclusiveScan,
+        ]
+    }
+
     /// The root, for collectives that have one.
     #[must_use]
     pub fn root(&self) -> Option<usize> {

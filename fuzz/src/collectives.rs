@@ -189,19 +189,7 @@ fn change(input: &mut Unstructured<'_>, steps: &mut Vec<(Action, Vec<u32>)>) -> 
 fn requests(input: &mut Unstructured<'_>) -> Result<Vec<Request>> {
     let size = input.int_in_range(1..=12)?;
     let root = input.choose_index(size)?;
-    let collective = match input.int_in_range(0..=10)? {
-        0 => Collective::Barrier,
-        1 => Collective::Broadcast { root },
-        2 => Collective::Reduce { root },
-        3 => Collective::AllGather,
-        4 => Collective::ReduceScatter,
-        5 => Collective::Gather { root },
-        6 => Collective::Scatter { root },
-        7 => Collective::AllToAll,
-        8 => Collective::Scan,
-        9 => Collective::ExclusiveScan,
-        _ => Collective::AllReduce,
-    };
+    let collective = *input.choose(&Collective::family(root))?;
     let order = *input.choose(&[Order::Free, Order::Rank, Order::Left])?;
     let (element, in_place) = (input.int_in_range(1..=16)?, input.arbitrary()?);
     let (count, uneven): (usize, bool) = (input.int_in_range(0..=60)?, input.arbitrary()?);

@@ -9,21 +9,6 @@ use crate::units::{self, Rate};
 /// Beyond, one rank's schedule alone may fill a memory.
 const MOST_RANKS: usize = 1 << 20;
 
-/// Every collective, with root 0 where there is one.
-const FAMILY: [Collective; 11] = [
-    Collective::Barrier,
-    Collective::Broadcast { root: 0 },
-    Collective::Reduce { root: 0 },
-    Collective::AllReduce,
-    Collective::AllGather,
-    Collective::ReduceScatter,
-    Collective::Gather { root: 0 },
-    Collective::Scatter { root: 0 },
-    Collective::AllToAll,
-    Collective::Scan,
-    Collective::ExclusiveScan,
-];
-
 /// What is asked for.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Question {
@@ -170,9 +155,10 @@ pub(crate) fn algorithms(names: &[String], request: &Request) -> Result<Vec<Algo
 }
 
 fn collective(text: &str) -> Result<Collective, String> {
-    let found = FAMILY.into_iter().find(|collective| collective.name() == text.replace('_', "-"));
+    let found =
+        Collective::family(0).into_iter().find(|collective| collective.name() == text.replace('_', "-"));
     found.ok_or_else(|| {
-        let names: Vec<_> = FAMILY.iter().map(Collective::name).collect();
+        let names: Vec<_> = Collective::family(0).iter().map(Collective::name).collect();
         format!("expected one of {}", names.join(", "))
     })
 }

@@ -176,7 +176,9 @@ fn user_signals_reach_every_rank_and_the_job_goes_on() {
 fn ctrl_z_stops_ranks_and_launcher_and_fg_continues_them() {
     // As a shell with job control starts it. In the group of a test run that somebody left in the background
     // it might be an orphan, which the kernel does not stop.
-    let mut command = script(&["-n", "2"], LIVE);
+    // A rank of one process, not a shell that starts others: one that is about to, by vfork(2), is not stopped
+    // but waits in state `D` for its child, which is stopped before it could run its program.
+    let mut command = script(&["-n", "2"], "echo $$; exec sleep 300");
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut job = Running::start(&mut command);
     let (launcher, pids) = (job.pid(), job.pids(2));

@@ -7,21 +7,6 @@ use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tunin
 use crate::engine::Limits;
 use crate::options::{Effective, Options};
 
-/// The collectives in the order of the table, at root 0.
-const COLLECTIVES: [Collective; 11] = [
-    Collective::Barrier,
-    Collective::Broadcast { root: 0 },
-    Collective::Reduce { root: 0 },
-    Collective::AllReduce,
-    Collective::ReduceScatter,
-    Collective::AllGather,
-    Collective::Gather { root: 0 },
-    Collective::Scatter { root: 0 },
-    Collective::AllToAll,
-    Collective::Scan,
-    Collective::ExclusiveScan,
-];
-
 /// The selection of algorithms under these options, as `ringworld info --tuning` prints it: for each
 /// collective and number of ranks the first size (of the vector, or of one rank's block) at which each
 /// algorithm is chosen, and why. Then what differs where all ranks run on one host, and all algorithms.
@@ -53,7 +38,7 @@ fn rows(options: &Effective) -> String {
     let Effective { tuning, reproducible, .. } = options;
     let order = if *reproducible { Order::Left } else { Order::Free };
     let mut rows = String::new();
-    for collective in COLLECTIVES {
+    for collective in Collective::family(0) {
         for size in [2, 3, 4, 8, 16, 64, 1024, 65_536] {
             let powers = if collective == Collective::Barrier { 0..=0 } else { 2..=30 };
             let mut last = None;

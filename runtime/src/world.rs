@@ -167,13 +167,8 @@ impl Drop for World {
         let fault = engine.finish();
         match fault {
             None => link.session.finish(),
-            // Everybody knows already, or learns it from the control plane: only leave. Where this process
-            // serves the rendezvous, what it has just reported must be on its way to the others first, or
-            // they would hear of its end instead.
-            Some(_) => {
-                std::thread::sleep(Duration::from_millis(50));
-                link.session.leave();
-            }
+            // Everybody knows already, or learns it from the control plane: only leave.
+            Some(_) => link.session.leave(),
         }
     }
 }

@@ -5,20 +5,6 @@
 use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning};
 use ringworld_simulate::{Budget, Fabric, Outcome, Verdict, simulate};
 
-const FAMILY: [Collective; 11] = [
-    Collective::Barrier,
-    Collective::Broadcast { root: 0 },
-    Collective::Reduce { root: 0 },
-    Collective::AllReduce,
-    Collective::AllGather,
-    Collective::ReduceScatter,
-    Collective::Gather { root: 0 },
-    Collective::Scatter { root: 0 },
-    Collective::AllToAll,
-    Collective::Scan,
-    Collective::ExclusiveScan,
-];
-
 /// Never all ranks where one will do.
 const ONE: Budget = Budget { steps: u64::MAX, every: 0 };
 
@@ -35,7 +21,7 @@ fn request(collective: Collective, size: usize, count: usize) -> Request {
 }
 
 fn every_algorithm(size: usize, count: usize) -> impl Iterator<Item = (Algorithm, Request)> {
-    FAMILY.into_iter().flat_map(move |collective| {
+    Collective::family(0).into_iter().flat_map(move |collective| {
         let request = request(collective, size, count);
         request.algorithms().map(|algorithm| (algorithm, request.clone())).collect::<Vec<_>>()
     })

@@ -231,27 +231,11 @@ fn request(collective: Collective, size: usize, count: usize) -> Request {
     }
 }
 
-fn family(root: usize) -> [Collective; 11] {
-    [
-        Collective::Barrier,
-        Collective::Broadcast { root },
-        Collective::Reduce { root },
-        Collective::AllReduce,
-        Collective::AllGather,
-        Collective::ReduceScatter,
-        Collective::Gather { root },
-        Collective::Scatter { root },
-        Collective::AllToAll,
-        Collective::Scan,
-        Collective::ExclusiveScan,
-    ]
-}
-
 /// Foretold over measured, for every algorithm, a few sizes, and one eager limit.
 fn ratios(eager: usize) -> Vec<(f64, String)> {
     let mut ratios = Vec::new();
     for (size, count) in [(2, 700), (3, 1500), (5, 999), (8, 2048)] {
-        for collective in family(size / 2) {
+        for collective in Collective::family(size / 2) {
             let count = if collective == Collective::Barrier { 0 } else { count };
             for algorithm in request(collective, size, count).algorithms() {
                 let case = Case { collective, algorithm, size, count, eager };

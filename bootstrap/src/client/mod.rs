@@ -109,11 +109,17 @@ impl Client {
         Ok((Self { commands, thread: Some(thread) }, begun))
     }
 
+    /// Whether this is called by the thread itself, from a listener.
+    pub(crate) fn is_current(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| thread.thread().id() == std::thread::current().id())
+    }
+
     /// Ends the thread and waits for it.
     pub(crate) fn stop(&mut self) {
+        let current = self.is_current();
         let _ = self.commands.send(Command::Leave);
         if let Some(thread) = self.thread.take()
-            && thread.thread().id() != std::thread::current().id()
+            && !current
         {
             let _ = thread.join();
         }

@@ -4,7 +4,7 @@
 //! with a writer each; the hub waits for those only to pass on last words, and then not for long. Each
 //! rank is reported down at most once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,16 +21,30 @@ use crate::wire::{self, Hello, ReadError, ToMaster, ToRank};
 const CHUNK: usize = 256;
 /// How long the failure detector waits for better evidence before it believes what a peer saw.
 const SUSPICION: Duration = Duration::from_millis(200);
-/// How long last words may take to reach everybody.
+/// How long last words may take to be handed to the system, and again to be read by everybody.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// Everything that can happen to the master.
 pub(super) enum Inbound {
-    Joined { connection: u64, hello: Hello, outbox: mpsc::UnboundedSender<Outgoing> },
-    Message { connection: u64, message: ToMaster },
-    Gone { connection: u64, cause: ReadError },
-    Suspected { by: usize, rank: usize },
-    Drain(std::sync::mpsc::SyncSender<()>),
+    Joined {
+        connection: u64,
+        hello: Hello,
+        outbox: mpsc::UnboundedSender<Outgoing>,
+    },
+    Message {
+        connection: u64,
+        message: ToMaster,
+    },
+    Gone {
+        connection: u64,
+        cause: ReadError,
+    },
+    Suspected {
+        by: usize,
+        rank: usize,
+    },
+    /// The process that serves is leaving.
+    Close,
     Shutdown,
 }
 
@@ -55,6 +69,8 @@ pub(super) struct Hub {
     peer_timeout: Duration,
     host: u64,
     outboxes: HashMap<u64, mpsc::UnboundedSender<Outgoing>>,
+    /// Connections that are still read.
+    open: HashSet<u64>,
     ranks: Vec<Rank>,
     by_connection: HashMap<u64, usize>,
     down: Vec<(usize, String)>,
@@ -79,6 +95,7 @@ impl Hub {
             peer_timeout: config.peer_timeout,
             host: crate::host::host_identity(),
             outboxes: HashMap::new(),
+            open: HashSet::new(),
             ranks: Vec::new(),
             by_connection: HashMap::new(),
             down: Vec::new(),
@@ -96,7 +113,7 @@ impl Hub {
             let next = tokio::select! {
                 next = inbound.recv() => next,
                 () = sleep_until(deadline), if self.roster.is_some() => {
-                    return self.give_up().await;
+                    return self.give_up(inbound).await;
                 }
             };
             match next {
@@ -104,14 +121,14 @@ impl Hub {
                 Some(Inbound::Message { connection, message }) => self.message(connection, message).await,
                 Some(Inbound::Gone { connection, cause }) => self.gone(connection, &cause),
                 Some(Inbound::Suspected { by, rank }) => self.believe(by, Some(rank)),
-                Some(Inbound::Drain(done)) => {
-                    self.flush(None).await;
-                    let _ = done.try_send(());
+                Some(Inbound::Close) => {
+                    self.close(inbound).await;
+                    return self.outcome();
                 }
                 Some(Inbound::Shutdown) | None => return Outcome::Stopped,
             }
             if self.roster.is_none() && self.ranks.iter().all(|rank| rank.state != State::Alive) {
-                self.flush(None).await;
+                self.close(inbound).await;
                 return self.outcome();
             }
         }
@@ -125,7 +142,7 @@ impl Hub {
         }
     }
 
-    async fn give_up(mut self) -> Outcome {
+    async fn give_up(mut self, inbound: mpsc::Receiver<Inbound>) -> Outcome {
         let reason = match &self.roster {
             Some(roster) => format!(
                 "{} within {:.1} s; start the others, check their MASTER_NODE and MASTER_PORT, or raise \
@@ -139,7 +156,7 @@ impl Hub {
         for connection in joined {
             self.send(connection, &ToRank::Incomplete { reason: reason.clone() });
         }
-        self.flush(None).await;
+        self.close(inbound).await;
         Outcome::Incomplete(reason)
     }
 
@@ -175,6 +192,8 @@ impl Hub {
             tracing::debug!("{who} has joined");
             self.outboxes.insert(connection, outbox);
         }
+        // A refused one ends by itself: its writer closes as soon as the answer is out.
+        self.open.insert(connection);
     }
 
     async fn message(&mut self, connection: u64, message: ToMaster) {
@@ -189,6 +208,9 @@ impl Hub {
         }
         let Some(&rank) = self.by_connection.get(&connection) else { return };
         if self.ranks[rank].state != State::Alive {
+            if matches!(message, ToMaster::Leaving) {
+                self.send(connection, &ToRank::Heard);
+            }
             return;
         }
         match message {
@@ -230,6 +252,8 @@ impl Hub {
                 if self.ranks[rank].state == State::Alive {
                     self.declare_down(rank, "it left without finishing".into());
                 }
+                self.flush(Some(connection)).await;
+                self.send(connection, &ToRank::Heard);
             }
             ToMaster::Goodbye => {
                 self.ranks[rank].state = State::Finished;
@@ -241,6 +265,7 @@ impl Hub {
     }
 
     fn gone(&mut self, connection: u64, cause: &ReadError) {
+        self.open.remove(&connection);
         if let Some(roster) = &mut self.roster {
             if let Some(who) = roster.leave(connection) {
                 tracing::info!("{who} left before the world had formed: {cause}");
@@ -342,6 +367,26 @@ impl Hub {
                 && let Some(outbox) = self.outboxes.get(&state.connection)
             {
                 let _ = outbox.send(Outgoing::Frame(Arc::clone(&bytes)));
+            }
+        }
+    }
+
+    /// Says no more, and waits, not for long, until everybody has read what was said and closes as well.
+    ///
+    /// A socket that is closed while something lies in it unread, such as a heartbeat, resets the
+    /// connection, and what is still on its way to the peer is lost. Nor is a process done that has handed
+    /// its last words to the system: only the peer's end of the connection shows that they have arrived.
+    async fn close(&mut self, mut inbound: mpsc::Receiver<Inbound>) {
+        self.flush(None).await;
+        self.outboxes.clear();
+        let deadline = Instant::now() + FLUSH;
+        while !self.open.is_empty() {
+            match timeout_at(deadline, inbound.recv()).await {
+                Ok(Some(Inbound::Gone { connection, .. })) => drop(self.open.remove(&connection)),
+                // Dropping its outbox refuses it.
+                Ok(Some(Inbound::Joined { .. } | Inbound::Message { .. } | Inbound::Suspected { .. })) => {}
+                Ok(Some(Inbound::Close)) => {}
+                Ok(Some(Inbound::Shutdown) | None) | Err(_) => return,
             }
         }
     }

@@ -272,13 +272,17 @@ impl MasterHandle {
         outcome.clone()
     }
 
-    /// Waits, at most `limit`, until what was said to all ranks has left this process.
-    pub(crate) fn drain(&self, limit: Duration) {
-        let (done, drained) = std::sync::mpsc::sync_channel(1);
-        if self.hub.try_send(Inbound::Drain(done)).is_ok() {
-            // Whether it came too late or the master has ended: there is nothing more to wait for.
-            let _ = drained.recv_timeout(limit);
+    /// Stops serving. Returns, after at most `limit`, when all ranks have read what was said to them.
+    pub(crate) fn close(&self, limit: Duration) {
+        // A full queue means that many are leaving as well; nothing may block on them here.
+        let deadline = Instant::now() + limit;
+        while let Err(mpsc::error::TrySendError::Full(_)) = self.hub.try_send(Inbound::Close) {
+            if Instant::now() >= deadline {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
+        let _ = self.wait(Some(deadline.saturating_duration_since(Instant::now())));
     }
 
     /// Stops serving and drops all connections; ranks that are still there see their master lost.

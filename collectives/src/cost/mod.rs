@@ -138,20 +138,7 @@ mod tests {
     #[test]
     fn everything_costs_something_and_nothing_costs_nothing() {
         for &algorithm in Algorithm::ALL {
-            let collectives = [
-                Collective::Barrier,
-                Collective::Broadcast { root: 1 },
-                Collective::Reduce { root: 1 },
-                Collective::AllReduce,
-                Collective::AllGather,
-                Collective::ReduceScatter,
-                Collective::Gather { root: 1 },
-                Collective::Scatter { root: 1 },
-                Collective::AllToAll,
-                Collective::Scan,
-                Collective::ExclusiveScan,
-            ];
-            for collective in collectives {
+            for collective in Collective::family(1) {
                 let request = |size, count| Request {
                     collective,
                     rank: 0,

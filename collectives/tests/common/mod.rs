@@ -63,22 +63,10 @@ pub(crate) fn all(request: &(impl Requests + ?Sized), choice: &Choice) -> Vec<Sc
 pub(crate) fn collectives(size: usize) -> Vec<Collective> {
     let mut roots = vec![0, size / 2, size - 1];
     roots.dedup();
-    let mut list = vec![
-        Collective::Barrier,
-        Collective::AllReduce,
-        Collective::AllGather,
-        Collective::ReduceScatter,
-        Collective::AllToAll,
-        Collective::Scan,
-        Collective::ExclusiveScan,
-    ];
-    for root in roots {
-        list.push(Collective::Broadcast { root });
-        list.push(Collective::Reduce { root });
-        list.push(Collective::Gather { root });
-        list.push(Collective::Scatter { root });
-    }
-    list
+    let family = |root| Collective::family(root).into_iter();
+    let without = family(0).filter(|collective| collective.root().is_none());
+    let with = |root| family(root).filter(|collective| collective.root().is_some());
+    without.chain(roots.into_iter().flat_map(with)).collect()
 }
 
 /// The orders that make a difference to a collective, the strictest last.
