@@ -4,16 +4,14 @@ Invariant: a run never outlives its timeout, and no process of it outlives the r
 """
 
 import os
+import resource
 import selectors
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import ops
 from processes import end_descendants, gist, leftovers, reap, status
-
-STREAM_WINDOW = 64
-STREAM_MIN_WINDOW = 4
-STREAM_BYTES = 256 << 20
 
 
 class RunFailed(Exception):
@@ -29,6 +27,7 @@ class Line:
     iterations: int
     median_s: float
     min_s: float
+    cpu_s: float
     wire_bytes: int | None = None
     wire_packets: int | None = None
 
@@ -40,76 +39,111 @@ class Line:
         """
         if self.wire_bytes is None:
             return False
-        others = ranks - 1
-        window = max(STREAM_MIN_WINDOW, min(STREAM_WINDOW, STREAM_BYTES // max(self.bytes, 1)))
-        messages, payload = {
-            "pingpong": (2, 2 * self.bytes),
-            # Small messages of one window may share a packet.
-            "stream": (1, window * self.bytes),
-            "barrier": (2 * others, 0),
-            "bcast": (others, others * self.bytes),
-            "allreduce": (2 * others, 2 * others * self.bytes),
-            "allgather": (ranks, others * self.bytes),
-            "reducescatter": (ranks, others * self.bytes),
-        }[self.op]
-        return (self.wire_packets < 0.9 * messages * self.iterations
+        packets, payload = ops.traffic(self.op, ranks, self.bytes)
+        return (self.wire_packets < 0.9 * packets * self.iterations
                 or self.wire_bytes < 0.9 * payload * self.iterations)
 
+    def cpu_per_gigabyte(self, ranks):
+        """Processor seconds of all ranks for 1e9 bytes that had to be sent."""
+        return self.cpu_s / (ops.traffic(self.op, ranks, self.bytes)[1] * self.iterations / 1e9)
 
-def parse(text, op):
+
+@dataclass
+class Run:
+    """One start of a twin, from command to exit."""
+
+    lines: list = field(default_factory=list)
+    wall_s: float = 0.0
+    # User and system time of every process of the run that was waited for, launcher included.
+    cpu_s: float = 0.0
+    # Processes that its launcher left behind; they have been ended.
+    left: int = 0
+    # What went wrong, in words that follow "it"; None when nothing did.
+    failure: str | None = None
+
+
+def parse(text, names):
     """Reads one line of a twin; anything else that a launcher prints is a failure, not noise."""
     fields = text.split(",")
     try:
-        line = Line(fields[0], int(fields[1]), int(fields[2]), float(fields[3]), float(fields[4]),
-                    *(int(field) for field in fields[5:7]))
-    except (IndexError, ValueError):
+        line = Line(fields[0], int(fields[1]), int(fields[2]), *(float(number) for number in fields[3:6]),
+                    *(int(number) for number in fields[6:8]))
+    except (IndexError, TypeError, ValueError):
         line = None
-    if (line is None or len(fields) not in (5, 7) or line.op != op or line.iterations < 1
+    if (line is None or len(fields) not in (6, 8) or line.op not in names or line.iterations < 1 or not 0 <= line.cpu_s < 1e9
             or not 0 < line.min_s <= line.median_s < float("inf")):
-        raise RunFailed(f"printed {text!r}, expected `{op},bytes,iterations,median_s,min_s[,loopback_bytes,loopback_packets]`")
+        raise RunFailed(f"printed {text!r}, expected `op,bytes,iterations,median_s,min_s,cpu_s[,loopback_bytes,"
+                        f"loopback_packets]` of {','.join(names)}")
     return line
 
 
-def run_twin(peer, op, ranks, smallest, largest, budget_ms, timeout):
-    """Runs one operation of one peer over all sizes.
+def run_twin(peer, names, ranks, smallest, largest, budget_ms, timeout):
+    """Runs operations of one peer over all sizes, in one start. The lines that came before a failure are kept."""
+    run = timed(peer, ranks, [",".join(names), smallest, largest, budget_ms], names, timeout)
+    if run.failure is None and not run.lines:
+        run.failure = "printed no measurement"
+    return run
 
-    Returns its lines and the number of processes that its launcher left behind (they are ended here).
-    Raises `RunFailed` on a bad exit, a bad line, no line, or when the timeout passes.
-    """
-    command = [str(part) for part in peer.command(ranks, [op, smallest, largest, budget_ms])]
+
+def run_empty(peer, ranks, timeout):
+    """Runs a world that meets in one barrier and ends."""
+    return timed(peer, ranks, ["empty"], (), timeout)
+
+
+def timed(peer, ranks, arguments, names, timeout):
+    """One start of a twin."""
+    run, before, start = Run(), used_by_children(), time.monotonic()
     try:
-        process = subprocess.Popen(command, env=peer.environment(), stdin=subprocess.DEVNULL,
+        execute(run, [str(part) for part in peer.command(ranks, arguments)], peer.environment(), names, start, timeout)
+    except RunFailed as error:
+        run.failure = str(error)
+    finally:
+        end_descendants()
+        reap()
+    # Everything has been waited for, so the kernel has added its time to that of our children.
+    run.cpu_s = used_by_children() - before
+    return run
+
+
+def execute(run, command, environment, names, start, timeout):
+    """Starts the command, reads all it says and fills in `run`; `RunFailed` says what went wrong."""
+    try:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     except OSError as error:
         raise RunFailed(f"{command[0]} cannot be started: {error.strerror}") from error
     try:
-        lines, errors = collect(process, op, time.monotonic() + timeout)
-        if lines is None:
+        complete, errors = collect(process, names, start + timeout, run.lines)
+        run.wall_s = time.monotonic() - start
+        if not complete:
             raise RunFailed(f"took more than {timeout:.0f} s{quoted(errors)}")
         if process.returncode != 0:
             raise RunFailed(f"ended with {status(process.returncode)}{quoted(errors)}")
-        if not lines:
-            raise RunFailed(f"printed no measurement{quoted(errors)}")
-        return lines, leftovers()
+        run.left = leftovers()
     finally:
         end_descendants()
         # Popen first: it must find its own child before everything else is reaped.
         process.wait()
-        reap()
         process.stdout.close()
         process.stderr.close()
 
 
-def collect(process, op, deadline):
-    """Reads until both streams end; (None, errors) when the deadline passes first."""
-    lines, pending, errors = [], b"", b""
+def used_by_children():
+    """User and system seconds of all descendants that have been waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def collect(process, names, deadline, lines):
+    """Reads until both streams end, into `lines`; (False, errors) when the deadline passes first."""
+    pending, errors = b"", b""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         selector.register(process.stderr, selectors.EVENT_READ)
         while selector.get_map():
             ready = selector.select(0.2)
             if time.monotonic() >= deadline:
-                return None, errors
+                return False, errors
             if not ready and process.poll() is not None:
                 break  # the launcher is gone; something it left behind holds the streams open
             for key, _ in ready:
@@ -120,12 +154,13 @@ def collect(process, op, deadline):
                     errors = (errors + chunk)[-65536:]
                 else:
                     *complete, pending = (pending + chunk).split(b"\n")
-                    lines += [parse(text.decode(errors="replace").strip(), op) for text in complete]
+                    for text in complete:
+                        lines.append(parse(text.decode(errors="replace").strip(), names))
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        return None, errors
-    return lines, errors
+        return False, errors
+    return True, errors
 
 
 def quoted(errors):

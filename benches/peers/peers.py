@@ -10,6 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from ops import OPERATIONS
 from processes import CommandFailed, checked, clean_environment
 
 HERE = Path(__file__).resolve().parent
@@ -21,6 +22,7 @@ TWIN_SOURCE = HERE / "twin.c"
 INSTALL_TIMEOUT_S = 900
 BUILD_TIMEOUT_S = 1800
 
+
 class MpiPeer:
     """An MPI library from a wheel, in a virtual environment of its own because their files collide."""
 
@@ -29,6 +31,7 @@ class MpiPeer:
         self.compiler, self.launcher = compiler, launcher
         self.options, self.oversubscribed, self.settings = options, oversubscribed, settings
         self.venv = VENVS / name
+        self.ops, self.starts, self.remark = tuple(OPERATIONS), True, ""
 
     def prepare(self):
         """Installs the library and builds the twin, each only when that has not been done."""
@@ -54,6 +57,7 @@ class Ringworld:
     """Our side: the Rust twin, started by our launcher, both built from this work tree."""
 
     name, title, version = "ringworld", "ringworld", "work tree"
+    ops, starts, remark = tuple(OPERATIONS), True, ""
 
     def __init__(self):
         self.binaries = None
@@ -89,7 +93,7 @@ def twin_path(compiler):
 
 
 def install(venv, requirement):
-    """Makes the virtual environment and installs one pinned package, unless that has been done here."""
+    """Makes the virtual environment and installs pinned packages, unless that has been done here."""
     # The stamp holds the path, because scripts inside do: a moved environment is made anew.
     stamp, wanted = venv / "installed", f"{requirement} {venv}\n"
     if stamp.is_file() and stamp.read_text() == wanted:
@@ -99,7 +103,7 @@ def install(venv, requirement):
         checked([sys.executable, "-m", "venv", venv], "making a virtual environment", INSTALL_TIMEOUT_S, REPOSITORY)
     except CommandFailed as error:
         raise CommandFailed(f"{error}; `python3 -m venv` must work (Debian: apt-get install python3-venv)") from error
-    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]
+    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirement.split()]
     checked(pip, f"pip install {requirement}", INSTALL_TIMEOUT_S, REPOSITORY)
     stamp.write_text(wanted)
 

@@ -13,8 +13,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import ops
+import plots
 import report
-from measure import Line, RunFailed, parse, run_twin
+import stats
+from measure import Line, RunFailed, parse, run_empty, run_twin
 from processes import CommandFailed, adopt_orphans, checked, clean_environment
 
 
@@ -33,12 +36,17 @@ class Script:
         return clean_environment()
 
 
-def run(text, timeout=20):
-    return run_twin(Script(text), "bcast", 2, 8, 64, 5, timeout)
+def run(text, timeout=20, names=("bcast",)):
+    return run_twin(Script(text), names, 2, 8, 64, 5, timeout)
 
 
-def sample(turn, peer, seconds, wire=None, size=8, op="bcast"):
-    return report.Sample(turn, peer, 2, Line(op, size, 10, seconds, seconds, wire, wire))
+def sample(turn, peer, seconds, wire=None, size=8, op="bcast", cpu=0.0, ranks=2):
+    return stats.Sample(turn, peer, ranks, Line(op, size, 10, seconds, seconds, cpu, wire, wire))
+
+
+PEERS = {name: Script(name) for name in ("ringworld", "mpich", "openmpi")}
+for name, peer in PEERS.items():
+    peer.name = peer.title = name
 
 
 def gone(path):
@@ -59,38 +67,49 @@ class Runs(unittest.TestCase):
         adopt_orphans()
 
     def test_lines_of_a_twin_are_read_with_and_without_loopback_counters(self):
-        lines, left = run("echo $2,8,30,2e-6,1e-6; echo $2,64,30,2e-6,1e-6,4000,60")
-        self.assertEqual([line.bytes for line in lines], [8, 64])
-        self.assertEqual([line.wire_packets for line in lines], [None, 60])
-        self.assertEqual(left, 0)
+        done = run("echo $2,8,30,2e-6,1e-6,0.5; echo $2,64,30,2e-6,1e-6,0.5,4000,60")
+        self.assertEqual([line.bytes for line in done.lines], [8, 64])
+        self.assertEqual([line.wire_packets for line in done.lines], [None, 60])
+        self.assertEqual((done.left, done.failure), (0, None))
+
+    def test_several_operations_are_measured_in_one_start(self):
+        done = run("echo $2 | tr , '\\n' | while read op; do echo $op,8,30,2e-6,1e-6,0.5; done", names=("bcast", "rate"))
+        self.assertEqual([line.op for line in done.lines], ["bcast", "rate"])
 
     def test_a_line_that_is_no_measurement_fails_the_run(self):
-        for text in ("hello", "bcast,8,0,1,1", "bcast,8,1,1,2", "bcast,8,1,nan,nan", "barrier,8,1,1,1", "bcast,8,1,1,1,1"):
-            with self.assertRaisesRegex(RunFailed, "expected `bcast,bytes"):
-                parse(text, "bcast")
+        for text in ("hello", "bcast,8,0,1,1,1", "bcast,8,1,1,2,1", "bcast,8,1,nan,nan,1", "barrier,8,1,1,1,1", "bcast,8,1,1,1,1,1",
+                     "bcast,8,1,1,1", "bcast,8,1,1,1,nan", "bcast,8,1,1,1,-1"):
+            with self.assertRaisesRegex(RunFailed, "expected `op,bytes.*of bcast"):
+                parse(text, ("bcast",))
 
-    def test_a_bad_exit_is_told_with_its_cause(self):
-        with self.assertRaisesRegex(RunFailed, "exit code 3: twin: rank 1: wrong sum"):
-            run("echo bcast,8,30,2e-6,1e-6; echo 'twin: rank 1: wrong sum' >&2; exit 3")
-        with self.assertRaisesRegex(RunFailed, "SIGSEGV"):
-            run("kill -SEGV $$")
-        with self.assertRaisesRegex(RunFailed, "no measurement"):
-            run("true")
+    def test_a_bad_exit_is_told_with_its_cause_and_keeps_what_came_before(self):
+        done = run("echo bcast,8,30,2e-6,1e-6,0.5; echo 'twin: rank 1: wrong sum' >&2; exit 3")
+        self.assertRegex(done.failure, "exit code 3: twin: rank 1: wrong sum")
+        self.assertEqual(len(done.lines), 1)
+        self.assertRegex(run("kill -SEGV $$").failure, "SIGSEGV")
+        self.assertRegex(run("true").failure, "no measurement")
+        self.assertIsNone(run_empty(Script("test $2 = empty"), 2, 20).failure)
+
+    def test_processor_time_of_a_whole_run_counts_children_and_orphans(self):
+        busy = "timeout 0.3 sh -c 'while :; do :; done'"
+        self.assertGreater(run_empty(Script(f"{busy}; true"), 2, 20).cpu_s, 0.15)
+        self.assertGreater(run_empty(Script(f"setsid {busy} & sleep 0.6"), 2, 20).cpu_s, 0.15)
+        self.assertLess(run_empty(Script("sleep 0.3"), 2, 20).cpu_s, 0.15)
 
     def test_a_run_ends_at_its_timeout_with_all_its_processes(self):
         with tempfile.TemporaryDirectory() as directory:
             start = time.monotonic()
-            with self.assertRaisesRegex(RunFailed, "more than 1 s"):
-                # The second ignores TERM and has left the process group.
-                run(f"sleep 300 & echo $! > {directory}/a; "
-                    f"setsid sh -c 'trap \"\" TERM; echo $$ > {directory}/b; sleep 300; sleep 300' & wait", timeout=1)
+            # The second ignores TERM and has left the process group.
+            done = run(f"sleep 300 & echo $! > {directory}/a; "
+                       f"setsid sh -c 'trap \"\" TERM; echo $$ > {directory}/b; sleep 300; sleep 300' & wait", timeout=1)
+            self.assertRegex(done.failure, "more than 1 s")
             self.assertLess(time.monotonic() - start, 15)
             self.assertTrue(gone(f"{directory}/a") and gone(f"{directory}/b"))
 
     def test_what_a_launcher_leaves_behind_is_counted_and_ended(self):
         with tempfile.TemporaryDirectory() as directory:
-            lines, left = run(f"setsid sleep 300 & echo $! > {directory}/a; echo bcast,8,30,2e-6,1e-6")
-            self.assertEqual((len(lines), left), (1, 1))
+            done = run(f"setsid sleep 300 & echo $! > {directory}/a; echo bcast,8,30,2e-6,1e-6,0.5")
+            self.assertEqual((len(done.lines), done.left), (1, 1))
             self.assertTrue(gone(f"{directory}/a"))
 
     def test_a_missing_tool_is_named(self):
@@ -102,28 +121,91 @@ class Runs(unittest.TestCase):
             checked(["sleep", "60"], "building", 1, ".")
 
 
-class Reports(unittest.TestCase):
+class Figures(unittest.TestCase):
     def test_the_ratio_is_formed_round_by_round_with_the_fastest_peer(self):
         # The second round was disturbed for everybody: the ratio does not move.
         samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 4e-6), sample(1, "openmpi", 9e-6),
                    sample(2, "ringworld", 20e-6), sample(2, "mpich", 40e-6), sample(2, "openmpi", 60e-6)]
-        row = report.cells(samples, "bcast", 2)[8]
-        self.assertEqual([round(value, 9) for value in report.ratio(row)], [2.0, 2.0, 2.0])
+        row = stats.cells(samples, "bcast", 2)[8]
+        self.assertEqual([round(value, 9) for value in stats.ratio(row)], [2.0, 2.0, 2.0])
 
     def test_a_peer_off_the_wire_is_shown_and_left_out_of_the_ratio(self):
         samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 1e-6, wire=0), sample(1, "openmpi", 3e-6, wire=500)]
-        row = report.cells(samples, "bcast", 2)[8]
-        self.assertTrue(row["mpich"].off_wire and row["mpich"].text(False).endswith("†"))
-        self.assertAlmostEqual(report.ratio(row)[0], 1.5)
+        row = stats.cells(samples, "bcast", 2)[8]
+        self.assertTrue(row["mpich"].off_wire)
+        self.assertTrue(report.cell_text(row["mpich"], None, stats.seconds_text).endswith("†"))
+        self.assertAlmostEqual(stats.ratio(row)[0], 1.5)
 
     def test_the_least_traffic_of_an_operation_is_on_the_wire(self):
-        self.assertFalse(Line("allreduce", 1000, 10, 1, 1, 20_000, 20).off_wire(2))
-        self.assertTrue(Line("allreduce", 1000, 10, 1, 1, 10_000, 20).off_wire(2))
-        self.assertTrue(Line("barrier", 0, 10, 1, 1, 10_000, 50).off_wire(4))
+        def off(op, size, ranks, wire_bytes, packets):
+            return Line(op, size, 10, 1, 1, 0, wire_bytes, packets).off_wire(ranks)
+        self.assertFalse(off("allreduce", 1000, 2, 20_000, 20))
+        self.assertTrue(off("allreduce", 1000, 2, 10_000, 20))
+        self.assertTrue(off("barrier", 0, 4, 10_000, 50))
+        self.assertFalse(off("alltoall", 1000, 4, 30_000, 40))
+        self.assertTrue(off("alltoall", 1000, 4, 20_000, 40))
+        # Two pairs, both directions, 64 messages each.
+        self.assertFalse(off("bidir", 1000, 4, 2 * 2 * 64 * 10_000, 40))
+        self.assertTrue(off("bidir", 1000, 4, 2 * 64 * 10_000, 40))
+        self.assertTrue(off("rate", 8, 2, 64 * 80, 10))
+
+    def test_processor_time_is_per_gigabyte_that_had_to_be_sent(self):
+        # 10 all-reduces of 50 MB by 2 ranks: 1 GB.
+        self.assertAlmostEqual(sample(1, "mpich", 1, op="allreduce", size=50_000_000, cpu=0.7).line.cpu_per_gigabyte(2), 0.7)
+        samples = [sample(turn, "mpich", 1, op="allreduce", size=size, cpu=cost * size / 50e6)
+                   for turn in (1, 2) for size, cost in ((2 << 20, 0.5), (8 << 20, 2.0), (8, 9.0))]
+        row = stats.cpu_rows(samples)["allreduce", 2]
+        self.assertEqual([round(value, 6) for value in row["mpich"].times.values()], [1.0, 1.0])
+        shared_memory = [sample(1, "mpich", 1, op="allreduce", size=2 << 20, cpu=0.1, wire=0)]
+        self.assertEqual(stats.cpu_rows(shared_memory), {})
+
+    def test_groups_of_one_round_add_up_and_empty_worlds_stand_apart(self):
+        wholes = [stats.Whole(1, "mpich", 2, "bcast", 1.0, 2.0), stats.Whole(1, "mpich", 2, "rate", 0.5, 1.0),
+                  stats.Whole(1, "mpich", 2, "empty", 0.1, 0.2)]
+        self.assertEqual(stats.whole_rows(wholes, "cpu_s", empty=False)[2]["mpich"].times, {1: 3.0})
+        self.assertEqual(stats.whole_rows(wholes, "wall_s", empty=True)[2]["mpich"].times, {1: 0.1})
 
     def test_figures_are_written_in_the_unit_that_fits(self):
-        self.assertEqual(report.Cell({1: 5.74e-6, 2: 6.17e-6, 3: 5.72e-6}, False).text(True), "**5.74 µs (5.72–6.17)**")
-        self.assertEqual([report.size_text(size) for size in (0, 8, 1 << 10, 64 << 20)], ["–", "8 B", "1 KiB", "64 MiB"])
+        self.assertEqual(stats.seconds_text(stats.Cell({1: 5.74e-6, 2: 6.17e-6, 3: 5.72e-6})), "5.74 µs (5.72–6.17)")
+        self.assertEqual(stats.ratio_text(None), "–")
+        self.assertEqual([stats.size_text(size) for size in (0, 8, 1 << 10, 64 << 20)], ["–", "8 B", "1 KiB", "64 MiB"])
+
+    def test_every_operation_is_in_one_group_and_has_its_sizes(self):
+        self.assertEqual(sorted(op for group in ops.GROUPS for op in group), sorted(ops.OPERATIONS))
+        self.assertEqual(ops.sizes("rate", 8, 64 << 20), [8, 64, 1024])
+        self.assertEqual(ops.sizes("barrier", 1024, 2048), [0])
+        self.assertEqual([ops.window(size) for size in (8, 1 << 20, 4 << 20, 64 << 20)], [64, 64, 16, 4])
+
+    def test_plots_hold_only_what_used_the_wire_beside_ringworld(self):
+        samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 1e-6, wire=0), sample(1, "openmpi", 3e-6),
+                   sample(1, "openmpi", 3e-6, size=64)]
+        self.assertEqual(plots.curves(samples, "bcast", 2), {"openmpi": [(8, 1.5, 1.5, 1.5)]})
+
+
+class Reports(unittest.TestCase):
+    def test_the_report_names_the_lowest_cell_and_the_peer_it_is_lost_to(self):
+        samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 8e-6), sample(1, "openmpi", 9e-6),
+                   sample(1, "ringworld", 4e-6, size=64), sample(1, "openmpi", 2e-6, size=64)]
+        text = report.markdown(samples, [stats.Whole(1, "ringworld", 16, "empty", 0.1, 0.1), stats.Whole(1, "mpich", 16, "empty", 0.2, 0.1)],
+                               PEERS, {"date": "today"}, ["A note."])
+        self.assertIn("| bcast | 2 | 1.41 | 0.50 (0.50–0.50) | 64 B | openmpi |", text)
+        self.assertIn("| 64 B | **0.50** |", text)
+        self.assertIn("| 16 | **100 ms** | 200 ms | 2.00 (2.00–2.00) |", text)
+        self.assertIn("- A note.", text)
+
+    def test_the_summary_replaces_what_stood_between_the_marks(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory, "README.md")
+            path.write_text(f"# Title\n{report.BEGIN}\nold\n{report.END}\nrest\n", encoding="utf-8")
+            report.into_readme(path, ["new"], "2026-abc", [Path("plots/bcast.svg")])
+            text = path.read_text(encoding="utf-8")
+            self.assertIn("new", text)
+            self.assertIn("[bcast](plots/bcast.svg)", text)
+            self.assertNotIn("old", text)
+            self.assertTrue(text.startswith("# Title\n") and text.endswith("\nrest\n"))
+            path.write_text("no marks", encoding="utf-8")
+            with self.assertRaisesRegex(ValueError, "has not both marks"):
+                report.into_readme(path, ["new"], "2026-abc", [])
 
 
 if __name__ == "__main__":

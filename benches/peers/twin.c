@@ -5,22 +5,24 @@
  * protocol stands in benches/peers/README.md; what is changed here must be changed there and in the
  * Rust twin. Every size is verified on every rank before it is timed: a wrong answer ends the run.
  */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     BATCHES = 15,     /* odd, so that the median is one of them */
     MIN_BATCHES = 3,  /* also when one iteration is longer than the budget */
-    WINDOW = 64,      /* messages in flight in `stream` */
+    WINDOW = 64,      /* messages in flight in `stream` and `bidir`, from one acknowledgement to the next in `rate` */
     MIN_WINDOW = 4,
     TAG = 7,
     ACK_TAG = 8
 };
-static const size_t WINDOW_BYTES = 256u << 20; /* keeps 64 MiB messages from filling the memory */
+static const size_t WINDOW_BYTES = 64u << 20; /* keeps large messages from filling the memory */
 static const long MAX_ITERATIONS = 1L << 22;
 
 static const size_t SIZES[] = {8,         64,      1u << 10, 16u << 10, 64u << 10,
@@ -28,18 +30,19 @@ static const size_t SIZES[] = {8,         64,      1u << 10, 16u << 10, 64u << 1
 
 typedef struct {
     int rank, size;
+    int other;     /* the rank that makes a pair with this one: 0 and 1, 2 and 3, ... */
     size_t bytes;  /* as printed */
-    size_t window; /* messages in flight, `stream` only */
-    int block;     /* floats per rank, `allgather` and `reducescatter` only */
+    size_t window; /* messages of one iteration: `stream`, `bidir` and `rate` */
+    int block;     /* floats per rank: `allgather`, `reducescatter` and `alltoall` */
     float *send, *recv;
     size_t send_floats, recv_floats;
-    MPI_Request requests[WINDOW];
+    MPI_Request requests[2 * WINDOW];
 } Work;
 
 typedef struct {
     const char *name;
-    bool pair;                   /* exactly two ranks */
-    bool sized;                  /* repeated for every size */
+    bool pair;                   /* ranks in pairs: an even number of them */
+    size_t largest;              /* repeated for every size up to this one; 0: has no size */
     void (*shape)(Work *);       /* sets window, block and the lengths of the buffers */
     void (*run)(Work *, long);   /* so many iterations */
     float (*expected)(const Work *, size_t); /* element of `recv` after one iteration; NULL: none */
@@ -50,10 +53,16 @@ static void shape_plain(Work *w) { w->send_floats = w->recv_floats = w->bytes / 
 
 static void shape_none(Work *w) { w->send_floats = w->recv_floats = 0; }
 
-static void shape_stream(Work *w) {
+static void shape_window(Work *w) {
     size_t window = WINDOW_BYTES / w->bytes;
     w->window = window > WINDOW ? WINDOW : window < MIN_WINDOW ? MIN_WINDOW : window;
     w->send_floats = w->recv_floats = w->window * w->bytes / sizeof(float);
+}
+
+/* One message again and again, as a program does that sends from a variable. */
+static void shape_rate(Work *w) {
+    w->window = WINDOW;
+    shape_plain(w);
 }
 
 /* `bytes` is the whole vector; every rank's block is rounded up to whole floats. */
@@ -74,32 +83,74 @@ static void shape_scatter(Work *w) {
     w->recv_floats = (size_t)w->block;
 }
 
+static void shape_exchange(Work *w) {
+    shape_block(w);
+    w->send_floats = w->recv_floats = (size_t)w->block * (size_t)w->size;
+}
+
+static bool first_of_pair(const Work *w) { return w->rank % 2 == 0; }
+
 static void run_pingpong(Work *w, long iterations) {
-    int bytes = (int)w->bytes, other = 1 - w->rank;
+    int bytes = (int)w->bytes, other = w->other;
     for (long i = 0; i < iterations; i++) {
-        if (w->rank == 0) MPI_Send(w->send, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+        if (first_of_pair(w)) MPI_Send(w->send, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
         MPI_Recv(w->recv, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (w->rank == 1) MPI_Send(w->send, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+        if (!first_of_pair(w)) MPI_Send(w->send, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
     }
 }
 
-/* Rank 0 starts a window of sends, each from memory of its own, and waits for one acknowledgement. */
-static void run_stream(Work *w, long iterations) {
-    int bytes = (int)w->bytes, window = (int)w->window;
+static void start_sends(Work *w, MPI_Request *requests) {
     size_t step = w->bytes / sizeof(float);
+    for (size_t k = 0; k < w->window; k++)
+        MPI_Isend(w->send + k * step, (int)w->bytes, MPI_BYTE, w->other, TAG, MPI_COMM_WORLD, &requests[k]);
+}
+
+static void start_receives(Work *w, MPI_Request *requests) {
+    size_t step = w->bytes / sizeof(float);
+    for (size_t k = 0; k < w->window; k++)
+        MPI_Irecv(w->recv + k * step, (int)w->bytes, MPI_BYTE, w->other, TAG, MPI_COMM_WORLD, &requests[k]);
+}
+
+static void acknowledge(Work *w) {
     char ack = 1;
+    if (first_of_pair(w))
+        MPI_Recv(&ack, 1, MPI_BYTE, w->other, ACK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(&ack, 1, MPI_BYTE, w->other, ACK_TAG, MPI_COMM_WORLD);
+}
+
+/* The first starts a window of sends, each from memory of its own, and waits for one acknowledgement. */
+static void run_stream(Work *w, long iterations) {
     for (long i = 0; i < iterations; i++) {
-        if (w->rank == 0) {
-            for (int k = 0; k < window; k++)
-                MPI_Isend(w->send + (size_t)k * step, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &w->requests[k]);
-            MPI_Waitall(window, w->requests, MPI_STATUSES_IGNORE);
-            MPI_Recv(&ack, 1, MPI_BYTE, 1, ACK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        } else {
-            for (int k = 0; k < window; k++)
-                MPI_Irecv(w->recv + (size_t)k * step, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &w->requests[k]);
-            MPI_Waitall(window, w->requests, MPI_STATUSES_IGNORE);
-            MPI_Send(&ack, 1, MPI_BYTE, 0, ACK_TAG, MPI_COMM_WORLD);
+        if (first_of_pair(w))
+            start_sends(w, w->requests);
+        else
+            start_receives(w, w->requests);
+        MPI_Waitall((int)w->window, w->requests, MPI_STATUSES_IGNORE);
+        acknowledge(w);
+    }
+}
+
+/* Both send a window and receive one; having received all is the acknowledgement. */
+static void run_bidir(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++) {
+        start_receives(w, w->requests);
+        start_sends(w, w->requests + w->window);
+        MPI_Waitall((int)(2 * w->window), w->requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* Blocking calls: what one of them costs, when many follow one another. */
+static void run_rate(Work *w, long iterations) {
+    int bytes = (int)w->bytes;
+    for (long i = 0; i < iterations; i++) {
+        for (size_t k = 0; k < w->window; k++) {
+            if (first_of_pair(w))
+                MPI_Send(w->send, bytes, MPI_BYTE, w->other, TAG, MPI_COMM_WORLD);
+            else
+                MPI_Recv(w->recv, bytes, MPI_BYTE, w->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
+        acknowledge(w);
     }
 }
 
@@ -130,26 +181,34 @@ static void run_reducescatter(Work *w, long iterations) {
         MPI_Reduce_scatter_block(w->send, w->recv, w->block, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void run_alltoall(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Alltoall(w->send, w->block, MPI_FLOAT, w->recv, w->block, MPI_FLOAT, MPI_COMM_WORLD);
+}
+
 /* Every rank sends its rank plus one in every element. */
-static float from_other(const Work *w, size_t i) { (void)i; return (float)(2 - w->rank); }
+static float from_other(const Work *w, size_t i) { (void)i; return (float)(w->other + 1); }
 static float from_first(const Work *w, size_t i) { (void)w; (void)i; return 1.0f; }
 static float sum_of_all(const Work *w, size_t i) { (void)i; return (float)(w->size * (w->size + 1) / 2); }
 static float block_owner(const Work *w, size_t i) { return (float)(i / (size_t)w->block + 1); }
-/* In `stream` rank 0 receives only the acknowledgement: its buffer keeps what it was filled with. */
-static float streamed(const Work *w, size_t i) { (void)i; return w->rank == 0 ? -1.0f : 1.0f; }
+/* In `stream` and `rate` the first receives only the acknowledgement: its buffer keeps what it was filled with. */
+static float one_way(const Work *w, size_t i) { return first_of_pair(w) ? -1.0f : from_other(w, i); }
 
 static size_t one(const Work *w) { (void)w; return 1; }
 static size_t two(const Work *w) { (void)w; return 2; }
 static size_t whole_window(const Work *w) { return w->window; }
 
 static const Operation OPERATIONS[] = {
-    {"pingpong", true, true, shape_plain, run_pingpong, from_other, two},
-    {"stream", true, true, shape_stream, run_stream, streamed, whole_window},
-    {"barrier", false, false, shape_none, run_barrier, NULL, one},
-    {"bcast", false, true, shape_plain, run_bcast, from_first, one},
-    {"allreduce", false, true, shape_plain, run_allreduce, sum_of_all, one},
-    {"allgather", false, true, shape_gather, run_allgather, block_owner, one},
-    {"reducescatter", false, true, shape_scatter, run_reducescatter, sum_of_all, one},
+    {"pingpong", true, SIZE_MAX, shape_plain, run_pingpong, from_other, two},
+    {"stream", true, SIZE_MAX, shape_window, run_stream, one_way, whole_window},
+    {"bidir", true, SIZE_MAX, shape_window, run_bidir, from_other, whole_window},
+    {"rate", true, 1u << 10, shape_rate, run_rate, one_way, whole_window},
+    {"barrier", false, 0, shape_none, run_barrier, NULL, one},
+    {"bcast", false, SIZE_MAX, shape_plain, run_bcast, from_first, one},
+    {"allreduce", false, SIZE_MAX, shape_plain, run_allreduce, sum_of_all, one},
+    {"allgather", false, SIZE_MAX, shape_gather, run_allgather, block_owner, one},
+    {"reducescatter", false, SIZE_MAX, shape_scatter, run_reducescatter, sum_of_all, one},
+    {"alltoall", false, SIZE_MAX, shape_exchange, run_alltoall, block_owner, one},
 };
 enum { OPERATION_COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0], SIZE_COUNT = sizeof SIZES / sizeof SIZES[0] };
 
@@ -210,6 +269,13 @@ static long loopback(const char *counter) {
     return value;
 }
 
+/* Processor time of this process so far, user and system, all threads. */
+static double processor(void) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0) return 0;
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -241,12 +307,19 @@ static void measure(const Operation *op, Work *w, double budget) {
     double seconds[BATCHES];
     double per_batch = (double)iterations * (double)op->messages(w);
     long bytes = w->rank == 0 ? loopback("tx_bytes") : -1, packets = w->rank == 0 ? loopback("tx_packets") : -1;
+    double used = processor(), used_by_all = 0;
     for (long b = 0; b < batches; b++) seconds[b] = batch(op, w, iterations) / per_batch;
+    used = processor() - used;
+    if (w->rank == 0 && bytes >= 0) {
+        bytes = loopback("tx_bytes") - bytes;
+        packets = loopback("tx_packets") - packets;
+    }
+    MPI_Reduce(&used, &used_by_all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (w->rank == 0) {
         qsort(seconds, (size_t)batches, sizeof seconds[0], ascending);
         double median = batches % 2 ? seconds[batches / 2] : (seconds[batches / 2 - 1] + seconds[batches / 2]) / 2;
-        printf("%s,%zu,%ld,%.9g,%.9g", op->name, w->bytes, iterations * batches, median, seconds[0]);
-        if (bytes >= 0 && packets >= 0) printf(",%ld,%ld", loopback("tx_bytes") - bytes, loopback("tx_packets") - packets);
+        printf("%s,%zu,%ld,%.9g,%.9g,%.6f", op->name, w->bytes, iterations * batches, median, seconds[0], used_by_all);
+        if (bytes >= 0 && packets >= 0) printf(",%ld,%ld", bytes, packets);
         putchar('\n');
         fflush(stdout);
     }
@@ -260,29 +333,41 @@ static bool number(const char *text, double *value) {
     return end != text && *end == '\0' && *value >= 0;
 }
 
+static const Operation *named(const Work *w, const char *name) {
+    for (int i = 0; i < OPERATION_COUNT; i++)
+        if (strcmp(name, OPERATIONS[i].name) == 0) return &OPERATIONS[i];
+    char text[200];
+    snprintf(text, sizeof text, "unknown operation '%.40s'; expected pingpong, stream, bidir, rate, barrier, bcast, "
+             "allreduce, allgather, reducescatter, alltoall, or empty alone", name);
+    fail(w, text);
+    return NULL;
+}
+
+static void all_sizes(const Operation *op, Work *w, double min, double max, double budget) {
+    if (op->pair && w->size % 2 != 0) fail(w, "pingpong, stream, bidir and rate take an even number of ranks");
+    w->bytes = 0;
+    if (op->largest == 0) measure(op, w, budget);
+    for (int i = 0; i < SIZE_COUNT && SIZES[i] <= op->largest; i++) {
+        w->bytes = SIZES[i];
+        if ((double)w->bytes >= min && (double)w->bytes <= max) measure(op, w, budget);
+    }
+}
+
 int main(int argc, char **argv) {
     Work w = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &w.size);
+    w.other = w.rank ^ 1;
 
     double min, max, budget_ms;
-    if (argc != 5 || !number(argv[2], &min) || !number(argv[3], &max) || !number(argv[4], &budget_ms) || budget_ms <= 0)
-        fail(&w, "expected four arguments: <op> <min bytes> <max bytes> <milliseconds per size, above 0>");
-    const Operation *op = NULL;
-    for (int i = 0; i < OPERATION_COUNT; i++)
-        if (strcmp(argv[1], OPERATIONS[i].name) == 0) op = &OPERATIONS[i];
-    if (!op)
-        fail(&w, "unknown <op>; expected pingpong, stream, barrier, bcast, allreduce, allgather or reducescatter");
-    if (op->pair && w.size != 2) fail(&w, "pingpong and stream need exactly 2 ranks");
-
-    if (!op->sized) {
-        measure(op, &w, budget_ms / 1e3);
+    if (argc == 2 && strcmp(argv[1], "empty") == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (argc != 5 || !number(argv[2], &min) || !number(argv[3], &max) || !number(argv[4], &budget_ms) || budget_ms <= 0) {
+        fail(&w, "expected `empty`, or four arguments: <op,..> <min bytes> <max bytes> <milliseconds per size, above 0>");
     } else {
-        for (int i = 0; i < SIZE_COUNT; i++) {
-            w.bytes = SIZES[i];
-            if ((double)w.bytes >= min && (double)w.bytes <= max) measure(op, &w, budget_ms / 1e3);
-        }
+        for (char *name = strtok(argv[1], ","); name; name = strtok(NULL, ","))
+            all_sizes(named(&w, name), &w, min, max, budget_ms / 1e3);
     }
     MPI_Finalize();
     return 0;

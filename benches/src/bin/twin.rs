@@ -1,24 +1,18 @@
-//! ringworld's side of the comparison with other MPI libraries; `benches/peers/twin.c` is theirs.
+//! ringworld's side of the comparison with other libraries; `benches/peers/twin.c` is that of MPI.
 //!
-//! Both keep to the rules in `benches/peers/README.md`: the same operations, sizes, checks, warm-up and
-//! batches, and one line per size on standard output of rank 0.
+//! All keep to the rules in `benches/peers/README.md`: the same operations, sizes, checks, warm-up and
+//! batches, and one line per size on standard output of rank 0. The schedule is in `schedule.rs`.
 
-#![allow(clippy::print_stdout, reason = "the lines are what this program is for")]
-
-use std::io::Write;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringworld::{Op, World};
+use ringworld_benches::schedule::{
+    Error, Operation, Ranks, Request, block, measure, sum_of_ranks, verify, window,
+};
 
-/// The sizes measured, in bytes, as far as they lie within the bounds given.
-const SIZES: [usize; 10] =
-    [8, 64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
-const BATCHES: u64 = 15;
-const FEWEST: u64 = 3;
-const MOST_WARM_UP: u64 = 1 << 22;
-
-type Error = Box<dyn std::error::Error>;
+const DATA: u32 = 0;
+const ACKNOWLEDGEMENT: u32 = 1;
 
 fn main() -> ExitCode {
     match run() {
@@ -32,96 +26,196 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [op, min, max, budget] = &arguments[..] else {
-        return Err("usage: twin <op> <min bytes> <max bytes> <milliseconds per size>".into());
-    };
-    let (min, max): (usize, usize) = (min.parse()?, max.parse()?);
-    let budget = Duration::from_millis(budget.parse()?);
+    let request = Request::parse(&arguments)?;
     let world = World::from_env()?;
-    let measure = Measure { world: &world, budget };
-    let pair = matches!(op.as_str(), "pingpong" | "stream");
-    if pair && world.size() != 2 {
-        return Err(format!("{op} takes 2 ranks, not {}", world.size()).into());
-    }
-    let sizes: &[usize] = if op == "barrier" { &[0] } else { &SIZES };
-    for &bytes in sizes.iter().filter(|bytes| op == "barrier" || (min..=max).contains(bytes)) {
-        match op.as_str() {
-            "pingpong" => measure.ping_pong(bytes)?,
-            "stream" => measure.stream(bytes)?,
-            "barrier" => measure.barrier()?,
-            "bcast" => measure.broadcast(bytes)?,
-            "allreduce" => measure.all_reduce(bytes)?,
-            "allgather" => measure.all_gather(bytes)?,
-            "reducescatter" => measure.reduce_scatter(bytes)?,
-            _ => return Err(format!("there is no operation {op:?}").into()),
+    let Request::Measure { operations, sizes: (min, max), budget } = request else {
+        return Ok(world.barrier()?);
+    };
+    let twin = Twin { world: &world, budget };
+    for operation in operations {
+        if operation.in_pairs() && world.size() % 2 != 0 {
+            return Err(
+                format!("{} takes an even number of ranks, not {}", operation.name(), world.size()).into()
+            );
+        }
+        for bytes in operation.sizes(min, max) {
+            match operation {
+                Operation::PingPong => twin.ping_pong(bytes)?,
+                Operation::Stream => twin.stream(bytes)?,
+                Operation::Bidirectional => twin.bidirectional(bytes)?,
+                Operation::Rate => twin.rate(bytes)?,
+                Operation::Barrier => twin.measure((operation, bytes), |_| Ok(world.barrier()?))?,
+                Operation::Broadcast => twin.broadcast(bytes)?,
+                Operation::AllReduce => twin.all_reduce(bytes)?,
+                Operation::AllGather => twin.all_gather(bytes)?,
+                Operation::ReduceScatter => twin.reduce_scatter(bytes)?,
+                Operation::AllToAll => twin.all_to_all(bytes)?,
+            }
         }
     }
     Ok(())
 }
 
-struct Measure<'a> {
+struct Twin<'a> {
     world: &'a World,
     budget: Duration,
 }
 
-impl Measure<'_> {
+impl Ranks for Twin<'_> {
+    fn rank(&self) -> usize {
+        self.world.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.world.size()
+    }
+
+    fn barrier(&self) -> Result<(), Error> {
+        Ok(self.world.barrier()?)
+    }
+
+    fn of_first(&self, mut numbers: [u64; 2]) -> Result<[u64; 2], Error> {
+        self.world.broadcast(&mut numbers, 0)?;
+        Ok(numbers)
+    }
+
+    fn largest(&self, number: f64) -> Result<f64, Error> {
+        let mut numbers = [number];
+        self.world.reduce(&mut numbers, Op::Max, 0)?;
+        Ok(numbers[0])
+    }
+
+    fn total(&self, number: f64) -> Result<f64, Error> {
+        let mut numbers = [number];
+        self.world.reduce(&mut numbers, Op::Sum, 0)?;
+        Ok(numbers[0])
+    }
+}
+
+impl Twin<'_> {
+    fn measure(
+        &self,
+        what: (Operation, usize),
+        iteration: impl FnMut(bool) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        measure(self, what, self.budget, iteration)
+    }
+
+    /// Whether this rank is the first of its pair, and the other one.
+    fn pair(&self) -> (bool, usize) {
+        (self.rank() % 2 == 0, self.rank() ^ 1)
+    }
+
     fn ping_pong(&self, bytes: usize) -> Result<(), Error> {
-        let (rank, peer) = (self.world.rank(), 1 - self.world.rank());
-        let send = vec![rank as u8 + 1; bytes];
+        let (first, peer) = self.pair();
+        let send = vec![self.rank() as u8 + 1; bytes];
         let mut recv = vec![u8::MAX; bytes];
-        self.all_batches("pingpong", bytes, 0.5, |check| {
-            if rank == 0 {
-                self.world.send(&send, peer, 0)?;
-                self.world.recv(&mut recv, peer, 0)?;
+        self.measure((Operation::PingPong, bytes), |check| {
+            if first {
+                self.world.send(&send, peer, DATA)?;
+                self.world.recv(&mut recv, peer, DATA)?;
             } else {
-                self.world.recv(&mut recv, peer, 0)?;
-                self.world.send(&send, peer, 0)?;
+                self.world.recv(&mut recv, peer, DATA)?;
+                self.world.send(&send, peer, DATA)?;
             }
             verify(check, &recv, |_| peer as u8 + 1)
         })
     }
 
     fn stream(&self, bytes: usize) -> Result<(), Error> {
-        let window = ((256 << 20) / bytes).clamp(4, 64);
-        let rank = self.world.rank();
-        let mut spare: Vec<Vec<u8>> = (0..window).map(|_| vec![rank as u8 + 1; bytes]).collect();
-        self.all_batches("stream", bytes, 1.0 / window as f64, |check| {
-            let mut done = [0u8];
-            if rank == 0 {
-                let mut pending = Vec::with_capacity(window);
-                for data in spare.drain(..) {
-                    pending.push(self.world.start_send(data, 1, 0)?);
-                }
-                for pending in pending {
-                    spare.push(pending.wait()?);
-                }
-                self.world.recv(&mut done, 1, 1)?;
+        let (first, peer) = self.pair();
+        let mut spare = self.buffers(bytes);
+        self.measure((Operation::Stream, bytes), |check| {
+            if first {
+                let sends = self.start_sends(&mut spare, peer)?;
+                self.finish_sends(sends, &mut spare)?;
             } else {
-                let mut pending = Vec::with_capacity(window);
-                for data in spare.drain(..) {
-                    pending.push(self.world.start_recv(data, 0, 0)?);
-                }
-                for pending in pending {
-                    let (data, _) = pending.wait()?;
-                    verify(check, &data, |_| 1u8)?;
-                    spare.push(data);
-                }
-                self.world.send(&done, 0, 1)?;
+                let receives = self.start_receives(&mut spare, peer)?;
+                self.finish_receives(receives, &mut spare, check, peer)?;
             }
-            Ok(())
+            self.acknowledge()
         })
     }
 
-    fn barrier(&self) -> Result<(), Error> {
-        self.all_batches("barrier", 0, 1.0, |_| Ok(self.world.barrier()?))
+    fn bidirectional(&self, bytes: usize) -> Result<(), Error> {
+        let (_, peer) = self.pair();
+        let (mut sent, mut received) = (self.buffers(bytes), self.buffers(bytes));
+        self.measure((Operation::Bidirectional, bytes), |check| {
+            let receives = self.start_receives(&mut received, peer)?;
+            let sends = self.start_sends(&mut sent, peer)?;
+            self.finish_receives(receives, &mut received, check, peer)?;
+            self.finish_sends(sends, &mut sent)
+        })
+    }
+
+    fn rate(&self, bytes: usize) -> Result<(), Error> {
+        let (first, peer) = self.pair();
+        let mut data = vec![self.rank() as u8 + 1; bytes];
+        self.measure((Operation::Rate, bytes), |check| {
+            for _ in 0..window(bytes) {
+                if first {
+                    self.world.send(&data, peer, DATA)?;
+                } else {
+                    self.world.recv(&mut data, peer, DATA)?;
+                }
+            }
+            self.acknowledge()?;
+            verify(check && !first, &data, |_| peer as u8 + 1)
+        })
+    }
+
+    /// A window of messages, each in memory of its own.
+    fn buffers(&self, bytes: usize) -> Vec<Vec<u8>> {
+        (0..window(bytes)).map(|_| vec![self.rank() as u8 + 1; bytes]).collect()
+    }
+
+    fn start_sends(&self, from: &mut Vec<Vec<u8>>, peer: usize) -> Result<Vec<Sending>, Error> {
+        Ok(from.drain(..).map(|data| self.world.start_send(data, peer, DATA)).collect::<Result<_, _>>()?)
+    }
+
+    fn finish_sends(&self, sends: Vec<Sending>, to: &mut Vec<Vec<u8>>) -> Result<(), Error> {
+        for pending in sends {
+            to.push(pending.wait()?);
+        }
+        Ok(())
+    }
+
+    fn start_receives(&self, into: &mut Vec<Vec<u8>>, peer: usize) -> Result<Vec<Receiving>, Error> {
+        Ok(into.drain(..).map(|data| self.world.start_recv(data, peer, DATA)).collect::<Result<_, _>>()?)
+    }
+
+    fn finish_receives(
+        &self,
+        receives: Vec<Receiving>,
+        to: &mut Vec<Vec<u8>>,
+        check: bool,
+        peer: usize,
+    ) -> Result<(), Error> {
+        for pending in receives {
+            let (data, _) = pending.wait()?;
+            verify(check, &data, |_| peer as u8 + 1)?;
+            to.push(data);
+        }
+        Ok(())
+    }
+
+    /// One byte from the second of a pair to the first.
+    fn acknowledge(&self) -> Result<(), Error> {
+        let (first, peer) = self.pair();
+        let mut byte = [1u8];
+        if first {
+            self.world.recv(&mut byte, peer, ACKNOWLEDGEMENT)?;
+        } else {
+            self.world.send(&byte, peer, ACKNOWLEDGEMENT)?;
+        }
+        Ok(())
     }
 
     fn broadcast(&self, bytes: usize) -> Result<(), Error> {
-        let (rank, size) = (self.world.rank(), self.world.size());
-        let mut data = vec![rank as u8 + 1; bytes];
+        let mut data = vec![self.rank() as u8 + 1; bytes];
         let mut iteration = 0;
-        self.all_batches("bcast", bytes, 1.0, |check| {
-            let root = iteration % size;
+        self.measure((Operation::Broadcast, bytes), |check| {
+            let root = iteration % self.size();
             iteration += 1;
             self.world.broadcast(&mut data, root)?;
             verify(check, &data, |_| root as u8 + 1)
@@ -129,127 +223,44 @@ impl Measure<'_> {
     }
 
     fn all_reduce(&self, bytes: usize) -> Result<(), Error> {
-        let (rank, size) = (self.world.rank(), self.world.size());
-        let send = vec![rank as f32 + 1.0; bytes / 4];
+        let send = vec![self.rank() as f32 + 1.0; bytes / 4];
         let mut recv = vec![-1f32; bytes / 4];
-        self.all_batches("allreduce", bytes, 1.0, |check| {
+        self.measure((Operation::AllReduce, bytes), |check| {
             self.world.all_reduce_into(&send, &mut recv, Op::Sum)?;
-            verify(check, &recv, |_| triangle(size))
+            verify(check, &recv, |_| sum_of_ranks(self.size()))
         })
     }
 
     fn all_gather(&self, bytes: usize) -> Result<(), Error> {
-        let (rank, size) = (self.world.rank(), self.world.size());
-        let block = (bytes / 4).div_ceil(size);
-        let send = vec![rank as f32 + 1.0; block];
-        let mut recv = vec![-1f32; block * size];
-        self.all_batches("allgather", bytes, 1.0, |check| {
+        let block = block(bytes, self.size());
+        let send = vec![self.rank() as f32 + 1.0; block];
+        let mut recv = vec![-1f32; block * self.size()];
+        self.measure((Operation::AllGather, bytes), |check| {
             self.world.all_gather(&send, &mut recv)?;
             verify(check, &recv, |i| (i / block) as f32 + 1.0)
         })
     }
 
     fn reduce_scatter(&self, bytes: usize) -> Result<(), Error> {
-        let (rank, size) = (self.world.rank(), self.world.size());
-        let block = (bytes / 4).div_ceil(size);
-        let send = vec![rank as f32 + 1.0; block * size];
+        let block = block(bytes, self.size());
+        let send = vec![self.rank() as f32 + 1.0; block * self.size()];
         let mut recv = vec![-1f32; block];
-        self.all_batches("reducescatter", bytes, 1.0, |check| {
+        self.measure((Operation::ReduceScatter, bytes), |check| {
             self.world.reduce_scatter(&send, &mut recv, Op::Sum)?;
-            verify(check, &recv, |_| triangle(size))
+            verify(check, &recv, |_| sum_of_ranks(self.size()))
         })
     }
 
-    /// Checks one iteration, warms up, and times batches of `iteration`; `share` of an iteration's time
-    /// is what is reported.
-    fn all_batches(
-        &self,
-        op: &str,
-        bytes: usize,
-        share: f64,
-        mut iteration: impl FnMut(bool) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        iteration(true)?;
-        let estimate = self.warm_up(&mut iteration)?;
-        let mut plan = [0u64; 2];
-        if self.world.rank() == 0 {
-            let each = self.budget.as_secs_f64() / BATCHES as f64 / estimate;
-            plan = if each >= 1.0 {
-                [BATCHES, each as u64]
-            } else {
-                [((self.budget.as_secs_f64() / estimate) as u64).max(FEWEST), 1]
-            };
-        }
-        self.world.broadcast(&mut plan, 0)?;
-        let [batches, times] = plan;
-        let wire = loopback();
-        let mut seconds = Vec::new();
-        for _ in 0..batches {
-            self.world.barrier()?;
-            let start = Instant::now();
-            for _ in 0..times {
-                iteration(false)?;
-            }
-            let mut slowest = [start.elapsed().as_secs_f64()];
-            self.world.reduce(&mut slowest, Op::Max, 0)?;
-            seconds.push(slowest[0] / times as f64 * share);
-        }
-        if self.world.rank() == 0 {
-            seconds.sort_by(f64::total_cmp);
-            let (median, least) = (seconds[seconds.len() / 2], seconds[0]);
-            print!("{op},{bytes},{},{median:e},{least:e}", batches * times);
-            if let (Some((bytes, packets)), Some((more_bytes, more_packets))) = (wire, loopback()) {
-                print!(",{},{}", more_bytes.wrapping_sub(bytes), more_packets.wrapping_sub(packets));
-            }
-            println!();
-            std::io::stdout().flush()?;
-        }
-        Ok(())
-    }
-
-    /// Ever longer batches, until one takes a twentieth of the budget; seconds of one iteration.
-    fn warm_up(&self, iteration: &mut impl FnMut(bool) -> Result<(), Error>) -> Result<f64, Error> {
-        let mut times = 1u64;
-        loop {
-            let start = Instant::now();
-            for _ in 0..times {
-                iteration(false)?;
-            }
-            let mut enough = [u8::from(start.elapsed() >= self.budget / 20 || times >= MOST_WARM_UP)];
-            self.world.broadcast(&mut enough, 0)?;
-            if enough[0] == 1 {
-                break;
-            }
-            times *= 2;
-        }
-        let start = Instant::now();
-        for _ in 0..times {
-            iteration(false)?;
-        }
-        Ok(start.elapsed().as_secs_f64() / times as f64)
+    fn all_to_all(&self, bytes: usize) -> Result<(), Error> {
+        let block = block(bytes, self.size());
+        let send = vec![self.rank() as f32 + 1.0; block * self.size()];
+        let mut recv = vec![-1f32; block * self.size()];
+        self.measure((Operation::AllToAll, bytes), |check| {
+            self.world.all_to_all(&send, &mut recv)?;
+            verify(check, &recv, |i| (i / block) as f32 + 1.0)
+        })
     }
 }
 
-fn triangle(size: usize) -> f32 {
-    (size * (size + 1) / 2) as f32
-}
-
-fn verify<T: PartialEq + std::fmt::Debug>(
-    check: bool,
-    data: &[T],
-    expected: impl Fn(usize) -> T,
-) -> Result<(), Error> {
-    if check && let Some((i, x)) = data.iter().enumerate().find(|(i, x)| **x != expected(*i)) {
-        return Err(format!("element {i} is {x:?}, not {:?}", expected(i)).into());
-    }
-    Ok(())
-}
-
-/// Bytes and packets that have crossed the loopback interface.
-fn loopback() -> Option<(u64, u64)> {
-    let read = |name: &str| {
-        let text = std::fs::read_to_string(format!("/sys/class/net/lo/statistics/{name}")).ok()?;
-        text.trim().parse().ok()
-    };
-    Some((read("tx_bytes")?, read("tx_packets")?))
-}
+type Sending = ringworld::Pending<Vec<u8>>;
+type Receiving = ringworld::Pending<(Vec<u8>, ringworld::Status)>;

@@ -1,0 +1,62 @@
+"""The operations that every twin knows: names, sizes, and what each must at least send.
+
+Pure. The same rules stand in twin.c, in benches/src/schedule.rs and in README.md.
+"""
+
+from dataclasses import dataclass
+from typing import Callable
+
+SIZES = (8, 64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
+WINDOW, SMALLEST_WINDOW, WINDOW_BYTES = 64, 4, 64 << 20
+
+
+def window(size):
+    """Messages in flight at once."""
+    return max(SMALLEST_WINDOW, min(WINDOW, WINDOW_BYTES // max(size, 1)))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table below."""
+
+    title: str
+    # (ranks, bytes) -> (packets, bytes of payload) that any algorithm sends in one iteration, all ranks together.
+    least: Callable
+    pairs: bool = False
+    sizes: tuple = SIZES
+
+
+def in_pairs(packets, messages):
+    """What one pair sends, times the pairs."""
+    return lambda ranks, size: (ranks // 2 * packets, ranks // 2 * messages(size) * size)
+
+
+OPERATIONS = {
+    "pingpong": Operation("Ping-pong, half round trip", in_pairs(2, lambda size: 2), True),
+    # Small messages of one window may share a packet.
+    "stream": Operation("Stream, window of 64, time of one message", in_pairs(2, window), True),
+    "bidir": Operation("Both ways at once, window of 64, time of one message each way",
+                       in_pairs(2, lambda size: 2 * window(size)), True),
+    "rate": Operation("Message rate, blocking calls, time of one message", in_pairs(2, window), True, SIZES[:3]),
+    "barrier": Operation("Barrier", lambda ranks, size: (2 * (ranks - 1), 0), sizes=(0,)),
+    "bcast": Operation("Broadcast", lambda ranks, size: (ranks - 1, (ranks - 1) * size)),
+    "allreduce": Operation("All-reduce, f32 sum", lambda ranks, size: (2 * (ranks - 1), 2 * (ranks - 1) * size)),
+    "allgather": Operation("All-gather", lambda ranks, size: (ranks, (ranks - 1) * size)),
+    "reducescatter": Operation("Reduce-scatter, f32 sum", lambda ranks, size: (ranks, (ranks - 1) * size)),
+    "alltoall": Operation("All-to-all", lambda ranks, size: (ranks, (ranks - 1) * size)),
+}
+
+# What one start of a twin measures in a full run: little enough that peers alternate every few seconds, enough that
+# starting them is not what takes the time.
+GROUPS = (("pingpong", "stream", "bidir", "rate"), ("barrier", "allreduce", "reducescatter"),
+          ("bcast", "allgather", "alltoall"))
+
+
+def sizes(op, smallest, largest):
+    """The sizes at which an operation is measured within the bounds."""
+    return [size for size in OPERATIONS[op].sizes if size == 0 or smallest <= size <= largest]
+
+
+def traffic(op, ranks, size):
+    """(packets, bytes of payload) that one iteration sends at least."""
+    return OPERATIONS[op].least(ranks, size)
