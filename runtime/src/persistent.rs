@@ -98,7 +98,7 @@ impl<T: Pod + Send> Prepared<T> {
             &What::Send { peer, envelope, to, tag } => {
                 let number = communicator.count_message();
                 self.loan.begin(|core, input, _| {
-                    core.send(peer, envelope, name_of(input), lengths.0, Mode::Standard)
+                    core.send_soon(peer, envelope, name_of(input), lengths.0, Mode::Standard)
                 });
                 Operation::Send { name: "prepared send", number, to, tag }
             }

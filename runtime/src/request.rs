@@ -343,7 +343,7 @@ impl Communicator {
         let (peer, envelope) = (self.world_rank(to), self.envelope(tag));
         let length = size_of_val(data.as_slice());
         let mut loan = Loan::new(self.engine(), Some(data), None);
-        loan.begin(|core, input, _| core.send(peer, envelope, name_of(input), length, mode));
+        loan.begin(|core, input, _| core.send_soon(peer, envelope, name_of(input), length, mode));
         loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Send { name, number, to, tag }))
     }

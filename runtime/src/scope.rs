@@ -259,7 +259,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let operation = Operation::Send { name, number, to, tag };
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let borrow = self.loans.begin(Some(bytes), None, |core, input, _| {
-            (core.send(peer, envelope, name_of(input), bytes.len(), Mode::Standard), operation)
+            (core.send_soon(peer, envelope, name_of(input), bytes.len(), Mode::Standard), operation)
         });
         Ok(Scoped { communicator, loans: &self.loans, borrow, operation })
     }

@@ -5,7 +5,6 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Tuning;

@@ -28,6 +28,10 @@ const BUDGET: usize = 4 << 20;
 const POST_BUDGET: usize = 1 << 20;
 /// Payloads up to this many bytes are copied behind their prelude and written as one piece.
 const SMALL: usize = 400;
+/// Messages up to this many bytes are put off if that is allowed: copying them costs less than a write.
+const WORTH_A_COPY: usize = 2 << 10;
+/// The most bytes that wait for one another.
+const BATCH: usize = 16 << 10;
 /// Frames gathered into one write.
 const GATHER: usize = 16;
 
@@ -44,8 +48,13 @@ pub(crate) struct Outgoing {
 #[derive(Debug)]
 pub(crate) enum Payload {
     Nothing,
-    Owned { memory: SendMemory, token: Token },
+    Owned {
+        memory: SendMemory,
+        token: Token,
+    },
     Chunk(Chunk),
+    /// Whole frames of messages that were put off, to leave together.
+    Batch(Vec<u8>),
 }
 
 impl Outgoing {
@@ -53,11 +62,17 @@ impl Outgoing {
         Self { prelude, payload: Payload::Nothing, sent: 0 }
     }
 
+    /// Frames that have their preludes with them.
+    fn ready_made(payload: Payload) -> Self {
+        Self { prelude: Prelude::none(), payload, sent: 0 }
+    }
+
     fn payload<'a>(&'a self, puts: &'a PutQueue) -> &'a [u8] {
         match &self.payload {
             Payload::Nothing => &[],
             Payload::Owned { memory, .. } => memory.as_slice(),
             Payload::Chunk(chunk) => puts.bytes(chunk),
+            Payload::Batch(frames) => frames,
         }
     }
 
@@ -66,6 +81,7 @@ impl Outgoing {
             Payload::Nothing => 0,
             Payload::Owned { memory, .. } => memory.len(),
             Payload::Chunk(chunk) => chunk.length,
+            Payload::Batch(frames) => frames.len(),
         };
         self.prelude.as_bytes().len() + payload
     }
@@ -118,6 +134,10 @@ pub(crate) struct Link {
     pub(crate) wants_write: bool,
     /// A write failed; whatever can still be read is read before the link is given up.
     pub(crate) broken: Option<Errno>,
+    /// The poll after which a message that may be put off was last written at once.
+    hurried: u64,
+    /// Memory for the next batch.
+    spare: Vec<u8>,
     reading: Reading,
     staging: Box<[u8]>,
     start: usize,
@@ -131,6 +151,8 @@ impl Link {
             queue,
             wants_write: false,
             broken: None,
+            hurried: u64::MAX,
+            spare: Vec::new(),
             reading: Reading::Prelude,
             staging: vec![0; STAGING].into_boxed_slice(),
             start: 0,
@@ -141,6 +163,39 @@ impl Link {
     /// Whether a frame can be written without passing others.
     pub(crate) fn is_free(&self) -> bool {
         self.queue.is_empty() && self.broken.is_none()
+    }
+
+    /// Puts a small message off, to be written with others at the next flush; `false` when it should be
+    /// written now: it is long, the first since poll number `poll`, or behind something that is no batch.
+    ///
+    /// The first goes at once because it may be the only one.
+    pub(crate) fn put_off(&mut self, prelude: &Prelude, payload: &[u8], poll: u64) -> bool {
+        let head = prelude.as_bytes();
+        if payload.len() > WORTH_A_COPY || self.broken.is_some() {
+            return false;
+        }
+        let batch = match self.queue.back_mut() {
+            None if self.hurried != poll => {
+                self.hurried = poll;
+                return false;
+            }
+            None => {
+                let payload = Payload::Batch(std::mem::take(&mut self.spare));
+                self.queue.push_back(Outgoing::ready_made(payload));
+                self.queue.back_mut()
+            }
+            last => last,
+        };
+        match batch {
+            Some(Outgoing { payload: Payload::Batch(frames), sent: 0, .. })
+                if frames.len() + head.len() + payload.len() <= BATCH =>
+            {
+                frames.extend_from_slice(head);
+                frames.extend_from_slice(payload);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Writes a frame straight to the kernel, as far as it goes; only for a free link. Returns how many
@@ -269,6 +324,10 @@ impl Link {
             match self.queue.pop_front().map(|outgoing| outgoing.payload) {
                 Some(Payload::Owned { token, .. }) => events.push(Event::Sent { token }),
                 Some(Payload::Chunk(chunk)) => puts.written(&chunk, events),
+                Some(Payload::Batch(mut frames)) => {
+                    frames.clear();
+                    self.spare = frames;
+                }
                 _ => {}
             }
         }

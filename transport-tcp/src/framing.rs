@@ -59,6 +59,11 @@ impl Prelude {
         Self::new(BYE_ACK, &[], lanes)
     }
 
+    /// Nothing at all, in front of frames that are complete already.
+    pub(crate) fn none() -> Self {
+        Self { length: 0, bytes: [0; MAX_PRELUDE] }
+    }
+
     fn new(kind: u8, extension: &[u8], length: u64) -> Self {
         let mut bytes = [0; MAX_PRELUDE];
         bytes[0] = kind;

@@ -120,6 +120,8 @@ pub struct Tcp {
     pub(crate) due: bool,
     /// Lanes watched for room to write.
     pub(crate) blocked: usize,
+    /// Peers with messages that were put off until the next poll.
+    put_off: Vec<Rank>,
     capabilities: Capabilities,
     address: Address,
     hot: Vec<Hot>,
@@ -188,6 +190,7 @@ impl Tcp {
             troubled: Vec::new(),
             due: false,
             blocked: 0,
+            put_off: Vec::new(),
             capabilities,
             address: listener::encode(&addresses),
             hot: Vec::with_capacity(8),
@@ -314,6 +317,14 @@ impl Tcp {
         link.queue.push_back(outgoing);
         self.watch_writes(rank, lane);
         Posted::Pending
+    }
+
+    fn write_what_was_put_off(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(rank) = self.put_off.pop() {
+            moved |= self.flush(rank, 0);
+        }
+        moved
     }
 
     /// Reads what a lane has.
@@ -469,6 +480,29 @@ impl Transport for Tcp {
         }
     }
 
+    fn post_soon(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        if let Operation::Message { peer, header, payload, .. } = &operation
+            && self.phase == Phase::Live
+            && let Some(Peer { state: State::Open, farewell, lanes, .. }) = self.peers.get_mut(*peer)
+            && !farewell.reported
+            && let Some(Some(link)) = lanes.first_mut()
+        {
+            let begins = link.queue.is_empty();
+            let prelude = Prelude::message(header, payload.len());
+            if link.put_off(&prelude, payload.as_slice(), self.polls) {
+                if begins {
+                    self.put_off.push(*peer);
+                }
+                return Ok(Posted::Complete);
+            }
+            if !begins {
+                // No room left beside those that wait: let them leave first.
+                self.flush(operation.peer(), 0);
+            }
+        }
+        self.post(operation)
+    }
+
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
         if self.phase != Phase::Live {
             return Err(Cause::Finished);
@@ -497,7 +531,8 @@ impl Transport for Tcp {
             return events.len() > before;
         }
         self.polls += 1;
-        let mut moved = if self.reads_directly() {
+        let mut moved = self.write_what_was_put_off();
+        moved |= if self.reads_directly() {
             self.poll_hot(placer, events)
         } else {
             self.poll_epoll(placer, events)
@@ -520,7 +555,7 @@ impl Transport for Tcp {
     }
 
     fn arm(&mut self) -> bool {
-        if self.due || !self.deferred.is_empty() || !self.troubled.is_empty() {
+        if self.due || !self.put_off.is_empty() || !self.deferred.is_empty() || !self.troubled.is_empty() {
             return false;
         }
         // Whatever wakes the sleeper is not necessarily a lane with recent traffic.
@@ -536,6 +571,7 @@ impl Transport for Tcp {
 
     fn close(&mut self) {
         if self.phase == Phase::Live {
+            self.write_what_was_put_off();
             self.phase = Phase::Closing;
             self.due = true;
         }
@@ -545,6 +581,7 @@ impl Transport for Tcp {
         self.phase = Phase::Over;
         self.deferred.clear();
         self.troubled.clear();
+        self.put_off.clear();
         self.end_everything();
     }
 }

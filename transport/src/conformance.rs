@@ -58,7 +58,8 @@ pub use messages::{
     all_to_all_messages_and_puts_arrive, both_sides_may_connect_at_once,
     each_message_is_placed_and_received_once, headers_of_every_length_are_intact,
     large_messages_both_ways_at_once_finish, messages_arrive_in_order_and_intact,
-    operations_complete_exactly_once, short_placements_truncate_and_the_stream_goes_on,
+    messages_put_off_keep_their_order, operations_complete_exactly_once,
+    short_placements_truncate_and_the_stream_goes_on,
 };
 pub use puts::{
     an_exposure_is_filled_by_its_last_byte_only, large_puts_and_messages_both_ways_at_once_finish,
@@ -108,6 +109,7 @@ macro_rules! conformance_tests {
     (@promises $kind:ident $arguments:tt) => {
         $crate::conformance_tests! { @$kind $arguments
             messages_arrive_in_order_and_intact
+            messages_put_off_keep_their_order
             headers_of_every_length_are_intact
             each_message_is_placed_and_received_once
             short_placements_truncate_and_the_stream_goes_on

@@ -25,7 +25,8 @@
 //!
 //! **Nobody blocks.** `post`, `poll`, `connect`, `expose` and `close` never wait. `post` should write
 //! at once when the wire is free: a small message is one system call. To sleep, call
-//! [`Transport::arm`] and, if it answers `true`, wait until [`Transport::wait_fd`] is readable.
+//! [`Transport::arm`] and, if it answers `true`, wait until [`Transport::wait_fd`] is readable. A caller
+//! that says it will poll soon ([`Transport::post_soon`]) lets small messages leave together instead.
 //!
 //! **One question upward.** While polling, and only then, a transport asks its [`Placer`] where the
 //! payload of an arriving message should go, once per message, as soon as the header is known and in
@@ -275,6 +276,16 @@ pub trait Transport: Send {
     ///
     /// See [`Refused`]; every refusal contains the operation.
     fn post(&mut self, operation: Operation) -> Result<Posted, Refused>;
+
+    /// Like [`Transport::post`], from a caller that will poll soon: bytes may stay here until the next poll, so
+    /// that several small messages to one peer can leave together. Order is the same as if all were posted.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::post`].
+    fn post_soon(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        self.post(operation)
+    }
 
     /// Opens `memory` (not empty) to puts of `peer`, until [`Event::Filled`], and names it for that peer.
     ///

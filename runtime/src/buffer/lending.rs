@@ -200,7 +200,10 @@ impl<T: Pod + Send> Loan<T> {
         let ending = core.slots.take(slot);
         match ending {
             Some(_) => self.slot = None,
-            None => core.slots.wake_task(slot, waker.clone()),
+            None => {
+                core.slots.wake_task(slot, waker.clone());
+                self.engine.hurry();
+            }
         }
         ending
     }

@@ -40,14 +40,16 @@ impl Router {
         }
     }
 
-    pub(crate) fn post(&mut self, operation: Operation) -> Fate {
+    /// `soon`: there will be a poll soon, so small messages may wait for one another until then.
+    pub(crate) fn post(&mut self, operation: Operation, soon: bool) -> Fate {
         let peer = operation.peer();
         if !self.stalled[peer].is_empty() {
             self.stalled[peer].push_back(operation);
             return Fate::Pending;
         }
         let token = token_of(&operation);
-        match self.transport(peer).post(operation) {
+        let transport = self.transport(peer);
+        match if soon { transport.post_soon(operation) } else { transport.post(operation) } {
             Ok(Posted::Complete) => Fate::Done(token),
             Ok(Posted::Pending) => Fate::Pending,
             Err(Refused::Busy(operation)) => {
@@ -93,7 +95,7 @@ impl Router {
         for peer in std::mem::take(&mut self.stalled_peers) {
             let mut waiting = std::mem::take(&mut self.stalled[peer]);
             while let Some(operation) = waiting.pop_front() {
-                let fate = self.post(operation);
+                let fate = self.post(operation, false);
                 if let Some(operation) = self.stalled[peer].pop_front() {
                     waiting.push_front(operation);
                     break;

@@ -54,6 +54,8 @@ struct Slot {
 pub(crate) struct Slots {
     slots: Vec<Slot>,
     free: Vec<usize>,
+    /// How many operations have not ended.
+    under_way: usize,
     /// Until the lock is given back.
     tasks: Vec<Task>,
 }
@@ -77,6 +79,7 @@ impl Slots {
             self.slots.len() - 1
         });
         self.slots[index].lent = lent;
+        self.under_way += 1;
         SlotId(index)
     }
 
@@ -91,6 +94,7 @@ impl Slots {
 
     /// Ends a slot: its memory is free from here on, and whoever waits is woken.
     pub(crate) fn end(&mut self, id: SlotId, ending: Ending, buffers: &mut Buffers) {
+        self.under_way -= 1;
         let slot = &mut self.slots[id.0];
         for lent in std::mem::take(&mut slot.lent).into_iter().flatten() {
             buffers.reclaim(lent);
@@ -141,7 +145,7 @@ impl Slots {
     }
 
     /// How many operations have not ended.
-    pub(crate) fn outstanding(&self) -> usize {
-        self.slots.len() - self.free.len() - self.slots.iter().filter(|slot| slot.ending.is_some()).count()
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way
     }
 }

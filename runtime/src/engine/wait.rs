@@ -79,6 +79,16 @@ impl Bell {
     fn hush(&self) {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
+
+    /// Sleeps until it rings, or for so long.
+    pub(super) fn sleep(&self, limit: Duration) {
+        let timeout = Timespec::try_from(limit).ok();
+        let mut fds = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
+        // An interrupted poll only means to look again.
+        if rustix::event::poll(&mut fds, timeout.as_ref()).is_ok_and(|ready| ready > 0) {
+            self.hush();
+        }
+    }
 }
 
 thread_local! {
@@ -128,7 +138,9 @@ impl Engine {
     pub(crate) fn wait(&self, slot: SlotId) -> Ending {
         {
             // Most small sends, and receives of what has come already, end without any waiting.
-            if let Some(ending) = self.lock().slots.take(slot) {
+            let mut core = self.lock();
+            if let Some(ending) = core.slots.take(slot) {
+                core.catch_up();
                 return ending;
             }
         }
@@ -160,17 +172,19 @@ impl Engine {
         mut done: impl FnMut(&mut Core) -> Option<R>,
         waiting_for: impl Fn(&mut Core) -> String,
     ) -> R {
-        let _presence = Presence::enter(self);
+        let mut presence = Presence::enter(self);
         let mut idle_since = None;
         let mut remind_after = REMIND;
         let started = Instant::now();
         loop {
             let mut core = self.lock();
             if let Some(result) = done(&mut core) {
+                presence.leaves_work = core.has_work();
                 return result;
             }
             let moved = core.progress();
             if let Some(result) = done(&mut core) {
+                presence.leaves_work = core.has_work();
                 return result;
             }
             if moved {
@@ -267,21 +281,25 @@ impl Engine {
     }
 }
 
-/// Counts this thread among those that wait, and calls the helper back when the last one leaves.
-struct Presence<'a>(&'a Engine);
+/// Counts this thread among those that wait, and tells the helper when the last one leaves.
+struct Presence<'a> {
+    engine: &'a Engine,
+    leaves_work: bool,
+}
 
 impl<'a> Presence<'a> {
     fn enter(engine: &'a Engine) -> Self {
         engine.waits.waiting.fetch_add(1, Ordering::SeqCst);
         engine.helper.stand_back();
-        Self(engine)
+        // True until a return says otherwise: a panic must not leave work without a driver.
+        Self { engine, leaves_work: true }
     }
 }
 
 impl Drop for Presence<'_> {
     fn drop(&mut self) {
-        if self.0.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.helper.call();
+        if self.engine.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.engine.helper.called(self.leaves_work);
         }
     }
 }

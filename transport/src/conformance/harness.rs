@@ -19,6 +19,8 @@ pub(super) struct Harness<'f> {
     ends: Vec<End>,
     events: Vec<Event>,
     idle_rounds: u32,
+    /// Whether messages are posted by a caller that will poll soon.
+    pub(super) soon: bool,
 }
 
 impl<'f> Harness<'f> {
@@ -26,7 +28,7 @@ impl<'f> Harness<'f> {
         let transports = fabric.world(size);
         assert_eq!(transports.len(), size, "the fabric makes one transport per rank");
         let ends = transports.into_iter().map(End::new).collect();
-        Self { fabric, promise, ends, events: Vec::new(), idle_rounds: 0 }
+        Self { fabric, promise, ends, events: Vec::new(), idle_rounds: 0, soon: false }
     }
 
     pub(super) fn end(&mut self, rank: Rank) -> &mut End {
@@ -155,7 +157,8 @@ impl<'f> Harness<'f> {
         let (expected, memory) = identity(&operation);
         let length = memory.1;
         let inline = end.transport().capabilities().inline;
-        match end.transport().post(operation) {
+        let transport = end.transport();
+        match if self.soon { transport.post_soon(operation) } else { transport.post(operation) } {
             Ok(posted) => {
                 let state = match posted {
                     Posted::Complete => {

@@ -48,6 +48,37 @@ pub fn messages_arrive_in_order_and_intact(fabric: &mut dyn Fabric) {
     h.finish();
 }
 
+/// Messages that may be put off keep their order among themselves and with others, on a connection that is
+/// open already, and none of them waits for more than a poll.
+pub fn messages_put_off_keep_their_order(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "messages_put_off_keep_their_order");
+    let mut messages = mixed(&mut h, 13, 30);
+    let small = (0..300u64).map(|draw| (pattern(draw, draw as usize % (MAX_HEADER + 1)), pattern(draw, 40)));
+    messages.extend(small);
+    messages.extend(mixed(&mut h, 14, 60));
+    let mut sent = 0;
+    for (run, length) in [1, 2, 100, 3, 200, 7, 50, usize::MAX].into_iter().enumerate() {
+        let run_of = messages.iter().skip(sent).take(length);
+        for (index, (header, bytes)) in run_of.enumerate() {
+            // Among those put off, now and then one that is not.
+            h.soon = !(index + run).is_multiple_of(9);
+            h.send(0, 1, header, bytes);
+            sent += 1;
+        }
+        h.until("all messages received", |h| h.end(1).received_from(0).count() == sent);
+        h.until("all messages sent", |h| h.end(0).all_sent());
+    }
+    h.check_received(1, 0, &messages);
+    // What is put off last leaves although the transport is only closed.
+    h.soon = true;
+    h.send(0, 1, b"a", b"last");
+    h.send(0, 1, b"b", b"words");
+    h.end(0).transport().close();
+    messages.extend([(b"a".to_vec(), b"last".to_vec()), (b"b".to_vec(), b"words".to_vec())]);
+    h.until("the last words received", |h| h.end(1).received_from(0).count() == messages.len());
+    h.check_received(1, 0, &messages);
+}
+
 /// Headers from none to `MAX_HEADER` bytes arrive as posted, with and without a payload behind them.
 pub fn headers_of_every_length_are_intact(fabric: &mut dyn Fabric) {
     let mut h = Harness::new(fabric, 2, "headers_of_every_length_are_intact");
