@@ -77,6 +77,10 @@ def parse(text, names):
     return line
 
 
+# The slowest cell of the slowest peer takes a few seconds; a library that has lost a message says nothing any more.
+SILENCE_S = 25.0
+
+
 def run_twin(peer, names, ranks, smallest, largest, budget_ms, timeout):
     """Runs operations of one peer over all sizes, in one start. The lines that came before a failure are kept."""
     run = timed(peer, ranks, [",".join(names), smallest, largest, budget_ms], names, timeout)
@@ -136,7 +140,7 @@ def used_by_children():
 
 def collect(process, names, deadline, lines):
     """Reads until both streams end, into `lines`; (False, errors) when the deadline passes first."""
-    pending, errors = b"", b""
+    pending, errors, heard = b"", b"", time.monotonic()
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         selector.register(process.stderr, selectors.EVENT_READ)
@@ -144,6 +148,8 @@ def collect(process, names, deadline, lines):
             ready = selector.select(0.2)
             if time.monotonic() >= deadline:
                 return False, errors
+            if time.monotonic() - heard >= SILENCE_S:
+                raise RunFailed(f"printed nothing for {SILENCE_S:.0f} s{quoted(errors)}")
             if not ready and process.poll() is not None:
                 break  # the launcher is gone; something it left behind holds the streams open
             for key, _ in ready:
@@ -153,6 +159,7 @@ def collect(process, names, deadline, lines):
                 elif key.fileobj is process.stderr:
                     errors = (errors + chunk)[-65536:]
                 else:
+                    heard = time.monotonic()
                     *complete, pending = (pending + chunk).split(b"\n")
                     for text in complete:
                         lines.append(parse(text.decode(errors="replace").strip(), names))

@@ -23,7 +23,21 @@ INSTALL_TIMEOUT_S = 900
 BUILD_TIMEOUT_S = 1800
 
 
-class MpiPeer:
+class Peer:
+    """What is true of a contestant unless it says otherwise."""
+
+    ops = tuple(OPERATIONS)
+    # The largest message it is asked for; None: whatever is asked of the others.
+    largest = None
+    # In how many rounds it takes part: a slow one would take the time of all others.
+    rounds = None
+    # Whether its start-up is timed, and whether it can be started on other hosts.
+    starts, links = True, True
+    # A sentence that the report must not leave out.
+    remark = ""
+
+
+class MpiPeer(Peer):
     """An MPI library from a wheel, in a virtual environment of its own because their files collide."""
 
     def __init__(self, name, title, package, version, compiler, launcher, options, oversubscribed, settings):
@@ -31,7 +45,6 @@ class MpiPeer:
         self.compiler, self.launcher = compiler, launcher
         self.options, self.oversubscribed, self.settings = options, oversubscribed, settings
         self.venv = VENVS / name
-        self.ops, self.starts, self.remark = tuple(OPERATIONS), True, ""
 
     def prepare(self):
         """Installs the library and builds the twin, each only when that has not been done."""
@@ -53,11 +66,10 @@ class MpiPeer:
         return environment
 
 
-class Ringworld:
+class Ringworld(Peer):
     """Our side: the Rust twin, started by our launcher, both built from this work tree."""
 
     name, title, version = "ringworld", "ringworld", "work tree"
-    ops, starts, remark = tuple(OPERATIONS), True, ""
 
     def __init__(self):
         self.binaries = None
@@ -80,6 +92,59 @@ class Ringworld:
     def environment(self):
         """TCP only, like every other side."""
         return {**clean_environment(), "RINGWORLD_TRANSPORT": "tcp"}
+
+
+class MpiRs(Peer):
+    """The crate `mpi-rs`, its twin and its launcher built apart from the workspace."""
+
+    name, title, version = "mpi-rs", "mpi-rs", "0.1.0"
+    links, largest, rounds = False, 16 << 20, 2
+    remark = ("up to 16 MiB only: at 64 MiB, when large messages go both ways between two ranks (bidir, allgather), it stops for "
+              "good now and then, each rank waiting for the other.")
+
+    def prepare(self):
+        """Builds twin and launcher in release mode."""
+        if not shutil.which("cargo"):
+            raise CommandFailed("cargo is not on PATH; install Rust (https://rustup.rs)")
+        environment = {**os.environ, "CARGO_TARGET_DIR": str(BUILD / "mpi-rs")}
+        checked(["cargo", "build", "--release", "--locked"], "building the twin of mpi-rs with `cargo build --release --locked`",
+                BUILD_TIMEOUT_S, HERE / "mpi-rs", environment)
+
+    def command(self, ranks, arguments):
+        """What to start for so many ranks."""
+        built = BUILD / "mpi-rs" / "release"
+        return [built / "mpiexec-mpi-rs", "-n", ranks, built / "twin-mpi-rs", *arguments]
+
+    def environment(self):
+        """It is on TCP unless built otherwise."""
+        return clean_environment()
+
+
+class Gloo(Peer):
+    """Gloo as PyTorch brings it along; ranks are started by twin_gloo.py itself."""
+
+    name, title, version = "gloo", "Gloo", "of PyTorch 2.15.0"
+    starts, links, rounds = False, False, 2
+    remark = "called through torch.distributed from Python, which small messages pay for; its start-up, which is Python's, is not timed."
+    venv = VENVS / "gloo"
+    # There is no wheel without CUDA on the index, and it does not load without those libraries.
+    needs_bytes = 8 << 30
+
+    def prepare(self):
+        """Installs PyTorch, where there is room."""
+        if not (self.venv / "installed").is_file():
+            free = shutil.disk_usage(HERE).free
+            if free < self.needs_bytes:
+                raise CommandFailed(f"PyTorch needs {self.needs_bytes >> 30} GiB of disk while it is installed, {free >> 30} GiB are free")
+        install(self.venv, "torch==2.15.0 numpy")
+
+    def command(self, ranks, arguments):
+        """What to start for so many ranks."""
+        return [self.venv / "bin" / "python", HERE / "twin_gloo.py", "--ranks", ranks, *arguments]
+
+    def environment(self):
+        """The transport of torch.distributed's gloo is TCP; this is the interface."""
+        return {**clean_environment(), "GLOO_SOCKET_IFNAME": "lo"}
 
 
 def cores():
@@ -140,4 +205,4 @@ def all_peers():
         "impi-rt", "Intel MPI", "impi-rt", "2021.18.1", mpich, "mpiexec.hydra", [], [],
         {"I_MPI_FABRICS": "ofi", "I_MPI_COLL_INTRANODE": "pt2pt", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo",
          "I_MPI_ROOT": "{venv}", "LD_LIBRARY_PATH": "{venv}/lib"})
-    return {peer.name: peer for peer in (Ringworld(), openmpi, mpich, intel)}
+    return {peer.name: peer for peer in (Ringworld(), openmpi, mpich, intel, Gloo(), MpiRs())}

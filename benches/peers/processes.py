@@ -17,7 +17,7 @@ GRACE_S = 2.0
 
 # A setting of the caller's shell would change what is measured, so none of these is passed on.
 FOREIGN_PREFIXES = ("OMPI_", "PMIX_", "PRTE_", "PMI_", "I_MPI_", "MPICH_", "MPIR_", "HYDRA_", "FI_", "UCX_", "SLURM_",
-                    "RINGWORLD_", "NCCL_", "MASTER_")
+                    "RINGWORLD_", "NCCL_", "MASTER_", "MPI_", "GLOO_", "TORCH_", "OMP_")
 FOREIGN_NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NUM_NODES", "LD_LIBRARY_PATH", "LD_PRELOAD")
 
 

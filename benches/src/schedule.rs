@@ -55,7 +55,7 @@ pub trait Ranks {
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "their names on the command line are in `NAMES`, their rules in the README")]
+#[allow(missing_docs, reason = "their names on the command line are in `NAMES`, their rules in the README")]
 pub enum Operation {
     PingPong,
     Stream,
