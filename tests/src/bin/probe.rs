@@ -42,6 +42,13 @@ enum Scenario {
         #[arg(long, default_value_t = 0)]
         iterations: u64,
     },
+    /// Rank 0 sends to rank 1, one large message after the other, and says how long each took
+    Stream {
+        #[arg(long)]
+        bytes: usize,
+        #[arg(long)]
+        messages: u64,
+    },
     /// Meet those of one's own host, and tell them apart from the others
     Hosts,
     /// Wait for a message from the next rank that never comes
@@ -169,6 +176,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
     let result = match *scenario {
         Scenario::Meet { elements } => meet(&world, elements),
         Scenario::AllReduce { elements, iterations } => all_reduce(&world, elements, iterations),
+        Scenario::Stream { bytes, messages } => stream(&world, bytes, messages),
         Scenario::Hosts => hosts(&world),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
@@ -237,6 +245,36 @@ fn all_reduce(world: &World, elements: usize, iterations: u64) -> Result<(), Tro
         }
     }
     Ok(())
+}
+
+fn stream(world: &World, bytes: usize, messages: u64) -> Result<(), Trouble> {
+    // The last of it shows that all of it has come: nothing is overtaken.
+    let mut data = vec![0u8; bytes];
+    for round in 0..messages {
+        world.barrier()?;
+        let start = Instant::now();
+        match world.rank() {
+            0 => {
+                data.fill(round as u8);
+                world.send(&data, 1, 7)?;
+                world.recv(&mut [0u8], 1, 8)?;
+                let us = start.elapsed().as_micros();
+                say("streamed", Some(0), &format!("bytes={bytes} us={us}"));
+            }
+            1 => {
+                world.recv(&mut data, 0, 7)?;
+                world.send(&[1u8], 0, 8)?;
+                if let Some(index) = data.iter().position(|byte| *byte != round as u8) {
+                    return Err(Trouble::Wrong(format!(
+                        "byte {index} of message {round} is {}",
+                        data[index]
+                    )));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(world.barrier()?)
 }
 
 fn hosts(world: &World) -> Result<(), Trouble> {
