@@ -51,6 +51,12 @@ enum Scenario {
     },
     /// Meet those of one's own host, and tell them apart from the others
     Hosts,
+    /// Wait in several calls for rank 0, which comes late, and say what that costs
+    Late {
+        /// How late, in milliseconds
+        #[arg(long)]
+        ms: u64,
+    },
     /// Wait for a message from the next rank that never comes
     Recv,
     /// One rank does something unusual; the others wait for it in an all-reduce
@@ -178,6 +184,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::AllReduce { elements, iterations } => all_reduce(&world, elements, iterations),
         Scenario::Stream { bytes, messages } => stream(&world, bytes, messages),
         Scenario::Hosts => hosts(&world),
+        Scenario::Late { ms } => late(&world, Duration::from_millis(ms)),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
@@ -285,6 +292,40 @@ fn hosts(world: &World) -> Result<(), Trouble> {
         return Err(Trouble::Wrong(format!("ranks {ranks:?} are not all on {}", world.host(world.rank()))));
     }
     say("met", Some(world.rank()), &format!("here={} of={}", here.rank(), here.size()));
+    Ok(world.barrier()?)
+}
+
+fn late(world: &World, how_late: Duration) -> Result<(), Trouble> {
+    let first = world.rank() == 0;
+    let mut data = vec![1f32; 100_000];
+    for call in ["recv", "recv-large", "barrier", "all-reduce", "all-reduce-large", "recv-in-background"] {
+        world.barrier()?;
+        // Its news, and those of a connection just made, are not what is measured.
+        std::thread::sleep(Duration::from_millis(50));
+        let (start, cpu) = (Instant::now(), clock::cpu());
+        if first {
+            std::thread::sleep(how_late);
+        }
+        match (call, first) {
+            ("recv", true) => (1..world.size()).try_for_each(|rank| world.send(&[1f32], rank, 7))?,
+            ("recv", false) => drop(world.recv(&mut [0f32], 0, 7)?),
+            ("recv-large", true) => (1..world.size()).try_for_each(|rank| world.send(&data, rank, 7))?,
+            ("recv-large", false) => drop(world.recv(&mut data, 0, 7)?),
+            ("barrier", _) => world.barrier()?,
+            ("all-reduce", _) => world.all_reduce(&mut [1f32], Op::Sum)?,
+            ("all-reduce-large", _) => world.all_reduce(&mut data, Op::Sum)?,
+            // Nobody waits: the helper thread does.
+            (_, true) => (1..world.size()).try_for_each(|rank| world.send(&[1f32], rank, 7))?,
+            (_, false) => {
+                let pending = world.start_recv(vec![0f32], 0, 7)?;
+                std::thread::sleep(how_late);
+                pending.wait()?;
+            }
+        }
+        let (took, cost) = (start.elapsed(), clock::cpu() - cpu);
+        let more = format!("call={call} us={} cpu_us={}", took.as_micros(), cost.as_micros());
+        say("waited", Some(world.rank()), &more);
+    }
     Ok(world.barrier()?)
 }
 
