@@ -142,6 +142,7 @@ mod tcp {
         if let Some(lanes) = settings.tcp_lanes {
             config.lanes = lanes;
         }
+        config.spread = settings.tcp_spread;
         if let Some(bytes) = settings.tcp_socket_buffer {
             config.socket_buffer = Some(bytes);
         }

@@ -16,3 +16,10 @@ pub fn now() -> u64 {
 pub fn between(start: u64, end: u64) -> Duration {
     Duration::from_nanos(end.saturating_sub(start))
 }
+
+/// The processor time that this process has used, with all its threads.
+#[must_use]
+pub fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}

@@ -33,6 +33,22 @@ pub fn missing() -> Option<String> {
     outcome
 }
 
+/// Why this machine cannot limit the rate of an interface, if so. To be asked after [`missing`].
+#[must_use]
+pub fn cannot_limit() -> Option<String> {
+    let network = Network::new(1, 1);
+    network.plug(0, "eth0", 0, "10.79.0.1/24");
+    let namespace = &network.hosts[0].namespace;
+    #[rustfmt::skip]
+    let tried = Command::new("ip").args(["netns", "exec", namespace, "tc", "qdisc", "add", "dev", "eth0", "root",
+        "tbf", "rate", "1mbit", "burst", "64kb", "latency", "50ms"]).output();
+    match tried {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(format!("`tc` has no tbf: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Err(error) => Some(format!("the command `tc` (package iproute2) cannot be run: {error}")),
+    }
+}
+
 /// Runs `ip`; a failure is a failure of the test's set-up.
 fn ip(arguments: &[&str]) -> String {
     let output = Command::new("ip").args(arguments).output().expect("`ip` can be run");
@@ -136,6 +152,14 @@ impl Host {
         ip(&["-n", &self.namespace, "link", "add", interface, "type", "veth", "peer", "name", &peer]);
         ip(&["-n", &self.namespace, "link", "set", &peer, "up"]);
         self.raise(interface, address);
+    }
+
+    /// Limits what the host sends by an interface, with a token bucket: `rate` is one of tc(8), like `50mbit`.
+    pub fn limit(&self, interface: &str, rate: &str) {
+        #[rustfmt::skip]
+        let arguments = ["netns", "exec", &self.namespace, "tc", "qdisc", "replace", "dev", interface, "root",
+            "tbf", "rate", rate, "burst", "64kb", "latency", "50ms"];
+        ip(&arguments);
     }
 
     fn raise(&self, interface: &str, address: &str) {

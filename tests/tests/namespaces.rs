@@ -17,7 +17,7 @@ use std::time::Duration;
 use ringworld_tests::clock;
 use ringworld_tests::host::{self, Network};
 use ringworld_tests::job::formed;
-use ringworld_tests::process::Process;
+use ringworld_tests::process::{PATIENCE, Process};
 use ringworld_tests::skipped;
 
 const PROBE: &str = env!("CARGO_BIN_EXE_probe");
@@ -130,6 +130,54 @@ fn an_excluded_interface_carries_no_data_and_an_included_one_all() {
             // Neighbour discovery and multicast reports of the kernel itself.
             assert!(none < 20_000, "{variables:?}: {none} bytes by {unused}");
         }
+    }
+}
+
+#[test]
+fn lanes_over_two_networks_are_as_fast_as_both_together_although_one_is_slow() {
+    const TEST: &str = "lanes_over_two_networks_are_as_fast_as_both_together_although_one_is_slow";
+    if !possible(TEST) {
+        return;
+    }
+    if let Some(reason) = host::cannot_limit() {
+        return skipped(TEST, &reason);
+    }
+    // In bytes per second. The faster alone, and twice the slower, which is what a static split would give, are
+    // two thirds of the sum.
+    const FAST: f64 = 25e6;
+    const SLOW: f64 = 12.5e6;
+    const BYTES: usize = 16 << 20;
+    const MESSAGES: usize = 6;
+    // The slow network is once that of lane 0, which the messages travel over, and once the other.
+    for (fast, slow) in [("eth0", "eth1"), ("eth1", "eth0")] {
+        let network = usual(2);
+        for host in 0..2 {
+            network.host(host).limit(fast, "200mbit");
+            network.host(host).limit(slow, "100mbit");
+        }
+        let variables = [("MASTER_NODE", "10.77.0.1"), ("RINGWORLD_TCP_SPREAD", "1")];
+        let bytes = BYTES.to_string();
+        let messages = MESSAGES.to_string();
+        let arguments = ["stream", "--bytes", &bytes, "--messages", &messages];
+        let mut processes = everywhere(&network, 2, 1, &variables, &arguments);
+        // The first message opens the second lane.
+        let lines = processes[0].wait_events("streamed", MESSAGES, PATIENCE);
+        let rates = lines.iter().skip(1).map(|line| BYTES as f64 * 1e6 / line.number("us") as f64);
+        let best = rates.fold(0.0, f64::max);
+        println!(
+            "  {fast} fast, {slow} slow: {:.1} MB/s, {:.2} of the sum",
+            best / 1e6,
+            best / (FAST + SLOW)
+        );
+        processes.iter_mut().for_each(Process::succeeds);
+        for interface in [fast, slow] {
+            let bytes = network.host(0).traffic(interface);
+            println!("  {bytes} bytes by {interface}");
+        }
+        // The limits count headers too, so that 0.95 would be all.
+        assert!(best > 0.8 * (FAST + SLOW), "{:.1} MB/s with {slow} slow", best / 1e6);
+        // No less than would be possible: nothing went another way.
+        assert!(best < 1.1 * (FAST + SLOW), "{:.1} MB/s: the limits do not work", best / 1e6);
     }
 }
 

@@ -33,6 +33,12 @@ pub struct Config {
     /// (64 MiB both ways, best of medians: 14.3 to 16.6 ms with one lane, 14.9 to 17.5 with two, 17.2
     /// to 18.0 with three or four). Lanes are for networks that spread connections over queues or paths.
     pub lanes: usize,
+    /// Lanes take turns among the networks that both hosts are on, and all of them share the chunks of all
+    /// puts: each pulls the next when it has room, so that together they are as fast as the sum of the
+    /// networks.
+    ///
+    /// Off by default: a host's second network is more often the one for management than for data.
+    pub spread: bool,
     /// Bytes of each socket's send and of its receive buffer; `None` leaves the system's own tuning.
     pub socket_buffer: Option<usize>,
     /// TCP congestion control; `None` takes the first of [`CONGESTION`](Self::CONGESTION) that the system
@@ -78,6 +84,7 @@ impl Config {
             secret: Secret::default(),
             listen,
             lanes: 2,
+            spread: false,
             socket_buffer: Some(Self::SOCKET_BUFFER),
             congestion: None,
             user_timeout: Duration::ZERO,

@@ -3,7 +3,8 @@
 //! [`Tcp`] keeps the contract of [`ringworld_transport::Transport`]. A connection is opened at the first
 //! post, from either side; both sides prove that they belong to the job before anything else is
 //! believed. Between two ranks run several sockets, called lanes: lane 0 carries all messages, which is
-//! what keeps their order, and large puts use the others so that each direction has a socket of its own.
+//! what keeps their order, and large puts use the others so that each direction has a socket of its own,
+//! or all of them, of which each pulls the next piece when it has room.
 //! Payloads are read from the kernel straight into the memory that they are for.
 //!
 //! ```text
@@ -12,7 +13,7 @@
 //! transport.rs   post, poll, sleep                 meet.rs       dialling, accepting, the tie-break
 //! peer.rs        state of one peer                 part.rs       losing a peer, the orderly end
 //! connection.rs  one lane: write queue, reading    framing.rs    bytes of a frame (pure)
-//! puts.rs        chunks and exposed memory (pure)
+//! puts.rs        chunks and exposed memory (pure)  spread.rs  which networks lanes use (pure)
 //! ```
 //!
 //! ```
@@ -39,6 +40,7 @@ mod meet;
 mod part;
 mod peer;
 mod puts;
+mod spread;
 mod transport;
 
 pub use config::{BindError, Config, MAX_LANES};

@@ -20,6 +20,11 @@ const ADDRESS_VERSION: u8 = 1;
 /// Connections that the kernel completes while this process computes; the system caps it (usually 4096).
 const BACKLOG: i32 = 4096;
 
+/// Bytes that a lane which shares puts with others may hold without having sent them: what lies in the
+/// buffer of a slow one is what all others wait for in the end. 24 MiB over 400 and 100 Mbit/s took 0.42 s
+/// instead of 0.47 to 0.53.
+const UNSENT: u32 = 64 << 10;
+
 /// Socket options, checked once.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
@@ -27,6 +32,7 @@ pub(crate) struct Options {
     congestion: Option<String>,
     user_timeout: Duration,
     keepalive: Duration,
+    unsent: Option<u32>,
 }
 
 impl Options {
@@ -51,6 +57,7 @@ impl Options {
             congestion,
             user_timeout: config.user_timeout,
             keepalive: config.keepalive,
+            unsent: config.spread.then_some(UNSENT),
         })
     }
 
@@ -68,6 +75,9 @@ impl Options {
 
     /// For sockets that carry data.
     pub(crate) fn once_established(&self, socket: &Socket) -> io::Result<()> {
+        if let Some(bytes) = self.unsent {
+            socket.set_tcp_notsent_lowat(bytes)?;
+        }
         if !self.user_timeout.is_zero() {
             socket.set_tcp_user_timeout(Some(self.user_timeout))?;
         }
@@ -119,6 +129,14 @@ impl Options {
         socket.set_tcp_nodelay(true)?;
         Ok((socket, from.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?))
     }
+}
+
+/// Which of this host's addresses the system would use towards `remote`; nothing is sent.
+pub(crate) fn source(remote: IpAddr) -> Option<IpAddr> {
+    let socket = Socket::new(domain(&remote), Type::DGRAM, Some(Protocol::UDP)).ok()?;
+    // Any port will do: a datagram socket connects by looking up the route.
+    socket.connect(&SockAddr::from(SocketAddr::new(remote, 9))).ok()?;
+    socket.local_addr().ok()?.as_socket().map(|address| address.ip())
 }
 
 fn tcp(domain: Domain) -> io::Result<Socket> {

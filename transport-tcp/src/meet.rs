@@ -22,8 +22,10 @@ use tracing::{debug, warn};
 
 use crate::connection::Link;
 use crate::handshake::{Initiator, Rejection, ready};
+use crate::listener::source;
 use crate::lobby::{Failure, MAX_STRANGERS, PATIENCE, Pending, Progress, Role};
 use crate::peer::{Attempt, State};
+use crate::spread::routes;
 use crate::transport::{Phase, Tcp, Watch};
 
 /// How long an address may take to connect before the next is tried beside it.
@@ -358,8 +360,19 @@ impl Tcp {
         self.heat(rank, lane);
     }
 
+    /// Where a further lane goes. Once one has failed, only where the peer is known to be reached.
+    fn lane_address(&self, rank: Rank, lane: usize) -> Option<SocketAddr> {
+        let peer = &self.peers[rank];
+        let reached = peer.reached?;
+        if !self.spread || peer.lane_tries > 0 {
+            return Some(reached);
+        }
+        let routes = routes(reached, &peer.addresses, source);
+        routes.get(lane % routes.len()).copied()
+    }
+
     fn start_lane(&mut self, rank: Rank, lane: usize) {
-        let Some(address) = self.peers[rank].reached else { return };
+        let Some(address) = self.lane_address(rank, lane) else { return };
         if let Err(error) = self.start(rank, lane, address, Instant::now()) {
             self.lane_failed(rank, lane, &Failure::Unreachable(error.to_string()));
         }

@@ -114,7 +114,7 @@ pub(crate) struct Peer {
     pub(crate) state: State,
     /// Empty until open; a lane that is not established is `None`.
     pub(crate) lanes: Vec<Option<Link>>,
-    /// Where the initiator reached the peer; further lanes go there too.
+    /// Where the initiator reached the peer; further lanes go there too, unless they are spread.
     pub(crate) reached: Option<SocketAddr>,
     /// Frames posted before lane 0 was established.
     pub(crate) waiting: VecDeque<Outgoing>,

@@ -101,6 +101,8 @@ pub(crate) struct Listener {
 pub struct Tcp {
     pub(crate) identity: Identity,
     pub(crate) options: Options,
+    /// Lanes run over all networks, and all of them carry puts in both directions.
+    pub(crate) spread: bool,
     pub(crate) epoll: OwnedFd,
     pub(crate) timer: OwnedFd,
     pub(crate) timer_runs: bool,
@@ -177,6 +179,7 @@ impl Tcp {
                 secret: config.secret,
             },
             options,
+            spread: config.spread,
             epoll,
             timer,
             timer_runs: false,
@@ -219,6 +222,7 @@ impl Tcp {
     fn put_lanes(&self, peer: Rank) -> u64 {
         match self.identity.lanes {
             1 => 0b1,
+            lanes if self.spread => u64::MAX >> (64 - lanes),
             // One lane per direction; both sides agree by comparing ranks.
             2 if self.identity.rank < peer => 0b01,
             2 => 0b10,

@@ -16,6 +16,7 @@ static JOBS: AtomicU64 = AtomicU64::new(1);
 struct Sockets {
     ip: IpAddr,
     lanes: usize,
+    spread: bool,
 }
 
 impl Fabric for Sockets {
@@ -25,6 +26,7 @@ impl Fabric for Sockets {
             .map(|rank| {
                 let mut config = Config::new(rank, size, job, vec![self.ip]);
                 config.lanes = self.lanes;
+                config.spread = self.spread;
                 Tcp::bind(config).unwrap()
             })
             .collect();
@@ -42,13 +44,17 @@ const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 mod two_lanes {
-    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 2 });
+    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 2, spread: false });
 }
 
 mod one_lane_ipv6 {
-    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V6, lanes: 1 });
+    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V6, lanes: 1, spread: false });
 }
 
 mod four_lanes {
-    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 4 });
+    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 4, spread: false });
+}
+
+mod two_spread_lanes {
+    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 2, spread: true });
 }

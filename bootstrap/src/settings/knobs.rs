@@ -226,7 +226,18 @@ pub const KNOBS: &[Knob] = &[
         "by load",
         "How long a waiting call polls before it sleeps; with more ranks than cores it offers its core each time.",
     ),
-    knob("tcp_lanes", "count", "by size", "TCP connections per peer over which large messages are spread."),
+    knob(
+        "tcp_lanes",
+        "count",
+        "2",
+        "TCP connections (lanes) per pair of ranks. With two, large messages of each direction have one of their own; with more, or with `tcp_spread`, each pulls the next piece of a large message when it has room.",
+    ),
+    knob(
+        "tcp_spread",
+        "`1` or `0`",
+        "0",
+        "The lanes take turns among the networks that both hosts are on, so that large messages use all of them, each as fast as it is. Exclude networks that are not meant for data.",
+    ),
     knob(
         "tcp_socket_buffer",
         "size",

@@ -144,6 +144,8 @@ pub struct Settings {
     pub spin: Option<Duration>,
     /// TCP connections per peer.
     pub tcp_lanes: Option<usize>,
+    /// TCP connections take turns among the networks of both hosts.
+    pub tcp_spread: bool,
     /// TCP socket buffers, in bytes.
     pub tcp_socket_buffer: Option<usize>,
     /// TCP congestion control.
@@ -185,6 +187,7 @@ impl Default for Settings {
             reproducible: false,
             spin: None,
             tcp_lanes: None,
+            tcp_spread: false,
             tcp_socket_buffer: None,
             tcp_congestion: None,
             launcher: false,
@@ -272,6 +275,7 @@ impl Settings {
             reproducible: r.read("reproducible", parse::flag)?.unwrap_or(false),
             spin: r.read("spin_us", micros)?,
             tcp_lanes: r.read("tcp_lanes", parse::count)?,
+            tcp_spread: r.read("tcp_spread", parse::flag)?.unwrap_or(false),
             tcp_socket_buffer: r.read("tcp_socket_buffer", parse::size)?,
             tcp_congestion: r.read("tcp_congestion", any)?,
             launcher: r.read("master_external", parse::flag)?.unwrap_or(false),

@@ -42,8 +42,21 @@ enum Scenario {
         #[arg(long, default_value_t = 0)]
         iterations: u64,
     },
+    /// Rank 0 sends to rank 1, one large message after the other, and says how long each took
+    Stream {
+        #[arg(long)]
+        bytes: usize,
+        #[arg(long)]
+        messages: u64,
+    },
     /// Meet those of one's own host, and tell them apart from the others
     Hosts,
+    /// Wait in several calls for rank 0, which comes late, and say what that costs
+    Late {
+        /// How late, in milliseconds
+        #[arg(long)]
+        ms: u64,
+    },
     /// Wait for a message from the next rank that never comes
     Recv,
     /// One rank does something unusual; the others wait for it in an all-reduce
@@ -169,7 +182,9 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
     let result = match *scenario {
         Scenario::Meet { elements } => meet(&world, elements),
         Scenario::AllReduce { elements, iterations } => all_reduce(&world, elements, iterations),
+        Scenario::Stream { bytes, messages } => stream(&world, bytes, messages),
         Scenario::Hosts => hosts(&world),
+        Scenario::Late { ms } => late(&world, Duration::from_millis(ms)),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
@@ -239,6 +254,36 @@ fn all_reduce(world: &World, elements: usize, iterations: u64) -> Result<(), Tro
     Ok(())
 }
 
+fn stream(world: &World, bytes: usize, messages: u64) -> Result<(), Trouble> {
+    // The last of it shows that all of it has come: nothing is overtaken.
+    let mut data = vec![0u8; bytes];
+    for round in 0..messages {
+        world.barrier()?;
+        let start = Instant::now();
+        match world.rank() {
+            0 => {
+                data.fill(round as u8);
+                world.send(&data, 1, 7)?;
+                world.recv(&mut [0u8], 1, 8)?;
+                let us = start.elapsed().as_micros();
+                say("streamed", Some(0), &format!("bytes={bytes} us={us}"));
+            }
+            1 => {
+                world.recv(&mut data, 0, 7)?;
+                world.send(&[1u8], 0, 8)?;
+                if let Some(index) = data.iter().position(|byte| *byte != round as u8) {
+                    return Err(Trouble::Wrong(format!(
+                        "byte {index} of message {round} is {}",
+                        data[index]
+                    )));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(world.barrier()?)
+}
+
 fn hosts(world: &World) -> Result<(), Trouble> {
     let here = world.split_by_host()?;
     let mut ranks = vec![0u64; here.size()];
@@ -247,6 +292,40 @@ fn hosts(world: &World) -> Result<(), Trouble> {
         return Err(Trouble::Wrong(format!("ranks {ranks:?} are not all on {}", world.host(world.rank()))));
     }
     say("met", Some(world.rank()), &format!("here={} of={}", here.rank(), here.size()));
+    Ok(world.barrier()?)
+}
+
+fn late(world: &World, how_late: Duration) -> Result<(), Trouble> {
+    let first = world.rank() == 0;
+    let mut data = vec![1f32; 100_000];
+    for call in ["recv", "recv-large", "barrier", "all-reduce", "all-reduce-large", "recv-in-background"] {
+        world.barrier()?;
+        // Its news, and those of a connection just made, are not what is measured.
+        std::thread::sleep(Duration::from_millis(50));
+        let (start, cpu) = (Instant::now(), clock::cpu());
+        if first {
+            std::thread::sleep(how_late);
+        }
+        match (call, first) {
+            ("recv", true) => (1..world.size()).try_for_each(|rank| world.send(&[1f32], rank, 7))?,
+            ("recv", false) => drop(world.recv(&mut [0f32], 0, 7)?),
+            ("recv-large", true) => (1..world.size()).try_for_each(|rank| world.send(&data, rank, 7))?,
+            ("recv-large", false) => drop(world.recv(&mut data, 0, 7)?),
+            ("barrier", _) => world.barrier()?,
+            ("all-reduce", _) => world.all_reduce(&mut [1f32], Op::Sum)?,
+            ("all-reduce-large", _) => world.all_reduce(&mut data, Op::Sum)?,
+            // Nobody waits: the helper thread does.
+            (_, true) => (1..world.size()).try_for_each(|rank| world.send(&[1f32], rank, 7))?,
+            (_, false) => {
+                let pending = world.start_recv(vec![0f32], 0, 7)?;
+                std::thread::sleep(how_late);
+                pending.wait()?;
+            }
+        }
+        let (took, cost) = (start.elapsed(), clock::cpu() - cpu);
+        let more = format!("call={call} us={} cpu_us={}", took.as_micros(), cost.as_micros());
+        say("waited", Some(world.rank()), &more);
+    }
     Ok(world.barrier()?)
 }
 
