@@ -118,10 +118,11 @@ def starter(peer, network, arguments):
     hosts = ",".join(network.addresses)
     if peer.name == stats.OURS:
         # No launcher at all: the same program on every host, joined at the first.
-        ranks = "\n".join(" ".join(["RANK=" + str(i), *quoted(network.within(i)), *quoted([peer.binaries / "twin", *arguments]), "&"])
+        ranks = "\n".join(" ".join(["RANK=" + str(i), *quoted(network.within(i)), *quoted([peer.binaries / "twin", *arguments]), "& ranks+=($!)"])
                           for i in range(HOSTS))
         environment |= {"MASTER_NODE": network.addresses[0], "MASTER_PORT": str(PORT), "WORLD_SIZE": str(HOSTS)}
-        return ["bash", "-c", f"{ranks}\nfor rank in 1 2 3 4; do wait -n || exit 1; done"], environment
+        # One that fails takes the others along, so their order does not matter.
+        return ["bash", "-c", ranks + '\nfor rank in "${ranks[@]}"; do wait "$rank" || exit 1; done'], environment
     if peer.name in ("mpich", "impi-rt"):
         command = [peer.venv / "bin" / peer.launcher, "-launcher", "ssh", "-launcher-exec", AGENT, "-iface", "eth0", "-hosts", hosts,
                    "-np", HOSTS, "-ppn", 1, twin_path(peer.compiler), *arguments]

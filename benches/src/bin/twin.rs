@@ -33,7 +33,7 @@ fn run() -> Result<(), Error> {
     };
     let twin = Twin { world: &world, budget };
     for operation in operations {
-        if operation.in_pairs() && world.size() % 2 != 0 {
+        if operation.in_pairs() && !world.size().is_multiple_of(2) {
             return Err(
                 format!("{} takes an even number of ranks, not {}", operation.name(), world.size()).into()
             );
@@ -103,7 +103,7 @@ impl Twin<'_> {
 
     /// Whether this rank is the first of its pair, and the other one.
     fn pair(&self) -> (bool, usize) {
-        (self.rank() % 2 == 0, self.rank() ^ 1)
+        (self.rank().is_multiple_of(2), self.rank() ^ 1)
     }
 
     fn ping_pong(&self, bytes: usize) -> Result<(), Error> {

@@ -41,7 +41,7 @@ fn run() -> Result<(), Error> {
     };
     let twin = Twin { world: &world, budget };
     for operation in operations {
-        if operation.in_pairs() && twin.size() % 2 != 0 {
+        if operation.in_pairs() && !twin.size().is_multiple_of(2) {
             return Err(
                 format!("{} takes an even number of ranks, not {}", operation.name(), twin.size()).into()
             );
@@ -124,7 +124,7 @@ impl Twin<'_> {
 
     /// Whether this rank is the first of its pair, and the other one.
     fn pair(&self) -> (bool, i32) {
-        (self.rank() % 2 == 0, self.world.rank() ^ 1)
+        (self.rank().is_multiple_of(2), self.world.rank() ^ 1)
     }
 
     fn ping_pong(&self, what: (Operation, usize)) -> Result<(), Error> {
