@@ -203,8 +203,9 @@ impl Tcp {
 
     fn log_rejection(&mut self, slot: usize, rejection: Rejection) {
         let Some(pending) = self.lobby.find(slot) else { return };
-        if matches!(rejection, Rejection::Duplicate) {
-            // Both sides connected at once, and the other connection was faster: nothing to worry about.
+        if matches!(rejection, Rejection::Duplicate | Rejection::Finished) {
+            // Both sides connected at once, and the other connection was faster; or somebody of this job was
+            // late, and its own call says so. Nothing to worry about.
             debug!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
         } else {
             warn!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
@@ -351,13 +352,26 @@ impl Tcp {
         }
         self.peers[rank].lanes[lane] = Some(link);
         debug!(rank, lane, address = %remote, "connected");
-        if lane == 0 && initiated {
-            for lane in 1..self.identity.lanes {
-                self.start_lane(rank, lane);
-            }
+        let peer = &self.peers[rank];
+        if lane == 0 && !(peer.puts.is_empty() && peer.exposures.is_empty()) {
+            self.open_lanes(rank);
         }
         self.flush(rank, lane);
         self.heat(rank, lane);
+    }
+
+    /// Dials the further lanes, if this side has dialled the first one. To be called when puts are to be
+    /// expected: a world in which only small messages travel is formed with half as many connections, and
+    /// the first pieces of the first put need not wait, since lane 0 stands in.
+    pub(crate) fn open_lanes(&mut self, rank: Rank) {
+        let peer = &mut self.peers[rank];
+        if peer.lanes_begun || peer.reached.is_none() || !matches!(peer.state, State::Open) {
+            return;
+        }
+        peer.lanes_begun = true;
+        for lane in 1..self.identity.lanes {
+            self.start_lane(rank, lane);
+        }
     }
 
     /// Where a further lane goes. Once one has failed, only where the peer is known to be reached.

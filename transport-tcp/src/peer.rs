@@ -124,6 +124,8 @@ pub(crate) struct Peer {
     /// A verified connection made by the peer, held back until it is clear whether ours, which has
     /// precedence, succeeds.
     pub(crate) parked: Option<usize>,
+    /// Further lanes have been asked for.
+    pub(crate) lanes_begun: bool,
     /// How often further lanes have been tried.
     pub(crate) lane_tries: u32,
     pub(crate) down_reported: bool,
@@ -141,6 +143,7 @@ impl Peer {
             exposures: Exposures::default(),
             farewell: Farewell::default(),
             parked: None,
+            lanes_begun: false,
             lane_tries: 0,
             down_reported: false,
         }

@@ -280,6 +280,7 @@ impl Tcp {
     }
 
     fn post_put(&mut self, rank: Rank, key: u64, offset: u64, memory: SendMemory, token: Token) -> Posted {
+        self.open_lanes(rank);
         let preferred = self.put_lanes(rank);
         let peer = &mut self.peers[rank];
         if matches!(peer.state, State::Open) && !peer.puts.has_more() && memory.len() <= CHUNK {
@@ -525,6 +526,7 @@ impl Transport for Tcp {
         let mut key = [0; 12];
         key[..4].copy_from_slice(&KEY);
         key[4..].copy_from_slice(&entry.exposures.open(memory, token).to_le_bytes());
+        self.open_lanes(peer);
         RemoteKey::new(&key).ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
     }
 

@@ -99,6 +99,43 @@ fn puts_of_all_to_all_fill_over_any_number_of_lanes() {
     }
 }
 
+/// Established connections of which one end is where `tcp` listens, as the kernel lists them.
+fn connections(tcp: &Tcp) -> usize {
+    let shown = format!("{tcp:?}");
+    let port = shown.split("127.0.0.1:").nth(1).unwrap().split(']').next().unwrap().parse::<u16>().unwrap();
+    let local = format!("0100007F:{port:04X}");
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    let rows = table.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
+    rows.filter(|row| row[1] == local && row[3] == "01").count()
+}
+
+#[test]
+fn messages_use_one_connection_and_a_put_opens_the_others() {
+    const LENGTH: usize = 1000;
+    // Whoever connected first dials the further ones, whether it puts or is put to.
+    for putter in [0, 1] {
+        let configs = (0..2).map(|rank| {
+            let mut config = Config::new(rank, 2, 1, vec![Ipv4Addr::LOCALHOST.into()]);
+            config.lanes = 3;
+            config
+        });
+        let mut world = world(configs.collect());
+        world[0].send(1, b"h", Buffer::new(pattern(1, 100)).lend_to_send());
+        until_all(&mut world, "the message", |world| world[1].received == 1);
+        // Time for a further one to be made, if it were.
+        let begin = Instant::now();
+        until_all(&mut world, "a pause", |_| begin.elapsed() > Duration::from_millis(50));
+        let count = |world: &[Side]| world.iter().map(|side| connections(&side.tcp)).sum::<usize>();
+        assert_eq!(count(&world), 1);
+        let memory = Buffer::new(vec![0; LENGTH]);
+        let key = world[1 - putter].tcp.expose(putter, memory.lend(), Token(1)).unwrap();
+        world[putter].put(1 - putter, key, 0, Buffer::new(pattern(2, LENGTH)).lend_to_send());
+        until_all(&mut world, "the put", |world| world[1 - putter].filled == 1);
+        assert_eq!(memory.bytes(), pattern(2, LENGTH));
+        until_all(&mut world, "three connections", |world| count(world) == 3);
+    }
+}
+
 #[test]
 fn simultaneous_connects_lose_and_double_nothing() {
     for round in 0..150 {
