@@ -76,14 +76,7 @@ class Ringworld(Peer):
 
     def prepare(self):
         """Builds launcher and twin in release mode."""
-        if not shutil.which("cargo"):
-            raise CommandFailed("cargo is not on PATH; install Rust (https://rustup.rs)")
-        for package, binary in (("ringworld-launcher", "ringworld"), ("ringworld-benches", "twin")):
-            command = ["cargo", "build", "--release", "-p", package, "--bin", binary]
-            checked(command, f"building {binary} with `{' '.join(command)}`", BUILD_TIMEOUT_S, REPOSITORY)
-        command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
-        metadata = json.loads(checked(command, "asking cargo for its target directory", 120, REPOSITORY))
-        self.binaries = Path(metadata["target_directory"]) / "release"
+        self.binaries = built(("ringworld-launcher", "ringworld"), ("ringworld-benches", "twin"))
 
     def command(self, ranks, arguments):
         """What to start for so many ranks."""
@@ -145,6 +138,18 @@ class Gloo(Peer):
     def environment(self):
         """The transport of torch.distributed's gloo is TCP; this is the interface."""
         return {**clean_environment(), "GLOO_SOCKET_IFNAME": "lo"}
+
+
+def built(*programs):
+    """Builds programs of this work tree, (package, binary) each, in release mode; returns where they are."""
+    if not shutil.which("cargo"):
+        raise CommandFailed("cargo is not on PATH; install Rust (https://rustup.rs)")
+    for package, binary in programs:
+        command = ["cargo", "build", "--release", "-p", package, "--bin", binary]
+        checked(command, f"building {binary} with `{' '.join(command)}`", BUILD_TIMEOUT_S, REPOSITORY)
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
+    metadata = json.loads(checked(command, "asking cargo for its target directory", 120, REPOSITORY))
+    return Path(metadata["target_directory"]) / "release"
 
 
 def cores():

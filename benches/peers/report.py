@@ -8,10 +8,10 @@ from ops import OPERATIONS
 from stats import ratio_text, seconds_text, size_text, spread_text
 
 
-def markdown(samples, wholes, peers, facts, notes, links=()):
+def markdown(samples, wholes, peers, facts, notes, appended=()):
     """The whole report: facts, summary, and every cell."""
     parts = ["# ringworld beside its peers, TCP on loopback", ""]
-    parts += summary(samples, wholes, peers, facts, notes, links)
+    parts += summary(samples, wholes, peers, facts, notes, appended)
     parts += ["", "## All times", "",
               "Time: median over rounds (lowest–highest round); the fastest in bold. Ratio: fastest peer's time / ringworld's time "
               "(lowest–highest round); above 1 ringworld is faster."]
@@ -26,8 +26,8 @@ def markdown(samples, wholes, peers, facts, notes, links=()):
     return "\n".join(parts) + "\n"
 
 
-def summary(samples, wholes, peers, facts, notes, links=()):
-    """Facts, notes, ratios, processor time, start-up and links, as lines."""
+def summary(samples, wholes, peers, facts, notes, appended=()):
+    """Facts, notes, ratios, processor time and start-up, then the tables of rawsockets.py and links.py, as lines."""
     parts = [f"- {key}: {value}" for key, value in facts.items()]
     unchecked = sorted({peers[s.peer].title for s in samples if s.line.wire_bytes is None})
     if unchecked:
@@ -39,7 +39,7 @@ def summary(samples, wholes, peers, facts, notes, links=()):
     parts += means(samples, peers)
     parts += processor(samples, wholes, peers)
     parts += start_up(wholes, peers)
-    return parts + list(links)
+    return parts + list(appended)
 
 
 BEGIN, END = "<!-- peers: written by `benches/peers/run --readme` -->", "<!-- peers: end -->"

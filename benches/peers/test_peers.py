@@ -3,12 +3,15 @@
 Twins are played by shell scripts; ids of processes that must be gone are checked by signal 0.
 """
 
+import importlib.machinery
+import importlib.util
 import os
 import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -17,6 +20,7 @@ import links
 import measure
 import ops
 import plots
+import rawsockets
 import report
 import stats
 from measure import Line, RunFailed, parse, run_empty, run_twin
@@ -49,6 +53,24 @@ def sample(turn, peer, seconds, wire=None, size=8, op="bcast", cpu=0.0, ranks=2)
 PEERS = {name: Script(name) for name in ("ringworld", "mpich", "openmpi")}
 for name, peer in PEERS.items():
     peer.name = peer.title = name
+
+
+def twin(name, text="echo $2 | tr , '\\n' | while read op; do b=8; [ $op = barrier ] && b=0; echo $op,$b,30,2e-6,1e-6,0.5; done"):
+    """A contestant whose twin prints one line per operation."""
+    peer = Script(text)
+    peer.name = peer.title = name
+    peer.largest = peer.rounds = None
+    peer.ops, peer.starts = tuple(ops.OPERATIONS), True
+    return peer
+
+
+def load_run():
+    """The program `run`, which has no ending, as a module."""
+    path = str(Path(__file__).resolve().parent / "run")
+    loader = importlib.machinery.SourceFileLoader("run_program", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def gone(path):
@@ -213,6 +235,72 @@ class Links(unittest.TestCase):
         words = ["a b", "it's", "$HOME", ""]
         line = " ".join(links.quoted(["printf", "%s\\n", *words]))
         self.assertEqual(checked(["sh", "-c", line], "printing", 5, ".").split("\n")[:-1], words)
+
+
+class Beside(unittest.TestCase):
+    def test_plain_sockets_are_asked_for_the_size_of_the_bar_or_the_largest_below(self):
+        def asked(*arguments):
+            return [(limit.raw, size) for limit, size in rawsockets.asked(*arguments)]
+        every = tuple(ops.OPERATIONS)
+        self.assertEqual(asked(every, 8, 64 << 20), [("pingpong", 8), ("stream", 64 << 20), ("exchange", 64 << 20)])
+        self.assertEqual(asked(every, 8, 1 << 20), [("pingpong", 8), ("stream", 1 << 20), ("exchange", 1 << 20)])
+        self.assertEqual(asked(every, 64, 5 << 20), [("stream", 4 << 20), ("exchange", 4 << 20)])
+        self.assertEqual(asked(("allreduce", "barrier"), 8, 64), [("exchange", 64)])
+
+    def test_the_ratio_is_ours_over_theirs_round_by_round_with_its_bar(self):
+        # The second round was disturbed for both; the third has no plain sockets.
+        ours = [sample(turn, "ringworld", seconds, op="pingpong") for turn, seconds in ((1, 6e-6), (2, 60e-6), (3, 1.0))]
+        plain = [sample(turn, "raw", seconds, op="pingpong") for turn, seconds in ((1, 5e-6), (2, 50e-6))]
+        ours.append(sample(1, "ringworld", 2.0, op="allreduce", size=1 << 20))
+        plain.append(sample(1, "raw", 1.0, op="exchange", size=1 << 20))
+        found = "\n".join(rawsockets.report(ours, plain))
+        self.assertIn("| **1.20 (1.20–1.20)** | 1.15 |", found)
+        # Above the bar, which does not stand at this size.
+        self.assertIn("| 1 MiB | 2.00 s | 1.00 s | 2.00 (2.00–2.00) | 1.30, at 64 MiB |", found)
+        reached = [sample(1, "ringworld", 5.5e-6, op="pingpong")]
+        self.assertIn("| 1.10 (1.10–1.10) | 1.15 |", "\n".join(rawsockets.report(reached, plain)))
+        self.assertEqual(rawsockets.report(ours, []), [])
+        self.assertEqual(rawsockets.report([sample(1, "mpich", 1e-6, op="pingpong")], plain), [])
+        off_the_wire = [sample(1, "ringworld", 1e-6, op="pingpong", wire=0)]
+        self.assertEqual(rawsockets.report(off_the_wire, plain), [])
+
+    def test_plain_sockets_are_measured_right_after_ringworld_and_are_no_rival(self):
+        program = load_run()
+        options = SimpleNamespace(only=["pingpong", "barrier"], groups=[["pingpong", "barrier"]], ranks=[2, 4], start_ranks=[0], starts=0,
+                                  rounds=2, budget=1, min=8, max=8, timeout=20, limit=60, quick=False, scenes=("loopback",),
+                                  peers=["ringworld", "mpich"])
+        peers = {name: twin(name) for name in ("ringworld", "mpich")}
+        plain = twin("raw")
+        with tempfile.TemporaryDirectory() as directory:
+            order = Path(directory, "order")
+            for peer in (*peers.values(), plain):
+                peer.text = f"echo {peer.name} $1 $2 >> {order}; " + peer.text
+            comparison = program.Comparison(options, peers, plain, [])
+            comparison.progress = SimpleNamespace(step=lambda _: None, say=print, end=lambda _: None)
+            self.assertEqual(comparison.all_rounds(), 2)
+            started = order.read_text().split("\n")[:-1]
+        self.assertEqual(comparison.notes, [])
+        self.assertEqual(started[:5], ["ringworld 2 pingpong,barrier", "raw 2 pingpong", "mpich 2 pingpong,barrier",
+                                       "ringworld 4 pingpong,barrier", "mpich 4 pingpong,barrier"])
+        self.assertEqual([(s.round, s.peer, s.line.bytes) for s in comparison.beside], [(1, "raw", 8), (2, "raw", 8)])
+        self.assertEqual({s.peer for s in comparison.samples}, {"ringworld", "mpich"})
+        self.assertEqual(comparison.missing(), [])
+
+    def test_plain_sockets_that_fail_are_noted_once_and_disturb_nothing(self):
+        program = load_run()
+        options = SimpleNamespace(only=["pingpong"], groups=[["pingpong"]], ranks=[2], start_ranks=[0], starts=0, rounds=3, budget=1,
+                                  min=8, max=8, timeout=20, limit=60, quick=False, scenes=("loopback",), peers=["ringworld"])
+        plain = twin("raw", "echo no port >&2; exit 1")
+        comparison = program.Comparison(options, {"ringworld": twin("ringworld")}, plain, [])
+        comparison.progress = SimpleNamespace(step=lambda _: None, say=lambda _: None, end=lambda _: None)
+        self.assertEqual(comparison.all_rounds(), 3)
+        self.assertEqual(len(comparison.notes), 1)
+        self.assertRegex(comparison.notes[0], "raw, pingpong, 2 ranks, is left out from round 1 on: it ended with exit code 1: no port")
+        self.assertEqual((len(comparison.samples), comparison.beside, comparison.missing()), (3, [], []))
+
+    @classmethod
+    def setUpClass(cls):
+        adopt_orphans()
 
 
 class Reports(unittest.TestCase):

@@ -1,7 +1,7 @@
 //! What two processes get out of plain TCP sockets: the limit that no library on the same wire can pass.
 //!
 //! `raw <op> <min bytes> <max bytes> <milliseconds per size>` starts a second process of itself, joined over
-//! loopback, and prints the same lines as `twin`. There is no matching, no header and no choice: both sides
+//! loopback, and prints the same lines as `twin`, whose figures `benches/peers/run` puts beside these. There is no matching, no header and no choice: both sides
 //! know every byte that comes, and spin on non-blocking sockets. Operations:
 //!
 //! - `pingpong`: a message there and back, half of it;
@@ -28,6 +28,9 @@ const FEWEST: u64 = 3;
 /// The most bytes of one call, and the socket buffers: what keeps bytes in the cache on loopback.
 const CALL: usize = 512 << 10;
 const BUFFER: usize = 512 << 10;
+/// In place of a number of iterations: this was all of that size, and none yet.
+const END: u64 = 0;
+const NOTHING: u64 = u64::MAX;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -144,12 +147,15 @@ impl Pair {
                 (((budget.as_secs_f64() / estimate) as u64).max(FEWEST), 1)
             };
             let mut seconds = Vec::new();
+            let before = processor() + self.announce(NOTHING)?;
             for _ in 0..batches {
                 seconds.push(self.batch(op, times)? / times as f64 * share(op, bytes));
             }
-            self.announce(0)?;
+            let used = processor() + self.announce(NOTHING)? - before;
+            self.announce(END)?;
             seconds.sort_by(f64::total_cmp);
-            println!("{op},{bytes},{},{:e},{:e}", batches * times, seconds[seconds.len() / 2], seconds[0]);
+            let (median, least) = (seconds[seconds.len() / 2], seconds[0]);
+            println!("{op},{bytes},{},{median:e},{least:e},{used:.6}", batches * times);
             std::io::stdout().flush()?;
         }
         Ok(())
@@ -164,29 +170,30 @@ impl Pair {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// Does, as the second process, what the first one tells it, until it tells to do nothing.
+    /// Does, as the second process, what the first one tells it, until it tells that this was all.
     fn follow(mut self, op: &str, sizes: impl Iterator<Item = usize>) -> Result<(), Error> {
         for bytes in sizes {
             self.allocate(bytes);
             loop {
                 let mut times = [0; 8];
                 read(&mut self.sockets[0], &mut times)?;
-                write(&mut self.sockets[1], &[1])?;
-                let times = u64::from_le_bytes(times);
-                for _ in 0..times {
-                    self.iterate(op)?;
-                }
-                if times == 0 {
-                    break;
+                write(&mut self.sockets[1], &processor().to_le_bytes())?;
+                match u64::from_le_bytes(times) {
+                    END => break,
+                    NOTHING => {}
+                    times => (0..times).try_for_each(|_| self.iterate(op))?,
                 }
             }
         }
         Ok(())
     }
 
-    fn announce(&mut self, times: u64) -> Result<(), Error> {
+    /// Tells the second process how many iterations follow; returns its processor time so far.
+    fn announce(&mut self, times: u64) -> Result<f64, Error> {
         write(&mut self.sockets[0], &times.to_le_bytes())?;
-        read(&mut self.sockets[1], &mut [0])
+        let mut used = [0; 8];
+        read(&mut self.sockets[1], &mut used)?;
+        Ok(f64::from_le_bytes(used))
     }
 
     fn allocate(&mut self, bytes: usize) {
@@ -236,7 +243,13 @@ fn tuned() -> Result<Socket, Error> {
 
 /// As many messages as the twins have under way.
 fn window(bytes: usize) -> usize {
-    ((256 << 20) / bytes).clamp(4, 64)
+    ((64 << 20) / bytes).clamp(4, 64)
+}
+
+/// Processor time of this process so far, user and system.
+fn processor() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
 fn share(op: &str, bytes: usize) -> f64 {

@@ -1,0 +1,114 @@
+//! What is counted in instructions: messages and all-reduces of one thread, without anything left to chance.
+//!
+//! `instructions <path> <times>` goes one path of the runtime so often. `tests/instructions.rs` runs it under
+//! callgrind twice, and what the second run has more is the price of one time. Paths:
+//!
+//! - `message`: 8 bytes sent and 8 received, as `send_recv`;
+//! - `socket`: 8 bytes sent by one rank and received by another over TCP, both in this thread; the system's own
+//!   instructions are not counted;
+//! - `direct`: an all-reduce of 8 bytes on two ranks, by direct exchange: one step;
+//! - `ring`: an all-reduce of 16 KiB on two ranks, by the ring: two steps.
+//!
+//! Invariant: nobody is waited for, so that no run polls more often than another. That takes a peer that answers
+//! at once, and for all but `socket` it is a mirror: a loopback that calls itself rank 1 and gives back what was
+//! sent to it. Two ranks that do the same send one another the same, so rank 0 notices nothing.
+
+use std::process::ExitCode;
+
+use ringworld::testing::{self, Choice, Rank};
+use ringworld::{Communicator, Op, Options};
+use ringworld_transport::Transport;
+use ringworld_transport::loopback::Loopback;
+use ringworld_transport_tcp::{Config, Tcp};
+
+type Error = Box<dyn std::error::Error>;
+
+/// Elements that the ring reduces: eager in both its halves.
+const RING: usize = (16 << 10) / size_of::<f32>();
+const TAG: u32 = 7;
+
+fn main() -> ExitCode {
+    match run(std::env::args().skip(1).collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("instructions: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Vec<String>) -> Result<(), Error> {
+    let [path, times] = &arguments[..] else {
+        return Err("expected two arguments: <message|socket|direct|ring> <times>".into());
+    };
+    let times: u64 = times.parse().map_err(|error| format!("{times:?} is no number of times: {error}"))?;
+    match path.as_str() {
+        "message" => message(times),
+        "socket" => socket(times),
+        "direct" => all_reduce(times, "all-reduce/direct", 2),
+        "ring" => all_reduce(times, "all-reduce/ring", RING),
+        _ => Err(format!("there is no path {path:?}; there are message, socket, direct and ring").into()),
+    }
+}
+
+/// Rank 0 of a world of two, whose rank 1 is a mirror.
+fn before_a_mirror() -> Rank {
+    testing::rank(0, 2, Some(Box::new(Loopback::new(1))), Choice::default())
+}
+
+fn message(times: u64) -> Result<(), Error> {
+    let rank = before_a_mirror();
+    let mut came = [0u64];
+    for time in 0..times {
+        rank.send_recv(&[time], 1, TAG, &mut came, 1, TAG)?;
+        expect(came, [time])?;
+    }
+    Ok(())
+}
+
+fn socket(times: u64) -> Result<(), Error> {
+    let mut ends = [0, 1].map(|rank| Tcp::bind(Config::new(rank, 2, 1, vec![[127, 0, 0, 1].into()])));
+    let [Ok(first), Ok(second)] = &mut ends else {
+        return Err("no port on 127.0.0.1 can be listened at; free one".into());
+    };
+    first.connect(1, &second.address())?;
+    second.connect(0, &first.address())?;
+    let [first, second] = ends;
+    let ends = [
+        testing::rank(0, 2, Some(Box::new(first?)), Choice::default()),
+        testing::rank(1, 2, Some(Box::new(second?)), Choice::default()),
+    ];
+    let [left, right] = &ends;
+    // To open the connection both must be there at once.
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| right.barrier());
+        left.barrier()?;
+        other.join().map_err(|_| "the second rank panicked")??;
+        Ok::<_, Error>(())
+    })?;
+    let mut came = [0u64];
+    for time in 0..times {
+        // There and back, because credit travels on the headers of what comes back.
+        let (from, to) = if time % 2 == 0 { (left, right) } else { (right, left) };
+        from.send(&[time], to.rank(), TAG)?;
+        to.recv(&mut came, from.rank(), TAG)?;
+        expect(came, [time])?;
+    }
+    // In good order each waits for the other.
+    std::thread::scope(|scope| ends.map(|rank| scope.spawn(move || drop(rank))).map(drop));
+    Ok(())
+}
+
+fn all_reduce(times: u64, algorithm: &str, elements: usize) -> Result<(), Error> {
+    let rank = before_a_mirror();
+    let asked: Communicator = rank.with(&Options::new().algorithm(algorithm)?);
+    let (ones, mut sum) = (vec![1f32; elements], vec![0f32; elements]);
+    for _ in 0..times {
+        asked.all_reduce_into(&ones, &mut sum, Op::Sum)?;
+    }
+    expect(&sum, &vec![if times == 0 { 0f32 } else { 2.0 }; elements])
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(came: T, wanted: T) -> Result<(), Error> {
+    if came == wanted { Ok(()) } else { Err(format!("{came:?} came, not {wanted:?}").into()) }
+}

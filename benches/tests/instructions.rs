@@ -1,0 +1,193 @@
+//! A message and a step of an all-reduce cost no more instructions than these ceilings.
+//!
+//! Time on a shared machine says little about a change of a few per cent; instructions repeat. The program
+//! `instructions` ([`../src/bin/instructions.rs`](../src/bin/instructions.rs)) runs under callgrind with N times and with 2N, and the
+//! difference is what N cost, without start and end. Only this process's own instructions are counted, not the
+//! system's.
+//!
+//! Each ceiling is some 15 % above what was measured when it was set (`benches/README.md` has those numbers): room
+//! for another compiler, and none for one more lookup, copy or allocation per message. One that a change has made
+//! loose should come down with that change; one that a new promise needs to go up says so in the commit. Builds
+//! with debug assertions have ceilings of their own, because plain `cargo test` makes such.
+
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_instructions");
+/// As many counts of everything must agree, each with the others.
+const COUNTS: usize = 3;
+/// A run takes a few seconds on a busy machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A way through the runtime that has a ceiling.
+struct Path {
+    name: &'static str,
+    /// What one of it is, in words.
+    one: &'static str,
+    /// N; the more, the less it matters if start and end differ between runs.
+    times: u64,
+    /// How many of it there are each time.
+    each: u64,
+    /// By how many per cent counts may differ.
+    apart: u64,
+    checked: u64,
+    release: u64,
+}
+
+impl Path {
+    fn ceiling(&self) -> (u64, &'static str) {
+        if cfg!(debug_assertions) {
+            (self.checked, "a build with debug assertions")
+        } else {
+            (self.release, "a release build")
+        }
+    }
+}
+
+#[test]
+fn an_eager_message_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "message",
+        one: "an eager message of 8 bytes, sent and received",
+        times: 2_000,
+        each: 1,
+        apart: 1,
+        checked: 7_380,
+        release: 4_560,
+    });
+}
+
+#[test]
+fn an_eager_message_over_tcp_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "socket",
+        one: "an eager message of 8 bytes over TCP, sent and received",
+        // Opening the connection takes two threads, whose turns differ from run to run.
+        times: 5_000,
+        each: 1,
+        // It may come late on a system that is busy with other sockets: another poll then.
+        apart: 5,
+        checked: 8_220,
+        release: 5_070,
+    });
+}
+
+#[test]
+fn a_step_of_a_direct_all_reduce_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "direct",
+        one: "a step of an all-reduce by direct exchange (8 bytes, a whole call)",
+        times: 2_000,
+        each: 1,
+        apart: 1,
+        checked: 11_280,
+        release: 7_470,
+    });
+}
+
+#[test]
+fn a_step_of_a_ring_all_reduce_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "ring",
+        one: "a step of an all-reduce by the ring (16 KiB, two steps a call)",
+        times: 2_000,
+        each: 2,
+        apart: 1,
+        checked: 23_550,
+        release: 7_050,
+    });
+}
+
+fn holds(path: &Path) {
+    if let Some(reason) = lacking() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{reason}, and CI must count: install valgrind (Debian: apt-get install valgrind)"
+        );
+        return say(&format!("SKIPPED: instructions of {}: {reason}", path.name));
+    }
+    let counts: Vec<u64> = (0..COUNTS)
+        .map(|_| match (collected(path.name, path.times), collected(path.name, 2 * path.times)) {
+            (Ok(once), Ok(twice)) => twice.saturating_sub(once) / path.times / path.each,
+            (Err(error), _) | (_, Err(error)) => panic!("{error}"),
+        })
+        .collect();
+    let (ceiling, build) = path.ceiling();
+    // What disturbs a run can only add to it.
+    let (least, most) = counts.iter().fold((u64::MAX, 0), |(least, most), &n| (n.min(least), n.max(most)));
+    say(&format!("{least} instructions for {}, in {build}; the ceiling is {ceiling}", path.one));
+    assert!(
+        least > 0 && most - least <= most * path.apart / 100,
+        "{counts:?} instructions for {}, in {build}: these should agree within {} %; what is left to chance?",
+        path.one,
+        path.apart
+    );
+    assert!(
+        least <= ceiling,
+        "{least} instructions for {}, in {build}; the ceiling is {ceiling}. To see where they go: \
+         valgrind --tool=callgrind {PROGRAM} {} {}, then callgrind_annotate",
+        path.one,
+        path.name,
+        path.times
+    );
+}
+
+/// Why nothing can be counted here.
+fn lacking() -> Option<String> {
+    if cfg!(not(target_arch = "x86_64")) {
+        return Some("the ceilings are of x86-64".into());
+    }
+    match Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("valgrind does not work ({status})")),
+        Err(error) => Some(format!("valgrind cannot be started ({error})")),
+    }
+}
+
+/// The instructions of one whole run.
+fn collected(path: &str, times: u64) -> Result<u64, String> {
+    let mut run = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", PROGRAM, path, &times.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("valgrind cannot be started: {error}"))?;
+    let deadline = Instant::now() + LIMIT;
+    let status = loop {
+        match run.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            unfinished => {
+                // It may have ended by itself meanwhile.
+                let _ = run.kill();
+                let _ = run.wait();
+                return Err(format!(
+                    "`instructions {path} {times}` under callgrind did not end within {LIMIT:?}: {unfinished:?}"
+                ));
+            }
+        }
+    };
+    // A few lines, which fit the pipe: nothing had to be read while it ran.
+    let mut said = String::new();
+    if let Some(mut errors) = run.stderr.take() {
+        errors
+            .read_to_string(&mut said)
+            .map_err(|error| format!("what valgrind says is no text: {error}"))?;
+    }
+    if !status.success() {
+        return Err(format!("`instructions {path} {times}` under callgrind ended with {status}: {said}"));
+    }
+    let line = said.lines().find_map(|line| line.split_once("Collected :"));
+    line.and_then(|(_, number)| number.trim().parse().ok())
+        .ok_or_else(|| format!("expected a line `Collected : <number>` of callgrind; it said {said}"))
+}
+
+/// For everybody who reads the output, also when the test passes.
+fn say(text: &str) {
+    // The harness captures what `println!` prints, and shows it for failing tests only.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
