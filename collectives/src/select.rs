@@ -488,8 +488,10 @@ mod tests {
     #[test]
     fn long_vectors_have_several_segments_and_never_too_many() {
         let tuning = Tuning::default();
+        let choice = select(&request(Collective::AllReduce, 3, 3 << 19), &tuning);
+        assert_eq!(choice.segment * 4, 128 << 10, "four segments in flight per third");
         let choice = select(&request(Collective::AllReduce, 2, 1 << 20), &tuning);
-        assert_eq!(choice.segment * 4, 128 << 10, "four segments in flight per half");
+        assert_eq!(choice.segment, 64 << 10, "between two ranks none shorter than the longest");
         let choice = select(&request(Collective::Broadcast { root: 0 }, 2, 1 << 40), &tuning);
         assert_eq!(choice.algorithm, Algorithm::BroadcastChain);
         assert!((1 << 38) / choice.segment <= tuning.most_segments);
