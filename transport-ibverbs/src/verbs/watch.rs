@@ -1,0 +1,113 @@
+//! Everything beside completions: the side door, the channel, events of the device, and the passing of time.
+//!
+//! A rank that only receives would never learn that the network to its peer is dead: nothing is under way that
+//! could fail. So a connection on which nothing has completed for a while is probed by an RDMA write of no
+//! bytes, which the other device acknowledges by itself, whatever its process does. Neighbours: `part.rs`.
+
+use std::mem::MaybeUninit;
+
+use ringworld_transport::{Event, Placer};
+use rustix::event::epoll;
+use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+use tracing::{debug, warn};
+
+use super::device::AsyncEvent;
+use super::door::News;
+use super::peer::State;
+use super::transport::{Ibverbs, Watch};
+
+impl Ibverbs {
+    /// Looks at everything that has a descriptor; returns whether anything was there.
+    pub(super) fn look_around(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut room = [const { MaybeUninit::uninit() }; 4];
+        // The only error is an interruption: nothing is lost, the next poll looks again.
+        let ready = epoll::wait(&self.epoll, &mut room[..], Some(&now)).map(|(ready, _)| &*ready);
+        let found: Vec<u64> = ready.unwrap_or_default().iter().map(|event| event.data.u64()).collect();
+        let has = |what: Watch| found.contains(&(what as u64));
+        if self.armed {
+            self.armed = false;
+        }
+        if has(Watch::Channel)
+            && let Some(cq) = &self.cq
+        {
+            cq.drain_events();
+        }
+        let mut moved = false;
+        if has(Watch::Device) {
+            while let Some(event) = self.context.next_event() {
+                self.on_event(event);
+                moved = true;
+            }
+        }
+        if has(Watch::Timer) {
+            self.tick();
+        }
+        let before = self.meeting;
+        let news = if has(Watch::Door) || self.door.is_due() { self.door.poll() } else { News::default() };
+        moved |= !news.words.is_empty() || !news.lost.is_empty() || self.meeting != before;
+        self.lose(news, placer, events);
+        moved
+    }
+
+    fn on_event(&mut self, event: AsyncEvent) {
+        let device = &self.port.device;
+        match event {
+            AsyncEvent::PortDown { port, what } if port == self.port.port => {
+                warn!(%device, port, %what, "the port is down");
+                let why = format!("port {port} of device {device} went down ({what})");
+                self.fail_all(&why);
+            }
+            AsyncEvent::Pair { number, what } => {
+                let why = format!("{device}: {what}");
+                if let Some(rank) = self.pairs.get(&number).copied() {
+                    self.lost(rank, ringworld_transport::Cause::Lost(why));
+                }
+            }
+            AsyncEvent::Device { what } => {
+                warn!(%device, %what, "the device is in error");
+                let why = format!("device {device} is in error ({what})");
+                self.fail_all(&why);
+            }
+            AsyncEvent::PortDown { port, what } => debug!(%device, port, %what, "another port is down"),
+            AsyncEvent::Other { what } => debug!(%device, %what, "the device reports an event"),
+        }
+    }
+
+    /// Time has passed: probes connections that have been silent.
+    fn tick(&mut self) {
+        // Only makes the timer unreadable; the count of expirations does not matter.
+        let _ = rustix::io::read(&self.timer, &mut [0; 8][..]);
+        let mut any = false;
+        for rank in 0..self.peers.len() {
+            let State::Linked(link) = &mut self.peers[rank].state else { continue };
+            any = true;
+            if !std::mem::replace(&mut link.heard, false)
+                && let Err(error) = link.probe()
+            {
+                self.trouble(rank, &error);
+            }
+        }
+        self.run_timer(any);
+    }
+
+    /// Has [`Ibverbs::tick`] called while there is somebody to probe.
+    pub(super) fn run_timer(&mut self, runs: bool) {
+        let runs = runs && !self.config.probe.is_zero();
+        if runs == self.timer_runs {
+            return;
+        }
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let period = if runs {
+            let seconds = i64::try_from(self.config.probe.as_secs()).unwrap_or(i64::MAX);
+            Timespec { tv_sec: seconds, tv_nsec: self.config.probe.subsec_nanos().into() }
+        } else {
+            zero
+        };
+        let period = Itimerspec { it_interval: period, it_value: period };
+        match timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &period) {
+            Ok(_) => self.timer_runs = runs,
+            Err(error) => warn!(%error, "cannot set a timer"),
+        }
+    }
+}
