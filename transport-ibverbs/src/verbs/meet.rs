@@ -41,13 +41,28 @@ pub(super) fn advice(error: &io::Error, length: usize) -> String {
     if !is_out_of_memory(error) {
         return format!("{length} bytes: {error}");
     }
-    let limit = getrlimit(Resource::Memlock).current;
-    let limit = limit.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes / 1024));
+    let limit = limit();
     format!(
         "{length} bytes: {error}; this process may pin {limit} of memory (RLIMIT_MEMLOCK). Raise that: `ulimit -l \
          unlimited` in the shell, `memlock unlimited` in /etc/security/limits.conf, LimitMEMLOCK=infinity in a \
          systemd unit, or `--ulimit memlock=-1` for a container"
     )
+}
+
+fn limit() -> String {
+    let limit = getrlimit(Resource::Memlock).current;
+    limit.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes / 1024))
+}
+
+/// A cause as the other side is told it, in fewer bytes than a word at the side door has.
+fn brief(cause: &Cause) -> String {
+    match cause {
+        Cause::Memory(_) => {
+            format!("it may pin {} only; raise RLIMIT_MEMLOCK there (`ulimit -l unlimited`)", limit())
+        }
+        Cause::Rejected(why) | Cause::Unreachable(why) | Cause::Protocol(why) => why.clone(),
+        other => other.to_string(),
+    }
 }
 
 impl Ibverbs {
@@ -169,7 +184,7 @@ impl Ibverbs {
         let connected = connected.and_then(|()| self.connect_pair(rank, offer));
         if let Err(cause) = &connected {
             // So that it does not wait; if it does not arrive, the closed door says the same.
-            let _ = self.door.say(rank, &Word::Refuse(cause.to_string()));
+            let _ = self.door.say(rank, &Word::Refuse(brief(cause)));
         }
         connected?;
         self.offer(rank)?;

@@ -248,18 +248,16 @@ impl Ibverbs {
 
     fn post_put(&mut self, rank: Rank, key: Key, offset: usize, memory: SendMemory, token: Token) -> Posted {
         let put = Put { key, offset, source: Source::Plain(memory), token, posted: 0 };
-        self.peers[rank].puts.push_back(put);
+        let peer = &mut self.peers[rank];
+        let (alone, flying) = (peer.is_idle(), peer.flying.len());
+        peer.puts.push_back(put);
         self.dial(rank);
-        // A short one is copied and done; then there is nothing to report.
-        let before = self.deferred.len();
         self.pump(rank);
-        match self.deferred[before..] {
-            [Event::Sent { token: done }] if done == token && self.peers[rank].puts.is_empty() => {
-                self.deferred.pop();
-                Posted::Complete
-            }
-            _ => Posted::Pending,
-        }
+        // A short one has been copied and is done; then the caller need not wait for the event.
+        let peer = &self.peers[rank];
+        let copied = alone && peer.puts.is_empty() && peer.flying.len() == flying;
+        let sent = |event: &mut Event| matches!(event, Event::Sent { token: done } if *done == token);
+        if copied && self.deferred.pop_if(sent).is_some() { Posted::Complete } else { Posted::Pending }
     }
 
     /// A queue pair has refused work.

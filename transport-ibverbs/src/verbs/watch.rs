@@ -111,3 +111,62 @@ impl Ibverbs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use ringworld_transport::{
+        Cause, Event, Header, Operation, Placement, Placer, RecvMemory, SendMemory, Token, Transport,
+    };
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    use crate::verbs::peer::State;
+    use crate::{Config, Ibverbs};
+
+    struct Nowhere;
+
+    impl Placer for Nowhere {
+        fn place(&mut self, _: usize, _: &[u8], _: usize) -> Result<Placement, String> {
+            Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+        }
+    }
+
+    #[test]
+    fn a_rank_that_only_receives_finds_a_dead_network_within_the_bound() {
+        let config = |rank| {
+            let mut config = Config::new(rank, 2, 1, vec![[127, 0, 0, 1].into()]);
+            (config.timeout, config.probe) = (14, Duration::from_millis(200));
+            config
+        };
+        let bound = config(0).detection_bound();
+        let (mut here, mut there) = match (Ibverbs::open(config(0)), Ibverbs::open(config(1))) {
+            (Ok(here), Ok(there)) => (here, there),
+            (Err(error), _) | (_, Err(error)) => return eprintln!("skipped: {error}"),
+        };
+        here.connect(1, &there.address()).unwrap();
+        there.connect(0, &here.address()).unwrap();
+        let header = Header::new(b"hello").unwrap();
+        let hello = Operation::Message { peer: 0, header, payload: SendMemory::empty(), token: Token(0) };
+        let _ = there.post(hello).unwrap();
+        let mut events = Vec::new();
+        let mut received = || {
+            there.poll(&mut Nowhere, &mut Vec::new());
+            here.poll(&mut Nowhere, &mut events);
+            events.iter().any(|event| matches!(event, Event::Received { .. }))
+        };
+        while !received() {}
+        // As if the cable were cut: the queue pair is gone, the side door knows of nothing.
+        there.peers[0].state = State::Idle;
+        events.clear();
+        let began = Instant::now();
+        while events.is_empty() {
+            assert!(began.elapsed() < bound, "not noticed within {bound:?}");
+            if here.arm() {
+                poll(&mut [PollFd::new(&here.wait_fd().unwrap(), PollFlags::IN)], None).unwrap();
+            }
+            here.poll(&mut Nowhere, &mut events);
+        }
+        assert!(matches!(&events[..], [Event::PeerDown { peer: 1, cause: Cause::Lost(_) }]), "{events:?}");
+    }
+}
