@@ -7,6 +7,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::expect_used,
     clippy::print_stdout,
     reason = "tests fail by panicking, and ranks talk by their standard output"
 )]

@@ -4,7 +4,12 @@
 //! Needs a device, see `conformance.rs`. One thread at a time: some tests change limits of the process, others
 //! count what it has.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_range_loop,
+    reason = "tests fail by panicking, and speak of ranks by number"
+)]
 
 mod support;
 
