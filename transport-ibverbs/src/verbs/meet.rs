@@ -129,12 +129,13 @@ impl Ibverbs {
 
     /// The completion queue, with room for one queue pair more.
     fn completion_queue(&mut self, rank: Rank) -> Result<std::sync::Arc<Cq>, Cause> {
-        let receives = if self.shares_receives() { SHARED_SLOTS } else { SLOTS };
-        let each = receives + DEPTH;
-        let most = self.limits.completions / each;
+        let shares = self.shares_receives();
+        let each = DEPTH + if shares { SHARED_SLOTS } else { SLOTS };
+        let shared = if shares { self.limits.shared_receives / SHARED_SLOTS } else { usize::MAX };
+        let most = shared.min(self.limits.completions / each);
         if self.links >= most {
             return Err(Cause::Unreachable(format!(
-                "device {} has completion queues for {most} peers only; use another transport for rank {rank}",
+                "device {} has queues for {most} peers only; use another transport for rank {rank}",
                 self.port.device
             )));
         }

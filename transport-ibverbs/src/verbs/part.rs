@@ -24,7 +24,9 @@ use crate::wire::Kind;
 impl Ibverbs {
     /// The connection to `rank` has ended by itself.
     pub(super) fn lost(&mut self, rank: Rank, cause: Cause) {
-        let Some(peer) = self.peers.get(rank) else { return };
+        let Some(peer) = self.peers.get(rank).filter(|peer| !matches!(peer.state, State::Gone(_))) else {
+            return;
+        };
         let farewell = &peer.farewell;
         // Whoever has said goodbye may leave.
         if farewell.ack_heard || (farewell.reported && peer.is_idle()) {

@@ -26,7 +26,9 @@ use crate::choice::DeviceReport;
 use crate::config::{Config, OpenError, SHARED_SLOTS, SLOT, SLOTS};
 use crate::exposures::Key;
 
-/// How often a poll looks beyond the completion queue although nothing asks for it.
+/// How often a poll looks beyond the completion queue although nothing asks for it, in polls. That is a system
+/// call, and a poll is none. With 512 ping-pong on Soft-RoCE was slower (16 to 18 us instead of 13 to 14), for the
+/// kernel does its part of the work there when a spinning processor enters it.
 const LOOK_EVERY: u64 = 64;
 
 /// How far the transport's own life has come.
@@ -126,9 +128,9 @@ impl Ibverbs {
         let domain = Pd::new(&context).map_err(refused("make a protection domain"))?;
         let channel = Channel::new(&context).map_err(refused("make a completion channel"))?;
         let door = Door::open(&config)?;
-        let epoll = |_| epoll::create(epoll::CreateFlags::CLOEXEC);
         let system = |errno: rustix::io::Errno| std::io::Error::from(errno);
-        let epoll = epoll(()).map_err(system).map_err(refused("be watched"))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC);
+        let epoll = epoll.map_err(system).map_err(refused("be watched"))?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK);
         let timer = timer.map_err(system).map_err(refused("be watched"))?;
         let watch = |fd: BorrowedFd<'_>, what: Watch| {

@@ -25,9 +25,7 @@ impl Ibverbs {
         let ready = epoll::wait(&self.epoll, &mut room[..], Some(&now)).map(|(ready, _)| &*ready);
         let found: Vec<u64> = ready.unwrap_or_default().iter().map(|event| event.data.u64()).collect();
         let has = |what: Watch| found.contains(&(what as u64));
-        if self.armed {
-            self.armed = false;
-        }
+        self.armed = false;
         if has(Watch::Channel)
             && let Some(cq) = &self.cq
         {

@@ -54,6 +54,9 @@ pub(crate) struct Buffer {
     length: usize,
 }
 
+// SAFETY: the memory is never freed; who may access it when is said at each method.
+unsafe impl Send for Buffer {}
+
 impl Buffer {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let bytes = Box::leak(bytes.into_boxed_slice());
@@ -100,10 +103,17 @@ pub(crate) struct Arrival {
 
 /// Gives every message memory of its own.
 #[derive(Default)]
-pub(crate) struct Inbox(pub(crate) Vec<Arrival>);
+pub(crate) struct Inbox(pub(crate) Vec<Arrival>, Frugal);
+
+/// Discards payloads, so that measuring is not disturbed.
+#[derive(Default, PartialEq)]
+struct Frugal(bool);
 
 impl Placer for Inbox {
     fn place(&mut self, peer: Rank, header: &[u8], length: usize) -> Result<Placement, String> {
+        if self.1 == Frugal(true) && header.is_empty() {
+            return Ok(Placement { token: Token(u64::MAX), memory: RecvMemory::empty() });
+        }
         let memory = Buffer::new(vec![0; length]);
         let token = Token(self.0.len() as u64);
         self.0.push(Arrival { peer, header: header.to_vec(), memory });
@@ -163,6 +173,21 @@ impl Side {
     pub(crate) fn send(&mut self, peer: Rank, header: &[u8], bytes: &[u8]) {
         let (header, payload) = (Header::new(header).unwrap(), Buffer::new(bytes.to_vec()).lend_to_send());
         self.count(Operation::Message { peer, header, payload, token: Token(0) });
+    }
+
+    /// Discards the payload of messages without a header from here on.
+    pub(crate) fn frugal(&mut self) {
+        self.inbox.1 = Frugal(true);
+    }
+
+    pub(crate) fn send_buffer(&mut self, peer: Rank, buffer: Buffer) {
+        let (header, payload) = (Header::new(b"").unwrap(), buffer.lend_to_send());
+        self.count(Operation::Message { peer, header, payload, token: Token(0) });
+    }
+
+    pub(crate) fn put_buffer(&mut self, peer: Rank, key: RemoteKey, buffer: Buffer) {
+        let payload = buffer.lend_to_send();
+        self.count(Operation::Put { peer, key, offset: 0, payload, token: Token(0) });
     }
 
     pub(crate) fn put(&mut self, peer: Rank, key: RemoteKey, offset: usize, bytes: &[u8]) {

@@ -79,7 +79,7 @@ impl Registered<SendMemory> {
         self.memory.len()
     }
 
-    /// An element that names `length` bytes at `offset`; panics in a debug build if there are none such.
+    /// Names `length` bytes at `offset` for a work request; `None` when there are none such.
     pub(super) fn element(&self, offset: usize, length: usize) -> Option<ffi::ibv_sge> {
         let end = offset.checked_add(length).filter(|end| *end <= self.memory.len())?;
         let length = u32::try_from(end - offset).ok()?;

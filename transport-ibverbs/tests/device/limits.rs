@@ -1,32 +1,12 @@
-//! What is special to verbs and can be shown within one process: credits, slots, inline sends, memory that may not
-//! be pinned, a shared receive queue, settings that name what is not there, and that nothing is left behind.
-//!
-//! Needs a device, see `conformance.rs`. One thread at a time: some tests change limits of the process, others
-//! count what it has.
+//! Credits, slots, inline sends, memory that may not be pinned, a shared receive queue, settings that name what is
+//! not there, and that nothing is left behind.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::needless_range_loop,
-    reason = "tests fail by panicking, and speak of ranks by number"
-)]
-
-mod support;
-
-use std::sync::Mutex;
-
+use crate::support::{self, Side, acquaint, config, pattern, sides, until_all};
+use crate::{alone, assert_released, resources};
 use ringworld_transport::{Cause, MAX_HEADER, Transport};
 use ringworld_transport_ibverbs::{Config, Ibverbs, OpenError, survey};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
-use support::{Side, acquaint, config, pattern, sides, until_all};
-
-/// Tests that change or count what the whole process has.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
 
 #[test]
 fn without_credits_the_sender_waits_and_nothing_is_lost() {
@@ -217,25 +197,6 @@ fn more_peers_than_have_slots_of_their_own_share_a_queue() {
         assert!(of_peer.iter().all(|arrival| arrival.memory.bytes() == pattern(peer, 3_000)));
     }
     assert!(world.iter().all(|side| side.down.is_empty()));
-}
-
-/// What the kernel holds for all processes: its line of `rdma resource show`.
-fn resources() -> Option<String> {
-    let output = std::process::Command::new("rdma").args(["resource", "show"]).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Waits until the kernel holds what it held `before`: it lets go of some objects a moment later.
-fn assert_released(before: &str) {
-    let mut now = String::new();
-    for _ in 0..100 {
-        now = resources().unwrap();
-        if now == before {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    panic!("left behind; before:\n{before}\nnow:\n{now}");
 }
 
 #[test]
