@@ -143,7 +143,10 @@ impl Ibverbs {
             let peers = self.config.size.saturating_sub(1).clamp(1, most);
             let made = Cq::new(&self.channel, peers * each);
             let error = |error| Cause::Unreachable(format!("no completion queue can be made: {error}"));
-            self.cq = Some(made.map_err(error)?);
+            let made = made.map_err(error)?;
+            // Somebody may be asleep already.
+            made.arm().map_err(error)?;
+            self.cq = Some(made);
         }
         self.cq.clone().ok_or_else(|| Cause::Unreachable("no completion queue".to_owned()))
     }

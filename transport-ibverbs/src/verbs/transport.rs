@@ -88,6 +88,8 @@ pub struct Ibverbs {
     pub(super) due: bool,
     /// The channel has been told to report the next completion.
     pub(super) armed: bool,
+    /// The channel has reported something that has not been taken from it.
+    pub(super) rung: bool,
     /// Memory could not be registered, which has been said once.
     pub(super) warned: bool,
     polls: u64,
@@ -173,6 +175,7 @@ impl Ibverbs {
             troubled: Vec::new(),
             due: false,
             armed: false,
+            rung: false,
             warned: false,
             polls: 0,
             capabilities,
@@ -389,6 +392,9 @@ impl Transport for Ibverbs {
             self.armed = true;
             return true;
         };
+        if std::mem::replace(&mut self.rung, false) {
+            cq.drain_events();
+        }
         // In this order: what completes before the queue is armed would wake nobody.
         let looked = cq.arm().and_then(|()| cq.poll(&mut self.stash));
         self.armed = true;
