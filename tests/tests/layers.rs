@@ -19,7 +19,8 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("ringworld-bootstrap", &["ringworld-auth"], &[]),
     ("ringworld-transport-sim", &["ringworld-transport"], &[]),
     ("ringworld-transport-tcp", &["ringworld-transport", "ringworld-auth"], &[]),
-    ("ringworld-transport-ibverbs", &["ringworld-transport"], &[]),
+    // Over the TCP transport two ranks tell one another of their queue pairs, and notice each other's death.
+    ("ringworld-transport-ibverbs", &["ringworld-transport", "ringworld-auth"], &["ringworld-transport-tcp"]),
     (
         "ringworld",
         &["ringworld-protocol", "ringworld-collectives", "ringworld-bootstrap", "ringworld-transport"],

@@ -1,26 +1,35 @@
-//! InfiniBand, RoCE and Soft-RoCE: the place for the verbs transport, which is **not written yet**.
+//! InfiniBand, RoCE and Soft-RoCE: a transport on reliable connected queue pairs.
 //!
-//! # What is here
+//! A *message* is a send into receive slots that the peer has posted before, copied once on each side; credits
+//! see to it that a slot is always free. A *put* is an RDMA write into memory that the receiver has registered,
+//! with an immediate that says which. Two ranks exchange their queue pairs over a *side door*, a connection
+//! of the TCP transport, which stays open: it notices when the peer's process dies, which a queue pair does not.
+//! How it all works together is told in the crate's `README.md`.
 //!
-//! Nothing that runs. This crate has no public item: no transport that pretends, no capability that
-//! promises, no call that fails with "not implemented". It exists so that the workspace has its final
-//! shape and the arrow `transport-ibverbs -> transport` is checked from the start.
+//! # Features
 //!
-//! # What that means for users
-//!
-//! The `ibverbs` feature of `ringworld` compiles this crate and changes nothing else. `tcp` is the only
-//! transport that a program can use, also over the IP address of an InfiniBand or RoCE device.
-//! `RINGWORLD_TRANSPORT=ibverbs` is refused with an error that names the transports there are;
-//! excluding it (`^ibverbs`) is accepted and has no effect. The settings `RINGWORLD_IB_HCA` and
-//! `RINGWORLD_IB_GID_INDEX` are parsed, so that job scripts can carry them already, and reach no device.
-//!
-//! # What belongs here
-//!
-//! An implementation of `ringworld_transport::Transport` on reliable connected queue pairs: a *message*
-//! as a send into pre-posted receive buffers, a *put* as an RDMA write with immediate into registered
-//! memory, `Capabilities::costly_exposure` true because registration pins pages. It has to pass the same
-//! conformance kit as every other transport (`ringworld_transport::conformance`). Foreign function
-//! calls, and with them all `unsafe` code, go into one module of their own; the rest of the crate
-//! denies it.
+//! The transport is behind the feature `verbs`, which needs libibverbs to build and to run. Without it the
+//! crate has no foreign code and holds what can be tested without a device: [`Config`], the
+//! [device filter](DeviceFilter), the [choice of ports and GIDs](choice), what is said on the wire, and the
+//! books on credits, send queues and exposures.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+// What the transport would use is tested all the same.
+#![cfg_attr(not(feature = "verbs"), allow(dead_code))]
+
+mod blob;
+pub mod choice;
+mod config;
+mod credits;
+mod exposures;
+mod filter;
+mod ring;
+#[cfg(feature = "verbs")]
+mod verbs;
+mod wire;
+
+pub use choice::{DeviceReport, Gid, GidKind, GidReport, LinkLayer};
+pub use config::{Config, OpenError};
+pub use filter::{DeviceFilter, FilterError};
+#[cfg(feature = "verbs")]
+pub use verbs::{Ibverbs, survey};

@@ -1,0 +1,218 @@
+//! What ranks tell one another before a queue pair works: addresses at the rendezvous, offers at the side door.
+//!
+//! ```text
+//! address   version, port's part, length and name of the device, address of the side door
+//! offer     version, port's part, queue pair number, packet sequence number
+//! ```
+//!
+//! The port's part is in both: at the rendezvous it lets a rank say at once that it cannot reach another; in
+//! the offer it is what the queue pair was really made with. Invariant: everything is checked when it is
+//! read. Pure. Neighbours: `verbs/meet.rs`.
+
+use ringworld_transport::Address;
+
+use crate::choice::{Gid, LinkLayer};
+
+/// Changes whenever bytes on any wire of this transport change their meaning.
+const VERSION: u8 = 1;
+const PORT: usize = 32;
+/// Size of an offer.
+pub(crate) const OFFER: usize = 1 + PORT + 8;
+/// A queue pair number and a packet sequence number have 24 bits.
+pub(crate) const BITS_24: u32 = 0xff_ffff;
+
+/// How a port is reached, and what its rank can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PortPart {
+    pub(crate) link_layer: LinkLayer,
+    pub(crate) lid: u16,
+    pub(crate) gid: Gid,
+    /// As libibverbs numbers them: 1 for 256 bytes, to 5 for 4096.
+    pub(crate) mtu: u8,
+    /// Receive slots for each peer.
+    pub(crate) slots: u16,
+    /// Bytes of each.
+    pub(crate) slot_size: u32,
+    /// The longest message of a queue pair.
+    pub(crate) max_message: u32,
+}
+
+impl PortPart {
+    fn encode(&self) -> [u8; PORT] {
+        let mut bytes = [0; PORT];
+        bytes[0] = match self.link_layer {
+            LinkLayer::InfiniBand => 1,
+            LinkLayer::Ethernet => 2,
+        };
+        bytes[1] = self.mtu;
+        bytes[2..4].copy_from_slice(&self.lid.to_le_bytes());
+        bytes[4..20].copy_from_slice(&self.gid.0);
+        bytes[20..22].copy_from_slice(&self.slots.to_le_bytes());
+        bytes[22..26].copy_from_slice(&self.slot_size.to_le_bytes());
+        bytes[26..30].copy_from_slice(&self.max_message.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8; PORT]) -> Result<Self, String> {
+        let [link_layer, mtu, l0, l1, rest @ ..] = *bytes;
+        let Some((gid, [s0, s1, z0, z1, z2, z3, m0, m1, m2, m3, 0, 0])) = rest.split_first_chunk() else {
+            return Err(DAMAGED.to_owned());
+        };
+        let part = Self {
+            link_layer: match link_layer {
+                1 => LinkLayer::InfiniBand,
+                2 => LinkLayer::Ethernet,
+                _ => return Err(DAMAGED.to_owned()),
+            },
+            lid: u16::from_le_bytes([l0, l1]),
+            gid: Gid(*gid),
+            mtu,
+            slots: u16::from_le_bytes([*s0, *s1]),
+            slot_size: u32::from_le_bytes([*z0, *z1, *z2, *z3]),
+            max_message: u32::from_le_bytes([*m0, *m1, *m2, *m3]),
+        };
+        // The least that a prelude and the longest header need, with room for payload behind them.
+        let sane = (1..=5).contains(&mtu) && part.slot_size >= 256 && part.max_message >= part.slot_size;
+        if sane { Ok(part) } else { Err(DAMAGED.to_owned()) }
+    }
+
+    /// Whether packets can go from this port to that one; says why not.
+    pub(crate) fn reaches(&self, other: &Self) -> Result<(), String> {
+        if self.link_layer != other.link_layer {
+            return Err(format!(
+                "its port is on {} and this rank's on {}; choose devices of one kind on all hosts",
+                other.link_layer, self.link_layer
+            ));
+        }
+        let (here, there) = (self.gid.ip(), other.gid.ip());
+        if self.link_layer == LinkLayer::Ethernet && here.is_ipv4() != there.is_ipv4() {
+            return Err(format!(
+                "its GID is {there} and this rank's {here}, of another family; choose GID indices that match"
+            ));
+        }
+        Ok(())
+    }
+}
+
+const DAMAGED: &str = "it is cut short or damaged";
+const OTHER_VERSION: &str =
+    "it is not of this version of the ibverbs transport; run the same version of ringworld on every host";
+
+/// What stands at the rendezvous.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Whereabouts {
+    pub(crate) port: PortPart,
+    pub(crate) device: String,
+    pub(crate) door: Address,
+}
+
+impl Whereabouts {
+    pub(crate) fn encode(&self) -> Address {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.port.encode());
+        let name = &self.device.as_bytes()[..self.device.len().min(255)];
+        bytes.push(name.len() as u8);
+        bytes.extend(name);
+        bytes.extend(self.door.as_bytes());
+        Address::new(bytes)
+    }
+
+    /// The reverse; says what is wrong otherwise.
+    pub(crate) fn decode(address: &Address) -> Result<Self, String> {
+        let Some((&VERSION, rest)) = address.as_bytes().split_first() else {
+            return Err(OTHER_VERSION.to_owned());
+        };
+        let (port, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
+        let (&length, rest) = rest.split_first().ok_or(DAMAGED)?;
+        let (name, door) = rest.split_at_checked(usize::from(length)).ok_or(DAMAGED)?;
+        let device = String::from_utf8(name.to_vec()).map_err(|_| DAMAGED)?;
+        Ok(Self { port: PortPart::decode(port)?, device, door: Address::new(door.to_vec()) })
+    }
+}
+
+/// A queue pair that waits for its other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) port: PortPart,
+    pub(crate) number: u32,
+    pub(crate) sequence: u32,
+}
+
+impl Offer {
+    pub(crate) fn encode(&self) -> [u8; OFFER] {
+        let mut bytes = [VERSION; OFFER];
+        bytes[1..1 + PORT].copy_from_slice(&self.port.encode());
+        bytes[1 + PORT..5 + PORT].copy_from_slice(&self.number.to_le_bytes());
+        bytes[5 + PORT..].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes
+    }
+
+    /// The reverse; says what is wrong otherwise.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let Some((&VERSION, rest)) = bytes.split_first() else { return Err(OTHER_VERSION.to_owned()) };
+        let (port, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
+        let [n0, n1, n2, n3, s0, s1, s2, s3] = *rest else { return Err(DAMAGED.to_owned()) };
+        let (number, sequence) = (u32::from_le_bytes([n0, n1, n2, n3]), u32::from_le_bytes([s0, s1, s2, s3]));
+        if number > BITS_24 || sequence > BITS_24 {
+            return Err(DAMAGED.to_owned());
+        }
+        Ok(Self { port: PortPart::decode(port)?, number, sequence })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(ip: &str) -> PortPart {
+        PortPart {
+            link_layer: LinkLayer::Ethernet,
+            lid: 0x1234,
+            gid: Gid(ip.parse::<std::net::Ipv6Addr>().unwrap().octets()),
+            mtu: 5,
+            slots: 64,
+            slot_size: 8192,
+            max_message: 1 << 30,
+        }
+    }
+
+    #[test]
+    fn addresses_and_offers_survive() {
+        let whereabouts = Whereabouts {
+            port: part("::ffff:10.0.0.1"),
+            device: "rxe0".to_owned(),
+            door: Address::new(vec![1, 2, 3]),
+        };
+        assert_eq!(Whereabouts::decode(&whereabouts.encode()), Ok(whereabouts));
+        let offer = Offer { port: part("fe80::1"), number: 17, sequence: BITS_24 };
+        assert_eq!(Offer::decode(&offer.encode()), Ok(offer));
+    }
+
+    #[test]
+    fn damaged_ones_are_refused() {
+        let whole = Offer { port: part("fe80::1"), number: 17, sequence: 1 }.encode();
+        for end in 0..whole.len() {
+            assert!(Offer::decode(&whole[..end]).is_err(), "{end}");
+        }
+        for (at, value) in [(0, 2), (1, 3), (2, 0), (2, 6), (31, 1), (36, 1), (40, 1)] {
+            let mut bytes = whole;
+            bytes[at] = value;
+            assert!(Offer::decode(&bytes).is_err(), "{at}");
+        }
+        let address =
+            Whereabouts { port: part("fe80::1"), device: "a".to_owned(), door: Address::new(vec![]) };
+        let address = address.encode();
+        for end in 0..address.as_bytes().len() {
+            assert!(Whereabouts::decode(&Address::new(address.as_bytes()[..end].to_vec())).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn ports_that_cannot_reach_each_other_say_why() {
+        let (v4, v6) = (part("::ffff:10.0.0.1"), part("fe80::1"));
+        let infiniband = PortPart { link_layer: LinkLayer::InfiniBand, ..v6 };
+        assert!(v4.reaches(&v4).is_ok());
+        assert!(v4.reaches(&v6).unwrap_err().contains("family"));
+        assert!(v4.reaches(&infiniband).unwrap_err().contains("InfiniBand"));
+    }
+}

@@ -1,0 +1,239 @@
+//! How queue pairs come to be.
+//!
+//! ```text
+//! first to send   makes a pair, INIT, receives posted    Offer ->
+//!                 RTR, RTS                            <- Offer, Ready   makes a pair, INIT, RTR, RTS
+//!                 sends                                  Ready ->       sends
+//! ```
+//!
+//! If both are first, both have made their pair and offered it when the other's offer comes, and go on from there:
+//! each rank makes one pair for each peer, whoever begins. Nothing is sent before the other end has said that
+//! it can receive, for what reaches a pair in INIT is dropped and would be sent again only after a timeout.
+//! Neighbours: `door.rs` carries the words, `link.rs` is what is made.
+
+use std::io;
+
+use ringworld_transport::{Cause, Rank};
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+use tracing::{debug, warn};
+
+use super::device::{Cq, Qp, Remote, Shape, Slab, Srq, Timing};
+use super::door::{News, Word};
+use super::link::{Link, Shared};
+use super::peer::State;
+use super::transport::Ibverbs;
+use crate::blob::{BITS_24, Offer};
+use crate::config::{SHARED_SLOTS, SLOT, SLOTS};
+use crate::credits::Credits;
+use crate::ring::{DEPTH, SEND_SLOTS};
+
+/// The longest piece of a put: long enough that the device is busy, short enough that others get a turn.
+const PIECE: usize = 1 << 20;
+
+/// Whether a registration failed for want of memory that may be pinned.
+pub(super) fn is_out_of_memory(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOMEM.raw_os_error())
+}
+
+/// Why memory could not be registered, and what to do.
+pub(super) fn advice(error: &io::Error, length: usize) -> String {
+    if !is_out_of_memory(error) {
+        return format!("{length} bytes: {error}");
+    }
+    let limit = limit();
+    format!(
+        "{length} bytes: {error}; this process may pin {limit} of memory (RLIMIT_MEMLOCK). Raise that: `ulimit -l \
+         unlimited` in the shell, `memlock unlimited` in /etc/security/limits.conf, LimitMEMLOCK=infinity in a \
+         systemd unit, or `--ulimit memlock=-1` for a container"
+    )
+}
+
+fn limit() -> String {
+    let limit = getrlimit(Resource::Memlock).current;
+    limit.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes / 1024))
+}
+
+/// A cause as the other side is told it, in fewer bytes than a word at the side door has.
+fn brief(cause: &Cause) -> String {
+    match cause {
+        Cause::Memory(_) => {
+            format!("it may pin {} only; raise RLIMIT_MEMLOCK there (`ulimit -l unlimited`)", limit())
+        }
+        Cause::Rejected(why) | Cause::Unreachable(why) | Cause::Protocol(why) => why.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Ibverbs {
+    /// Says once that memory is copied instead of registered.
+    pub(super) fn warn_of_memory(&mut self, error: &io::Error, length: usize) {
+        if !std::mem::replace(&mut self.warned, true) {
+            warn!(
+                "slower from here: memory is copied, because it could not be registered: {}",
+                advice(error, length)
+            );
+        }
+    }
+
+    /// Starts to connect to `rank`, unless that is under way or done.
+    pub(super) fn dial(&mut self, rank: Rank) {
+        if !matches!(self.peers[rank].state, State::Idle) {
+            return;
+        }
+        if let Err(cause) = self.make(rank).and_then(|()| self.offer(rank)) {
+            self.fail(rank, cause);
+        }
+    }
+
+    /// Makes the queue pair for `rank`, with its receives posted.
+    fn make(&mut self, rank: Rank) -> Result<(), Cause> {
+        let memory = |error: io::Error| {
+            if is_out_of_memory(&error) {
+                Cause::Memory(advice(&error, (SLOTS + SEND_SLOTS) * SLOT))
+            } else {
+                Cause::Unreachable(format!("no queue pair can be made: {error}"))
+            }
+        };
+        let cq = self.completion_queue(rank)?;
+        if self.shares_receives() && self.shared.is_none() {
+            let wanted = (self.config.size - 1) * SHARED_SLOTS;
+            let queue = Srq::new(&self.domain, wanted.min(self.limits.shared_receives)).map_err(memory)?;
+            self.shared = Some(Shared { queue, slabs: Vec::new() });
+        }
+        let queue = self.shared.as_ref().map(|shared| &shared.queue);
+        let shape = Shape { send_depth: DEPTH, receive_depth: SLOTS };
+        let pair = Qp::new(&self.domain, &cq, queue, shape).map_err(memory)?;
+        pair.initialise(self.port.port).map_err(memory)?;
+        let send = Slab::new(&self.domain, SEND_SLOTS, SLOT).map_err(memory)?;
+        let receive = match &mut self.shared {
+            Some(shared) => {
+                shared.grow(&self.domain, SHARED_SLOTS, SLOT).map_err(memory)?;
+                None
+            }
+            None => Some(Slab::new(&self.domain, SLOTS, SLOT).map_err(memory)?),
+        };
+        let mut random = [0; 4];
+        getrandom::fill(&mut random).map_err(|error| Cause::Unreachable(error.to_string()))?;
+        let mut link = Link::new(rank, pair, send, receive, u32::from_le_bytes(random) & BITS_24);
+        for slot in 0..link.receive.as_ref().map_or(0, Slab::slots) {
+            link.post_receive(slot).map_err(memory)?;
+        }
+        self.links += 1;
+        self.meeting += 1;
+        self.pairs.insert(link.pair.number(), rank);
+        self.peers[rank].state = State::Linked(Box::new(link));
+        self.run_timer(true);
+        Ok(())
+    }
+
+    /// The completion queue, with room for one queue pair more.
+    fn completion_queue(&mut self, rank: Rank) -> Result<std::sync::Arc<Cq>, Cause> {
+        let shares = self.shares_receives();
+        let each = DEPTH + if shares { SHARED_SLOTS } else { SLOTS };
+        let shared = if shares { self.limits.shared_receives / SHARED_SLOTS } else { usize::MAX };
+        let most = shared.min(self.limits.completions / each);
+        if self.links >= most {
+            return Err(Cause::Unreachable(format!(
+                "device {} has queues for {most} peers only; use another transport for rank {rank}",
+                self.port.device
+            )));
+        }
+        if self.cq.is_none() {
+            let peers = self.config.size.saturating_sub(1).clamp(1, most);
+            let made = Cq::new(&self.channel, peers * each);
+            let error = |error| Cause::Unreachable(format!("no completion queue can be made: {error}"));
+            let made = made.map_err(error)?;
+            // Somebody may be asleep already.
+            made.arm().map_err(error)?;
+            self.cq = Some(made);
+        }
+        self.cq.clone().ok_or_else(|| Cause::Unreachable("no completion queue".to_owned()))
+    }
+
+    /// Tells `rank` of our queue pair, once.
+    fn offer(&mut self, rank: Rank) -> Result<(), Cause> {
+        let port = self.here();
+        let Some(link) = self.peers[rank].link().filter(|link| !link.offered) else { return Ok(()) };
+        link.offered = true;
+        let offer = Offer { port, number: link.pair.number(), sequence: link.sequence };
+        self.door.say(rank, &Word::Offer(offer))
+    }
+
+    /// Hears what was said at the door.
+    pub(super) fn hear(&mut self, news: News) -> Vec<(Rank, Cause)> {
+        for (rank, word) in news.words {
+            let heard = match word {
+                Word::Offer(offer) => self.on_offer(rank, &offer),
+                Word::Ready => self.on_ready(rank),
+                Word::Refuse(why) => Err(Cause::Rejected(why)),
+            };
+            if let Err(cause) = heard {
+                self.fail(rank, cause);
+            }
+        }
+        news.lost
+    }
+
+    fn on_offer(&mut self, rank: Rank, offer: &Offer) -> Result<(), Cause> {
+        let here = self.here();
+        let connected = match &mut self.peers[rank].state {
+            State::Gone(_) => return Ok(()),
+            State::Idle => here.reaches(&offer.port).map_err(Cause::Rejected).and_then(|()| self.make(rank)),
+            State::Linked(link) if link.credits.is_some() => {
+                return Err(Cause::Protocol("it offered a second queue pair".to_owned()));
+            }
+            State::Linked(_) => Ok(()),
+        };
+        let connected = connected.and_then(|()| self.connect_pair(rank, offer));
+        if let Err(cause) = &connected {
+            // So that it does not wait; if it does not arrive, the closed door says the same.
+            let _ = self.door.say(rank, &Word::Refuse(brief(cause)));
+        }
+        connected?;
+        self.offer(rank)?;
+        self.door.say(rank, &Word::Ready)
+    }
+
+    /// INIT to RTS.
+    fn connect_pair(&mut self, rank: Rank, offer: &Offer) -> Result<(), Cause> {
+        let here = self.here();
+        let (port, gid_index) = (self.port.port, self.gid_index);
+        let timing = Timing { timeout: self.config.timeout, retries: self.config.retries };
+        let Some(link) = self.peers[rank].link() else { return Ok(()) };
+        let remote = Remote { offer, here: &here, port, gid_index };
+        let connected =
+            link.pair.receive_from(remote).and_then(|()| link.pair.send_with(link.sequence, timing));
+        connected.map_err(|error| {
+            let (mine, theirs) = (here.gid, offer.port.gid);
+            Cause::Unreachable(format!(
+                "the queue pair cannot be connected from GID {mine} to GID {theirs}: {error}; check that these \
+                 addresses reach each other (`ping`), or choose another GID index"
+            ))
+        })?;
+        let few = || Cause::Protocol(format!("it has {} receive slots, which is too few", offer.port.slots));
+        link.credits = Some(Credits::new(here.slots, offer.port.slots).ok_or_else(few)?);
+        link.room = SLOT.min(offer.port.slot_size as usize);
+        link.piece = PIECE.min(here.max_message.min(offer.port.max_message) as usize);
+        debug!(rank, pair = link.pair.number(), inline = link.pair.inline(), "queue pair connected");
+        Ok(())
+    }
+
+    fn on_ready(&mut self, rank: Rank) -> Result<(), Cause> {
+        let Some(link) = self.peers[rank].link() else { return Ok(()) };
+        if link.ready || link.credits.is_none() {
+            return Err(Cause::Protocol("it is ready out of turn".to_owned()));
+        }
+        link.ready = true;
+        self.meeting = self.meeting.saturating_sub(1);
+        self.list(rank);
+        Ok(())
+    }
+
+    /// Has the poll see whether something can be sent to `rank`.
+    pub(super) fn list(&mut self, rank: Rank) {
+        if !std::mem::replace(&mut self.peers[rank].listed, true) {
+            self.ready.push(rank);
+        }
+    }
+}

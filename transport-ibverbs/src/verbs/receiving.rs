@@ -1,0 +1,270 @@
+//! What completions say: messages and puts that have come, work that is done, and what went wrong.
+//!
+//! Invariant: nothing that a peer sends is believed before it has been checked, and a slot is posted again
+//! only when all of it has been read. The first completion with a status other than *flushed* is the cause of
+//! a failure; flushes only follow. Neighbours: `wire.rs` has the bytes, `part.rs` ends connections.
+
+use ringworld_transport::{Cause, Event, Placer, Rank};
+
+use super::device::{Arrived, Completion, Slab};
+use super::link::Id;
+use super::peer::{Farewell, Inbound, Opened, Peer, State};
+use super::transport::Ibverbs;
+use crate::exposures::Exposures;
+use crate::ring::Work;
+use crate::wire::{Kind, Prelude};
+
+/// Batches of completions looked at per poll, so that a poll ends though peers send without pause.
+const BATCHES: usize = 16;
+
+/// Where a message has arrived.
+enum Place {
+    Own(usize),
+    Shared(usize, usize),
+}
+
+impl Ibverbs {
+    /// Looks at what has completed; returns whether anything had.
+    pub(super) fn poll_completions(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let mut moved = false;
+        for _ in 0..BATCHES {
+            let Some(cq) = &self.cq else { return false };
+            let more = if self.stash.is_empty() { cq.poll(&mut self.stash) } else { Ok(true) };
+            moved |= !self.stash.is_empty();
+            while let Some(completion) = self.stash.pop_front() {
+                self.complete(completion, placer, events);
+            }
+            match more {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.fail_all(&format!("the completion queue cannot be read ({error})"));
+                    break;
+                }
+            }
+        }
+        moved
+    }
+
+    /// Looks at everything that has completed, for connections that are about to be given up.
+    pub(super) fn drain_completions(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) {
+        while self.poll_completions(placer, events) {}
+    }
+
+    fn complete(&mut self, completion: Completion, placer: &mut dyn Placer, events: &mut Vec<Event>) {
+        let (rank, place) = match Id::decode(completion.id) {
+            Id::Send(rank, number) => return self.sent(rank, number, completion.result),
+            Id::Receive(rank, slot) => (Some(rank), Place::Own(slot)),
+            Id::Shared(slab, slot) => (self.pairs.get(&completion.pair).copied(), Place::Shared(slab, slot)),
+        };
+        let linked = rank.filter(|rank| matches!(self.peers[*rank].state, State::Linked(_)));
+        let Some(rank) = linked else {
+            // Of a queue pair that is gone. A slot of its own went with it; a shared one serves others.
+            if let Place::Shared(slab, slot) = place {
+                self.repost_shared(slab, slot);
+            }
+            return;
+        };
+        let arrived = match completion.result {
+            Ok(arrived) => arrived,
+            Err(status) => {
+                if let Place::Shared(slab, slot) = place {
+                    self.repost_shared(slab, slot);
+                }
+                return self.broke(rank, status);
+            }
+        };
+        if let Err(why) = self.arrive(rank, &place, arrived, placer, events) {
+            return self.fail(rank, Cause::Protocol(why));
+        }
+        let peer = &mut self.peers[rank];
+        let (ready, parting) = match &peer.state {
+            State::Linked(link) => {
+                let credits = link.credits.as_ref();
+                let waiting = !peer.queue.is_empty() || !peer.puts.is_empty();
+                (waiting || credits.is_some_and(|c| c.should_return()), peer.farewell.bye_heard)
+            }
+            _ => (false, false),
+        };
+        if ready || parting || peer.farewell.ack_heard {
+            self.list(rank);
+        }
+    }
+
+    /// Digests what has arrived in a slot, and posts the slot again.
+    fn arrive(
+        &mut self,
+        rank: Rank,
+        place: &Place,
+        arrived: Arrived,
+        placer: &mut dyn Placer,
+        events: &mut Vec<Event>,
+    ) -> Result<(), String> {
+        let Peer { state: State::Linked(link), exposures, inbound, farewell, .. } = &mut self.peers[rank]
+        else {
+            return Ok(());
+        };
+        link.heard = true;
+        let (slab, slot) = match (place, &mut self.shared) {
+            (Place::Own(slot), _) => (link.receive.as_mut(), *slot),
+            (Place::Shared(slab, slot), Some(shared)) => (shared.slabs.get_mut(*slab), *slot),
+            (Place::Shared(..), None) => (None, 0),
+        };
+        let slab = slab.ok_or("the device reports a slot that does not exist")?;
+        slab.take_back(slot);
+        let mut inward = Inward { rank, exposures, inbound, farewell, placer, events };
+        let kind = match arrived {
+            Arrived::Message(length) => {
+                let prelude = inward.slot(slab, slot, length)?;
+                if let Some(credits) = &mut link.credits {
+                    credits.returned(prelude.credits)?;
+                }
+                prelude.kind
+            }
+            Arrived::Written(length, id) => {
+                inward.written(id, length)?;
+                Kind::Staged
+            }
+            Arrived::Done => return Err("the device reports a send in the place of a receive".to_owned()),
+        };
+        let posted = match place {
+            Place::Own(slot) => link.post_receive(*slot),
+            Place::Shared(index, slot) => match &mut self.shared {
+                Some(shared) => {
+                    let id = Id::Shared(*index, *slot).encode();
+                    shared.queue.post_receive(&mut shared.slabs[*index], *slot, id)
+                }
+                None => Ok(()),
+            },
+        };
+        match &mut link.credits {
+            Some(credits) if kind.takes_credit() => credits.owe()?,
+            _ => {}
+        }
+        if let Err(error) = posted {
+            self.trouble(rank, &error);
+        }
+        Ok(())
+    }
+
+    fn repost_shared(&mut self, slab: usize, slot: usize) {
+        if let Some(shared) = &mut self.shared
+            && let Some(memory) = shared.slabs.get_mut(slab)
+        {
+            memory.take_back(slot);
+            if let Err(error) = shared.queue.post_receive(memory, slot, Id::Shared(slab, slot).encode()) {
+                self.fail_all(&format!("the shared receive queue takes no more slots ({error})"));
+            }
+        }
+    }
+
+    /// A work request of the send queue has ended.
+    fn sent(&mut self, rank: Rank, number: u32, result: Result<Arrived, Option<u32>>) {
+        let Some(Peer { state: State::Linked(link), flying, farewell, .. }) = self.peers.get_mut(rank) else {
+            return;
+        };
+        if let Err(status) = result {
+            return self.broke(rank, status);
+        }
+        link.heard = true;
+        let deferred = &mut self.deferred;
+        let done = link.done(number, |work| match work {
+            Work::Piece { last: true } => {
+                // Deregisters the memory before its owner hears of it.
+                if let Some((source, token)) = flying.pop_front() {
+                    drop(source);
+                    deferred.push(Event::Sent { token });
+                }
+            }
+            Work::ByeAck => farewell.ack_done = true,
+            Work::Piece { last: false } | Work::Copy | Work::Probe => {}
+        });
+        match done {
+            Ok(()) => self.list(rank),
+            Err(why) => self.fail(rank, Cause::Lost(why)),
+        }
+    }
+
+    /// A work request has failed, and with it the queue pair.
+    fn broke(&mut self, rank: Rank, status: Option<u32>) {
+        let why = match status {
+            Some(status) => super::device::status(status),
+            None => "its queue pair was put in error".to_owned(),
+        };
+        self.lost(rank, Cause::Lost(format!("{}: {why}", self.port.device)));
+    }
+}
+
+/// What is needed to digest a slot.
+struct Inward<'a> {
+    rank: Rank,
+    exposures: &'a mut Exposures<Opened>,
+    inbound: &'a mut Option<Inbound>,
+    farewell: &'a mut Farewell,
+    placer: &'a mut dyn Placer,
+    events: &'a mut Vec<Event>,
+}
+
+impl Inward<'_> {
+    fn slot(&mut self, slab: &Slab, slot: usize, length: usize) -> Result<Prelude, String> {
+        let bytes = slab.bytes(slot, length).ok_or("the device reports more than a slot holds")?;
+        let (prelude, header, payload) = Prelude::decode(bytes)?;
+        if self.farewell.ack_heard
+            || (self.farewell.bye_heard && prelude.kind != Kind::ByeAck && prelude.kind.takes_credit())
+        {
+            return Err(format!("it said {:?} after its farewell", prelude.kind));
+        }
+        match prelude.kind {
+            Kind::Message => self.begin(header, prelude.length, payload)?,
+            Kind::More => self.go_on(payload)?,
+            Kind::Staged => self.staged(prelude.id, prelude.length, payload)?,
+            Kind::Credits => {}
+            Kind::Bye if self.inbound.is_some() => {
+                return Err("it said bye in the middle of a message".to_owned());
+            }
+            Kind::Bye => self.farewell.bye_heard = true,
+            Kind::ByeAck => self.farewell.ack_heard = true,
+        }
+        Ok(prelude)
+    }
+
+    fn begin(&mut self, header: &[u8], length: u64, payload: &[u8]) -> Result<(), String> {
+        if self.inbound.is_some() {
+            return Err("it began a message in the middle of another".to_owned());
+        }
+        let length = usize::try_from(length).map_err(|_| format!("a message of {length} bytes"))?;
+        let placement = self.placer.place(self.rank, header, length)?;
+        *self.inbound =
+            Some(Inbound { token: placement.token, memory: placement.memory, length, arrived: 0 });
+        self.go_on(payload)
+    }
+
+    fn go_on(&mut self, payload: &[u8]) -> Result<(), String> {
+        let inbound = self.inbound.as_mut().ok_or("it went on with a message that it had not begun")?;
+        inbound.take(payload)?;
+        if let Some(inbound) = self.inbound.take_if(|inbound| inbound.is_complete()) {
+            self.events.push(Event::Received { peer: self.rank, token: inbound.token });
+        }
+        Ok(())
+    }
+
+    fn staged(&mut self, id: u32, offset: u64, payload: &[u8]) -> Result<(), String> {
+        let wrong = || {
+            format!("it sent {} bytes for offset {offset} of exposure {id}, which is wrong", payload.len())
+        };
+        let Some(Opened::Copied(memory)) = self.exposures.memory(id) else { return Err(wrong()) };
+        let at = usize::try_from(offset).map_err(|_| wrong())?;
+        let end = at.checked_add(payload.len()).ok_or_else(wrong)?;
+        memory.as_mut_slice().get_mut(at..end).ok_or_else(wrong)?.copy_from_slice(payload);
+        self.written(id, payload.len())
+    }
+
+    fn written(&mut self, id: u32, length: usize) -> Result<(), String> {
+        if let Some((memory, token)) = self.exposures.written(id, length)? {
+            // Deregisters the memory before its owner hears of it.
+            drop(memory);
+            self.events.push(Event::Filled { token });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! How messages and puts go out.
+//!
+//! ```text
+//! message    copied into one slot or several (a short one inline), in order, each with a credit
+//! put        up to a slot: copied into a slot of this side and written from there
+//!            longer:       registered and written in pieces from where it is
+//!            without registration at this side:  copied slot by slot, and written from there
+//!            without registration at the other:  copied slot by slot, sent, and copied there
+//! ```
+//!
+//! Every write carries an immediate that names the exposure; the completion that it makes at the receiver says
+//! how many bytes came. Messages go before puts: they are short. Neighbours: `link.rs` posts, `receiving.rs`.
+
+use std::io;
+use std::sync::Arc;
+
+use ringworld_transport::{Event, Rank};
+
+use super::device::{Pd, Registered, Write};
+use super::link::Link;
+use super::peer::{Outgoing, Peer, Put, Source, State};
+use super::transport::Ibverbs;
+use crate::wire::{Kind, PRELUDE};
+
+impl Outgoing {
+    /// Sends as much as possible; `true` when that was all.
+    pub(super) fn advance(&mut self, link: &mut Link) -> io::Result<bool> {
+        let bytes = self.payload.as_slice();
+        while !self.begun || self.sent < bytes.len() {
+            let (kind, header) =
+                if self.begun { (Kind::More, &[][..]) } else { (Kind::Message, self.header.as_bytes()) };
+            let room = link.room.saturating_sub(PRELUDE + header.len());
+            let end = bytes.len().min(self.sent + room);
+            if !link.send(kind, (0, bytes.len() as u64), header, &bytes[self.sent..end])? {
+                return Ok(false);
+            }
+            (self.begun, self.sent) = (true, end);
+        }
+        Ok(true)
+    }
+}
+
+/// What came of working on a put.
+enum Step {
+    /// It has to wait.
+    Wait,
+    /// All of it has been copied.
+    Copied,
+    /// All of it has been posted, and the device reads it.
+    Posted,
+}
+
+impl Put {
+    fn advance(
+        &mut self,
+        link: &mut Link,
+        domain: &Arc<Pd>,
+        refused: &mut Option<(io::Error, usize)>,
+    ) -> io::Result<Step> {
+        if !link.is_open() {
+            return Ok(Step::Wait);
+        }
+        if let Source::Plain(memory) = &mut self.source {
+            let memory = std::mem::replace(memory, ringworld_transport::SendMemory::empty());
+            self.source = if self.key.staged || memory.len() <= link.copy_limit() {
+                Source::Copied(memory)
+            } else {
+                match Registered::to_read(domain, memory) {
+                    Ok(registered) => Source::Registered(registered),
+                    Err((memory, error)) => {
+                        *refused = Some((error, memory.len()));
+                        Source::Copied(memory)
+                    }
+                }
+            };
+        }
+        match &self.source {
+            Source::Plain(_) => Ok(Step::Wait),
+            Source::Copied(memory) => {
+                let bytes = memory.as_slice();
+                while self.posted < bytes.len() {
+                    let staged = self.key.staged;
+                    let room = if staged { link.room.saturating_sub(PRELUDE) } else { link.copy_limit() };
+                    let end = bytes.len().min(self.posted + room);
+                    let piece = &bytes[self.posted..end];
+                    let at = (self.offset + self.posted) as u64;
+                    let sent = if staged {
+                        link.send(Kind::Staged, (self.key.id, at), &[], piece)?
+                    } else {
+                        link.write_copy(piece, self.write_at(self.posted))?
+                    };
+                    if !sent {
+                        return Ok(Step::Wait);
+                    }
+                    self.posted = end;
+                }
+                Ok(Step::Copied)
+            }
+            Source::Registered(source) => {
+                while self.posted < source.len() {
+                    let length = link.piece.min(source.len() - self.posted);
+                    let last = self.posted + length == source.len();
+                    let write = self.write_at(self.posted);
+                    if !link.write_piece(source, (self.posted, length), write, last)? {
+                        return Ok(Step::Wait);
+                    }
+                    self.posted += length;
+                }
+                Ok(Step::Posted)
+            }
+        }
+    }
+
+    fn write_at(&self, posted: usize) -> Write {
+        let address = self.key.address.wrapping_add((self.offset + posted) as u64);
+        Write { address, key: self.key.rkey, immediate: self.key.id }
+    }
+}
+
+impl Ibverbs {
+    /// Sends to `rank` what can be sent.
+    pub(super) fn pump(&mut self, rank: Rank) {
+        let mut refused = None;
+        if let Err(error) = self.pump_some(rank, &mut refused) {
+            self.trouble(rank, &error);
+        }
+        if let Some((error, length)) = refused {
+            self.warn_of_memory(&error, length);
+        }
+    }
+
+    fn pump_some(&mut self, rank: Rank, refused: &mut Option<(io::Error, usize)>) -> io::Result<()> {
+        let Peer { state: State::Linked(link), queue, puts, flying, .. } = &mut self.peers[rank] else {
+            return Ok(());
+        };
+        if !link.is_open() {
+            return Ok(());
+        }
+        while let Some(outgoing) = queue.front_mut() {
+            if !outgoing.advance(link)? {
+                break;
+            }
+            self.deferred.push(Event::Sent { token: outgoing.token });
+            queue.pop_front();
+        }
+        while let Some(put) = puts.front_mut() {
+            let step = put.advance(link, &self.domain, refused)?;
+            if matches!(step, Step::Wait) {
+                break;
+            }
+            let Some(put) = puts.pop_front() else { break };
+            match put.source {
+                Source::Registered(source) => flying.push_back((source, put.token)),
+                _ => self.deferred.push(Event::Sent { token: put.token }),
+            }
+        }
+        // After the rest, on which credits ride too.
+        if link.credits.as_ref().is_some_and(|credits| credits.should_return()) {
+            link.send(Kind::Credits, (0, 0), &[], &[])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,422 @@
+//! [`Ibverbs`]: what the runtime calls. Posting, exposing, polling and sleeping.
+//!
+//! Polling looks at the completion queue each time, which costs no system call, and at everything else (side
+//! door, device, clock) when it has slept, while a queue pair is being made, and now and then. Invariant: what
+//! happens outside of a poll is kept in `deferred` for the next. Neighbours: see `verbs/mod.rs`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use ringworld_transport::{
+    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
+    RemoteKey, SendMemory, Token, Transport,
+};
+use rustix::event::epoll;
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+
+use super::device::{Channel, Completion, Context, Cq, Limits, Pd, Registered};
+use super::door::Door;
+use super::link::Shared;
+use super::meet::{advice, is_out_of_memory};
+use super::peer::{Opened, Outgoing, Peer, Put, Source, State};
+use super::survey;
+use crate::blob::{PortPart, Whereabouts};
+use crate::choice::DeviceReport;
+use crate::config::{Config, OpenError, SHARED_SLOTS, SLOT, SLOTS};
+use crate::exposures::Key;
+
+/// How often a poll looks beyond the completion queue although nothing asks for it, in polls. That is a system
+/// call, and a poll is none. With 512 ping-pong on Soft-RoCE was slower (16 to 18 us instead of 13 to 14), for the
+/// kernel does its part of the work there when a spinning processor enters it.
+const LOOK_EVERY: u64 = 64;
+
+/// How far the transport's own life has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Live,
+    /// `close` has been called.
+    Closing,
+    /// Closed has been reported, or `abort` has been called.
+    Over,
+}
+
+/// What the outer epoll set watches.
+pub(super) enum Watch {
+    Channel = 1,
+    Device = 2,
+    Door = 3,
+    Timer = 4,
+}
+
+/// The verbs transport of one rank.
+///
+/// Dropping it is the same as [`Transport::abort`]: peers see the connection lost.
+pub struct Ibverbs {
+    // Peers go first, with their queue pairs, then what these use.
+    pub(super) peers: Vec<Peer>,
+    pub(super) shared: Option<Shared>,
+    /// Made with the first queue pair, when the size of the world is known.
+    pub(super) cq: Option<Arc<Cq>>,
+    pub(super) channel: Arc<Channel>,
+    pub(super) domain: Arc<Pd>,
+    pub(super) context: Arc<Context>,
+    pub(super) limits: Limits,
+    pub(super) door: Door,
+    pub(super) epoll: OwnedFd,
+    pub(super) timer: OwnedFd,
+    pub(super) timer_runs: bool,
+    pub(super) config: Config,
+    pub(super) port: DeviceReport,
+    pub(super) gid_index: u8,
+    /// Queue pairs made so far, of which each needs room in the completion queue.
+    pub(super) links: usize,
+    /// Queue pairs that are being connected.
+    pub(super) meeting: usize,
+    /// Ranks by the numbers of their queue pairs.
+    pub(super) pairs: BTreeMap<u32, Rank>,
+    pub(super) phase: Phase,
+    /// Events that happened outside of a poll, or that must come after those of the poll.
+    pub(super) deferred: Vec<Event>,
+    /// Completions that have been polled and not been looked at.
+    pub(super) stash: VecDeque<Completion>,
+    /// Peers to be sent to, if possible, at the end of the poll.
+    pub(super) ready: Vec<Rank>,
+    /// Peers with a queue pair that refuses work; given up at the next poll if nothing better explains it.
+    pub(super) troubled: Vec<(Rank, Cause)>,
+    /// Something has to be done at the next poll that no descriptor will announce.
+    pub(super) due: bool,
+    /// The channel has been told to report the next completion.
+    pub(super) armed: bool,
+    /// The channel has reported something that has not been taken from it.
+    pub(super) rung: bool,
+    /// Memory could not be registered, which has been said once.
+    pub(super) warned: bool,
+    polls: u64,
+    capabilities: Capabilities,
+}
+
+impl std::fmt::Debug for Ibverbs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ibverbs")
+            .field("rank", &self.config.rank)
+            .field("size", &self.config.size)
+            .field("port", &format_args!("{}:{}", self.port.device, self.port.port))
+            .field("phase", &self.phase)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ibverbs {
+    /// Opens the best device that the settings allow, and the side door; from here on peers can connect.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] says what is missing or impossible; [`OpenError::is_absence`] tells whether there is
+    /// simply no RDMA here.
+    pub fn open(config: Config) -> Result<Self, OpenError> {
+        config.check()?;
+        let (context, port) = survey::select(&config)?;
+        let refused = |what| {
+            let device = port.device.clone();
+            move |source: std::io::Error| OpenError::Device { device, what, source }
+        };
+        let gid = port.gid().copied();
+        let Some(gid_index) = gid.and_then(|gid| u8::try_from(gid.index).ok()) else {
+            let text = format!("{}:{} has no GID with an index up to 255", port.device, port.port);
+            return Err(OpenError::Impossible(text));
+        };
+        let limits = context.limits().map_err(refused("say what it can do"))?;
+        let domain = Pd::new(&context).map_err(refused("make a protection domain"))?;
+        let channel = Channel::new(&context).map_err(refused("make a completion channel"))?;
+        let door = Door::open(&config)?;
+        let system = |errno: rustix::io::Errno| std::io::Error::from(errno);
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC);
+        let epoll = epoll.map_err(system).map_err(refused("be watched"))?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK);
+        let timer = timer.map_err(system).map_err(refused("be watched"))?;
+        let watch = |fd: BorrowedFd<'_>, what: Watch| {
+            let data = epoll::EventData::new_u64(what as u64);
+            epoll::add(&epoll, fd, data, epoll::EventFlags::IN).map_err(system).map_err(refused("be watched"))
+        };
+        watch(channel.fd(), Watch::Channel)?;
+        watch(context.async_fd(), Watch::Device)?;
+        watch(timer.as_fd(), Watch::Timer)?;
+        if let Some(fd) = door.fd() {
+            watch(fd, Watch::Door)?;
+        }
+        let mut capabilities = Capabilities::new("ibverbs");
+        // One copy into a slot on each side is cheaper than pinning, up to several slots.
+        capabilities.costly_exposure = true;
+        capabilities.latency_ns = 2_500;
+        capabilities.bytes_per_us = (u64::from(port.speed) * 125).max(1_000);
+        Ok(Self {
+            peers: std::iter::repeat_with(Peer::new).take(config.size).collect(),
+            shared: None,
+            cq: None,
+            channel,
+            domain,
+            context,
+            limits,
+            door,
+            epoll,
+            timer,
+            timer_runs: false,
+            config,
+            port,
+            gid_index,
+            links: 0,
+            meeting: 0,
+            pairs: BTreeMap::new(),
+            phase: Phase::Live,
+            deferred: Vec::new(),
+            stash: VecDeque::new(),
+            ready: Vec::new(),
+            troubled: Vec::new(),
+            due: false,
+            armed: false,
+            rung: false,
+            warned: false,
+            polls: 0,
+            capabilities,
+        })
+    }
+
+    /// The same device and side door as rank `rank` of `size`: a process has to say where it is reached
+    /// before it is told who it is. To be called before the first `connect`.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::Rank`] when there is no such rank.
+    pub fn with_rank(mut self, rank: Rank, size: usize) -> Result<Self, OpenError> {
+        if rank >= size {
+            return Err(OpenError::Rank { rank, size });
+        }
+        (self.config.rank, self.config.size) = (rank, size);
+        self.peers.resize_with(size, Peer::new);
+        self.door = self.door.with_rank(rank, size)?;
+        Ok(self)
+    }
+
+    /// The port that is used, with its GIDs.
+    #[must_use]
+    pub fn port(&self) -> &DeviceReport {
+        &self.port
+    }
+
+    /// Whether receive slots are in one queue for all peers.
+    pub(super) fn shares_receives(&self) -> bool {
+        self.config.size.saturating_sub(1) > self.config.shared_above
+    }
+
+    /// What others must know of this port.
+    pub(super) fn here(&self) -> PortPart {
+        let mtu = self.port.mtu.max(256).ilog2() - 7;
+        PortPart {
+            link_layer: self.port.link_layer,
+            lid: self.port.lid,
+            gid: self.port.gid().map(|gid| gid.gid).unwrap_or_default(),
+            mtu: mtu.clamp(1, 5) as u8,
+            slots: if self.shares_receives() { SHARED_SLOTS as u16 } else { SLOTS as u16 },
+            slot_size: SLOT as u32,
+            max_message: self.port.max_message,
+        }
+    }
+
+    /// Why `rank` accepts nothing more, if it does not.
+    fn closed(&self, rank: Rank) -> Option<Cause> {
+        if self.phase != Phase::Live {
+            return Some(Cause::Finished);
+        }
+        match self.peers.get(rank) {
+            Some(Peer { state: State::Gone(cause), .. }) => Some(cause.clone()),
+            Some(peer) if peer.farewell.reported => Some(Cause::Finished),
+            _ => None,
+        }
+    }
+
+    fn post_message(&mut self, rank: Rank, mut outgoing: Outgoing) -> Posted {
+        let peer = &mut self.peers[rank];
+        if let State::Linked(link) = &mut peer.state
+            && peer.queue.is_empty()
+        {
+            match outgoing.advance(link) {
+                Ok(true) => return Posted::Complete,
+                Ok(false) => {}
+                Err(error) => self.trouble(rank, &error),
+            }
+        }
+        self.peers[rank].queue.push_back(outgoing);
+        self.dial(rank);
+        Posted::Pending
+    }
+
+    fn post_put(&mut self, rank: Rank, key: Key, offset: usize, memory: SendMemory, token: Token) -> Posted {
+        let put = Put { key, offset, source: Source::Plain(memory), token, posted: 0 };
+        let peer = &mut self.peers[rank];
+        let (alone, flying) = (peer.is_idle(), peer.flying.len());
+        peer.puts.push_back(put);
+        self.dial(rank);
+        self.pump(rank);
+        // A short one has been copied and is done; then the caller need not wait for the event.
+        let peer = &self.peers[rank];
+        let copied = alone && peer.puts.is_empty() && peer.flying.len() == flying;
+        let sent = |event: &mut Event| matches!(event, Event::Sent { token: done } if *done == token);
+        if copied && self.deferred.pop_if(sent).is_some() { Posted::Complete } else { Posted::Pending }
+    }
+
+    /// A queue pair has refused work.
+    pub(super) fn trouble(&mut self, rank: Rank, error: &std::io::Error) {
+        let cause = Cause::Lost(format!("the queue pair takes no more work ({error})"));
+        self.troubled.push((rank, cause));
+        self.due = true;
+    }
+}
+
+impl Transport for Ibverbs {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn address(&self) -> Address {
+        let (port, device) = (self.here(), self.port.device.clone());
+        Whereabouts { port, device, door: self.door.address() }.encode()
+    }
+
+    fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError> {
+        let error = |reason| ConnectError { peer, transport: "ibverbs", reason };
+        let there = Whereabouts::decode(address).map_err(error)?;
+        let here = self.here();
+        here.reaches(&there.port).map_err(|why| error(format!("{why} (its device is {})", there.device)))?;
+        self.door.connect(peer, &there.door).map_err(|refused| error(refused.reason))?;
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.known = true;
+        }
+        Ok(())
+    }
+
+    fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        let rank = operation.peer();
+        if let Some(cause) = self.closed(rank) {
+            return Err(Refused::PeerDown(operation, cause));
+        }
+        match self.peers.get(rank) {
+            Some(peer) if peer.known || matches!(peer.state, State::Linked(_)) => {}
+            _ => return Err(Refused::Unknown(operation)),
+        }
+        match operation {
+            Operation::Message { header, payload, token, .. } => {
+                let outgoing = Outgoing { header, payload, token, begun: false, sent: 0 };
+                Ok(self.post_message(rank, outgoing))
+            }
+            Operation::Put { key, offset, payload, token, .. } => {
+                let decoded = Key::decode(&key);
+                let fits = |key: &Key| {
+                    let end = (offset as u64).checked_add(payload.len() as u64);
+                    end.is_some_and(|end| end <= key.length)
+                };
+                let why = match &decoded {
+                    _ if payload.is_empty() => "a put must not be empty",
+                    None => "the key was not made by the ibverbs transport",
+                    Some(key) if !fits(key) => "the put does not fit into the exposed memory",
+                    Some(key) => return Ok(self.post_put(rank, *key, offset, payload, token)),
+                };
+                Err(Refused::Invalid(Operation::Put { peer: rank, key, offset, payload, token }, why))
+            }
+        }
+    }
+
+    fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
+        if let Some(cause) = self.closed(peer) {
+            return Err(cause);
+        }
+        let unknown = || Cause::Unreachable(format!("no address of rank {peer} is known"));
+        let entry = self.peers.get(peer).ok_or_else(unknown)?;
+        if !entry.known && !matches!(entry.state, State::Linked(_)) {
+            return Err(unknown());
+        }
+        if memory.is_empty() {
+            return Err(Cause::Memory("there is none; expose at least one byte".to_owned()));
+        }
+        let length = memory.len();
+        let (opened, address, rkey, staged) = match Registered::to_write(&self.domain, memory) {
+            Ok(registered) => {
+                let (address, rkey) = registered.remote();
+                (Opened::Registered { _memory: registered }, address, rkey, false)
+            }
+            Err((memory, error)) if is_out_of_memory(&error) => {
+                self.warn_of_memory(&error, length);
+                (Opened::Copied(memory), 0, 0, true)
+            }
+            Err((_, error)) => return Err(Cause::Memory(advice(&error, length))),
+        };
+        let id = self.peers[peer].exposures.open(opened, length, token);
+        let key = Key { id, address, length: length as u64, rkey, staged };
+        key.encode().ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
+    }
+
+    fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let before = events.len();
+        events.append(&mut self.deferred);
+        if self.phase == Phase::Over {
+            return events.len() > before;
+        }
+        self.polls += 1;
+        let mut moved = self.poll_completions(placer, events);
+        let look = self.armed || self.due || self.meeting > 0 || self.phase == Phase::Closing;
+        if look || self.polls.is_multiple_of(LOOK_EVERY) {
+            self.due = false;
+            moved |= self.look_around(placer, events);
+        }
+        while let Some(rank) = self.ready.pop() {
+            self.peers[rank].listed = false;
+            self.pump(rank);
+            self.part(rank);
+        }
+        if self.phase == Phase::Closing {
+            self.part_all();
+        }
+        events.append(&mut self.deferred);
+        moved || events.len() > before
+    }
+
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.epoll.as_fd())
+    }
+
+    fn arm(&mut self) -> bool {
+        if self.due || !self.deferred.is_empty() || !self.stash.is_empty() || self.door.is_due() {
+            return false;
+        }
+        let Some(cq) = &self.cq else {
+            self.armed = true;
+            return true;
+        };
+        if std::mem::replace(&mut self.rung, false) {
+            cq.drain_events();
+        }
+        // In this order: what completes before the queue is armed would wake nobody.
+        let looked = cq.arm().and_then(|()| cq.poll(&mut self.stash));
+        self.armed = true;
+        looked.is_ok() && self.stash.is_empty()
+    }
+
+    fn disconnect(&mut self, peer: Rank, cause: Cause) {
+        if self.phase != Phase::Over && peer != self.config.rank {
+            self.fail(peer, cause);
+        }
+    }
+
+    fn close(&mut self) {
+        if self.phase == Phase::Live {
+            self.phase = Phase::Closing;
+            self.due = true;
+        }
+    }
+
+    fn abort(&mut self) {
+        self.phase = Phase::Over;
+        self.end_everything();
+        self.deferred.clear();
+    }
+}

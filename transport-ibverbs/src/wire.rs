@@ -1,0 +1,130 @@
+//! What stands at the front of every slot: sixteen bytes, little-endian.
+//!
+//! ```text
+//! 0      1         2        4     8                16
+//! kind   header    credits  id    length or offset    then the message's header, then payload
+//! ```
+//!
+//! A message begins with [`Kind::Message`] and the length of its whole payload; what does not fit in its slot
+//! follows in slots of [`Kind::More`], with nothing of the same queue pair in between. `credits` rides on every slot.
+//! Invariant: nothing is believed before [`Prelude::decode`] has checked it. Neighbours: `credits.rs`;
+//! `verbs/sending.rs` writes, `verbs/receiving.rs` reads.
+
+use ringworld_transport::MAX_HEADER;
+
+/// Size of a prelude.
+pub(crate) const PRELUDE: usize = 16;
+
+/// What a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The beginning of a message: its header and as much payload as fits. `length` is that of all payload.
+    Message = 1,
+    /// More payload of the message before.
+    More = 2,
+    /// A part of a put, for exposure `id` at offset `length`: the exposed memory could not be registered.
+    Staged = 3,
+    /// Nothing but credits.
+    Credits = 4,
+    /// Nothing more will come from the side that says it.
+    Bye = 5,
+    /// Everything before the other side's bye has been read, and nothing more will come from here.
+    ByeAck = 6,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [Self::Message, Self::More, Self::Staged, Self::Credits, Self::Bye, Self::ByeAck];
+
+    /// Whether a slot of this kind takes a credit; the others use the slots in reserve.
+    pub(crate) fn takes_credit(self) -> bool {
+        matches!(self, Self::Message | Self::More | Self::Staged)
+    }
+}
+
+/// The front of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prelude {
+    pub(crate) kind: Kind,
+    /// Bytes of the message's header.
+    pub(crate) header: usize,
+    /// Slots that the sender of this has read and posted again since it last said so.
+    pub(crate) credits: u16,
+    pub(crate) id: u32,
+    pub(crate) length: u64,
+}
+
+impl Prelude {
+    pub(crate) fn encode(&self) -> [u8; PRELUDE] {
+        let mut bytes = [0; PRELUDE];
+        bytes[0] = self.kind as u8;
+        bytes[1] = self.header as u8;
+        bytes[2..4].copy_from_slice(&self.credits.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.id.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// Splits a slot into its prelude, the message's header and payload.
+    pub(crate) fn decode(slot: &[u8]) -> Result<(Self, &[u8], &[u8]), String> {
+        let Some((front, rest)) = slot.split_first_chunk::<PRELUDE>() else {
+            return Err(format!("a slot of {} bytes is too short for its prelude", slot.len()));
+        };
+        let [code, header, c0, c1, i0, i1, i2, i3, length @ ..] = *front;
+        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code);
+        let kind = kind.ok_or_else(|| format!("there is no slot of kind {code}"))?;
+        let header = usize::from(header);
+        let allowed = if kind == Kind::Message { MAX_HEADER } else { 0 };
+        if header > allowed || header > rest.len() {
+            return Err(format!("a header of {header} bytes in a slot of {} ({kind:?})", slot.len()));
+        }
+        let (credits, id) = (u16::from_le_bytes([c0, c1]), u32::from_le_bytes([i0, i1, i2, i3]));
+        let (first, payload) = rest.split_at(header);
+        let length = u64::from_le_bytes(length);
+        if kind == Kind::Message && payload.len() as u64 > length {
+            return Err(format!("{} bytes of payload of a message of {length}", payload.len()));
+        }
+        if !kind.takes_credit() && !payload.is_empty() {
+            return Err(format!("{} bytes of payload behind {kind:?}", payload.len()));
+        }
+        Ok((Self { kind, header, credits, id, length }, first, payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prelude_survives() {
+        for kind in Kind::ALL {
+            let header = if kind == Kind::Message { 3 } else { 0 };
+            let prelude = Prelude { kind, header, credits: 60_000, id: 7, length: 1 << 40 };
+            let mut slot = prelude.encode().to_vec();
+            slot.extend_from_slice(&[9; 3][..header]);
+            assert_eq!(Prelude::decode(&slot), Ok((prelude, &[9, 9, 9][..header], &[][..])));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let slot = |kind: u8, header: u8, length: u64, rest: usize| {
+            let mut bytes = vec![kind, header, 0, 0, 0, 0, 0, 0];
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.resize(PRELUDE + rest, 0);
+            bytes
+        };
+        assert!(Prelude::decode(&slot(1, 96, 10, 106)).is_ok());
+        for bad in [
+            slot(0, 0, 0, 0),
+            slot(7, 0, 0, 0),
+            slot(1, 97, 0, 97),
+            slot(1, 5, 0, 4),
+            slot(2, 1, 0, 1),
+            slot(1, 0, 9, 10),
+            slot(4, 0, 0, 1),
+            slot(1, 0, 0, 0)[..15].to_vec(),
+        ] {
+            assert!(Prelude::decode(&bad).is_err(), "{bad:?}");
+        }
+    }
+}
