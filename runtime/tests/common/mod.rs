@@ -1,4 +1,7 @@
-//! Worlds for tests: ranks as threads of this process, over the simulator or over real sockets.
+//! Worlds for tests: ranks as threads of this process, over the simulator or over a real wire.
+//!
+//! Every rule is tested over the simulator and over TCP. `RINGWORLD_TEST_TRANSPORT` chooses one wire instead
+//! (`sim`, `tcp`, `ibverbs`), with which the same tests run on a verbs device (`tests/soft-roce`).
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -18,17 +21,50 @@ pub(crate) enum Wire {
     /// Sockets on the loopback interface.
     #[cfg(feature = "tcp")]
     Tcp,
+    /// The verbs device of this machine.
+    #[cfg(feature = "ibverbs")]
+    Ibverbs,
+}
+
+/// What `RINGWORLD_TEST_TRANSPORT` chooses; a wire that is not there is no reason to test another.
+fn chosen() -> Option<Wire> {
+    let name = std::env::var("RINGWORLD_TEST_TRANSPORT").ok()?;
+    match name.as_str() {
+        "sim" => Some(Wire::Sim(1)),
+        #[cfg(feature = "tcp")]
+        "tcp" => Some(Wire::Tcp),
+        #[cfg(feature = "ibverbs")]
+        "ibverbs" => Some(Wire::Ibverbs),
+        name => panic!("RINGWORLD_TEST_TRANSPORT={name}: these tests were built without this wire"),
+    }
 }
 
 /// Every wire that rules are tested over.
 pub(crate) fn wires() -> Vec<Wire> {
-    vec![
-        Wire::Sim(1),
-        Wire::Sim(2),
-        Wire::Sim(3),
-        #[cfg(feature = "tcp")]
-        Wire::Tcp,
-    ]
+    match chosen() {
+        Some(wire) => vec![wire],
+        None => vec![
+            Wire::Sim(1),
+            Wire::Sim(2),
+            Wire::Sim(3),
+            #[cfg(feature = "tcp")]
+            Wire::Tcp,
+        ],
+    }
+}
+
+/// The wire of tests that need a real one: TCP unless another was chosen.
+#[cfg(any(feature = "tcp", feature = "ibverbs"))]
+pub(crate) fn real_wire() -> Wire {
+    match chosen() {
+        Some(Wire::Sim(_)) | None => {
+            #[cfg(feature = "tcp")]
+            return Wire::Tcp;
+            #[cfg(not(feature = "tcp"))]
+            Wire::Ibverbs
+        }
+        Some(wire) => wire,
+    }
 }
 
 fn transports(wire: Wire, size: usize) -> Vec<Box<dyn Transport>> {
@@ -40,15 +76,33 @@ fn transports(wire: Wire, size: usize) -> Vec<Box<dyn Transport>> {
         }
         #[cfg(feature = "tcp")]
         Wire::Tcp => tcp(size),
+        #[cfg(feature = "ibverbs")]
+        Wire::Ibverbs => ibverbs(size),
     }
 }
 
 #[cfg(feature = "tcp")]
 fn tcp(size: usize) -> Vec<Box<dyn Transport>> {
     use ringworld_transport_tcp::{Config, Tcp};
-    let mut all: Vec<Tcp> = (0..size)
-        .map(|rank| Tcp::bind(Config::new(rank, size, 1, vec![[127, 0, 0, 1].into()])).unwrap())
-        .collect();
+    acquainted((0..size).map(|rank| Tcp::bind(Config::new(rank, size, 1, local())).unwrap()).collect())
+}
+
+#[cfg(feature = "ibverbs")]
+fn ibverbs(size: usize) -> Vec<Box<dyn Transport>> {
+    use ringworld_transport_ibverbs::{Config, Ibverbs};
+    let open = |rank| {
+        Ibverbs::open(Config::new(rank, size, 1, local()))
+            .unwrap_or_else(|error| panic!("no verbs device can be used here: {error}"))
+    };
+    acquainted((0..size).map(open).collect())
+}
+
+fn local() -> Vec<std::net::IpAddr> {
+    vec![[127, 0, 0, 1].into()]
+}
+
+/// Tells each transport where all the others are.
+fn acquainted<T: Transport + 'static>(mut all: Vec<T>) -> Vec<Box<dyn Transport>> {
     let addresses: Vec<_> = all.iter().map(Transport::address).collect();
     for (rank, transport) in all.iter_mut().enumerate() {
         for (peer, address) in addresses.iter().enumerate().filter(|(peer, _)| *peer != rank) {
