@@ -65,6 +65,10 @@ pub(crate) struct InfoOptions {
     /// Show instead which algorithm serves which size of each collective
     #[arg(long)]
     pub(crate) tuning: bool,
+    /// Be one rank of the world that the environment describes, and show instead by which transport each rank
+    /// reaches each other, and why
+    #[arg(long, conflicts_with = "tuning")]
+    pub(crate) join: bool,
 }
 
 /// `ringworld bench`.

@@ -48,6 +48,17 @@ fn info_shows_the_selection_of_algorithms() {
 }
 
 #[test]
+fn info_of_a_world_shows_which_transport_leads_where_and_why() {
+    let program = ["run", "-n", "3", "--", env!("CARGO_BIN_EXE_ringworld"), "info", "--join"];
+    let job = finish(&mut ringworld(&program));
+    assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = job.out.lines().map(str::trim).collect();
+    assert_eq!(lines.len(), 6, "{}", job.out);
+    assert!(lines[0].starts_with("rank 0 on ") && lines[1].starts_with("to 1-2 "), "{}", job.out);
+    assert!(lines[3].starts_with("to 0,2 ") && lines[3].contains("tcp ("), "{}", job.out);
+}
+
+#[test]
 fn bench_measures_every_size_of_every_operation() {
     let sizes = ["--min", "8", "--max", "256", "--budget", "20ms", "--format", "csv"];
     let job = finish(&mut ringworld(&[&["bench", "-n", "2"], &sizes[..]].concat()));

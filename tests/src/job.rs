@@ -1,7 +1,7 @@
 //! Several ranks on this machine, started one by one like from so many shells.
 //!
 //! The environment of the ranks holds nothing but what the job gives them, so that the variables of
-//! whoever runs the tests play no part.
+//! whoever runs the tests play no part; but for `RINGWORLD_TEST_TRANSPORT`, the transport that all must use.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,6 +19,9 @@ pub fn clean(program: impl AsRef<Path>) -> Command {
         if let Some(value) = std::env::var_os(kept) {
             command.env(kept, value);
         }
+    }
+    if let Some(transport) = std::env::var_os("RINGWORLD_TEST_TRANSPORT") {
+        command.env("RINGWORLD_TRANSPORT", transport);
     }
     // Ranks wait for one another no longer than a test may take.
     command.env("RINGWORLD_TIMEOUT", "25s");
