@@ -254,7 +254,11 @@ fn a_link_that_goes_down_ends_every_rank() {
         let line = process.wait_event("failed");
         let text = line.value("text").unwrap();
         println!("  {:.0} ms: {text}", clock::between(at, line.number("at")).as_secs_f64() * 1e3);
-        assert_eq!(line.value("kind"), Some("PeerFailed"), "{text}");
+        // With the link down every rank accuses another, and whoever is accused first learns that the others
+        // have given it up. Either way the error says which rank lost which device.
+        let kind = line.value("kind").unwrap();
+        assert!(["PeerFailed", "MasterLost"].contains(&kind), "{kind}: {text}");
+        assert!(text.contains("rank ") && text.contains("all_reduce"), "{text}");
         process.ends_with(FAILED);
     }
     drop(down);

@@ -8,32 +8,33 @@
 
 modules=(crc32_generic crc32-pclmul rdma_rxe ib_uverbs dummy virtio_pci virtio_net 9p 9pnet_virtio)
 
-# Builds everything that the suites need, in one go so that features are the same for all; fills $work/programs with
-# lines `name path`.
+# Builds everything that the suites need, with the same features for all; fills $work/programs with lines
+# `name path`. Tests have the names of their targets, unit tests begin with `unit-`, release builds with `release-`.
 build() {
-    local profile=() features=ringworld/ibverbs,ringworld-transport-ibverbs/verbs,ringworld-launcher/ibverbs
+    local packages=(-p ringworld-transport-ibverbs -p ringworld -p ringworld-tests -p ringworld-launcher)
+    local features=ringworld/ibverbs,ringworld-transport-ibverbs/verbs,ringworld-launcher/ibverbs
     cd "$root"
     : >"$work/programs"
-    if wanted conformance || wanted runtime || wanted faults || wanted trainer || wanted two; then
-        cargo_build test --no-run -p ringworld-transport-ibverbs -p ringworld -p ringworld-tests -p ringworld-launcher \
-            --features "$features,ringworld-tests/ibverbs" --tests --bins --examples
-    fi
+    # An example that has tests would come out of `cargo test` as its tests.
+    cargo_build build "${packages[@]}" --features "$features,ringworld-tests/ibverbs" --bins --examples
+    cargo_build test --no-run "${packages[@]}" --features "$features,ringworld-tests/ibverbs" --lib --bins --test '*'
     if wanted perf; then
-        # Other programs would hide those of the development profile, so they have names of their own.
-        cargo_build build --release -p ringworld-launcher -p ringworld --bin ringworld --features "$features"
+        cargo_build build --release -p ringworld-launcher --bin ringworld --features "ringworld-launcher/ibverbs"
     fi
 }
 
 cargo_build() { # arguments of cargo
-    cargo "$@" --locked --message-format=json-render-diagnostics >"$work/build.json" || fail "the programs cannot be built"
-    # One line per product; those with an executable are ours. Their kind tells a test from the program it starts.
-    sed -n 's/.*"target":{"kind":\["\([a-z-]*\)"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2 \3/p' "$work/build.json" |
+    local log kind name path
+    log=$work/build-$#.json
+    cargo "$@" --locked --message-format=json-render-diagnostics >"$log" || fail "the programs cannot be built"
+    # One line per product; those with an executable are ours.
+    sed -n 's/.*"target":{"kind":\["\([a-z-]*\)"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2 \3/p' "$log" |
         while read -r kind name path; do
-            # A unit test of a library or program has the name of its crate.
             case $path in
+                */release/*) name=release-$name ;;
+                # Of the tests of libraries and programs; those of a file in tests/ have its name to themselves.
                 */deps/*) [ "$kind" = test ] || name=unit-$name ;;
             esac
-            case $path in */release/*) name=release-$name ;; esac
             echo "$name $path"
         done >>"$work/programs"
 }
@@ -86,7 +87,7 @@ image() { # folder, suites…
         # Debug information is most of a program, and would have to cross the emulated bus.
         strip -o "$folder/share/bin/$name" "$path"
         printf '%s %s\n' "$name" "$path" >>"$folder/share/paths"
-    done <"$work/programs"
+    done < <(sort -u "$work/programs")
     for name in ib_send_lat ib_write_bw ib_send_bw ib_write_lat; do
         if wanted perf; then
             objects "$(command -v "$name")"
