@@ -102,6 +102,8 @@ pub(crate) struct BenchOptions {
 pub(crate) enum Operation {
     /// A message to and fro between ranks 0 and 1
     PingPong,
+    /// Messages from rank 0 to rank 1, several at a time; the time is that of one
+    Stream,
     /// The sum of 32-bit floats over all ranks
     AllReduce,
 }
@@ -110,6 +112,7 @@ impl std::fmt::Display for Operation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::PingPong => "ping-pong",
+            Self::Stream => "stream",
             Self::AllReduce => "all-reduce",
         })
     }

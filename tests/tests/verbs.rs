@@ -44,7 +44,8 @@ fn device(test: &str) -> bool {
 
 /// What the kernel holds for verbs: queue pairs, memory regions and so on, of all processes.
 fn resources() -> String {
-    let output = Command::new("rdma").args(["resource", "show"]).output().expect("iproute2 has the tool rdma");
+    let output =
+        Command::new("rdma").args(["resource", "show"]).output().expect("iproute2 has the tool rdma");
     assert!(output.status.success(), "rdma resource show: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("qp "), "the kernel counts queue pairs: {text}");
@@ -148,7 +149,9 @@ fn the_device_and_the_gid_index_that_are_named_are_used() {
         return;
     }
     let name = std::fs::read_dir("/sys/class/infiniband").unwrap().next().unwrap().unwrap().file_name();
-    for (device, index) in [("RINGWORLD_IB_HCA", "RINGWORLD_IB_GID_INDEX"), ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX")] {
+    for (device, index) in
+        [("RINGWORLD_IB_HCA", "RINGWORLD_IB_GID_INDEX"), ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX")]
+    {
         let job = verbs(2).with(device, name.to_str()).with(index, Some("1"));
         let mut processes = job.start_ranks(2, &["meet"]);
         assert_eq!(transports(&processes), ["self,ibverbs", "ibverbs,self"]);
@@ -166,7 +169,10 @@ fn survivors_name(processes: &[Process], victim: usize, since: u64) -> Duration 
         assert!(named, "rank {rank} does not name rank {victim} in {text:?}\n{}", process.transcript());
         slowest = slowest.max(clock::between(since, line.number("at")));
     }
-    assert!(slowest <= BOUND, "the last survivor named rank {victim} after {slowest:?}, allowed are {BOUND:?}");
+    assert!(
+        slowest <= BOUND,
+        "the last survivor named rank {victim} after {slowest:?}, allowed are {BOUND:?}"
+    );
     slowest
 }
 
@@ -199,7 +205,10 @@ fn a_rank_killed_in_an_all_reduce_is_named_by_every_survivor_again_and_again() {
             }
         }
         nothing_is_left(&before);
-        println!("  {time}: rank {victim}, {elements} elements: all knew after {:.0} ms", slowest.as_secs_f64() * 1e3);
+        println!(
+            "  {time}: rank {victim}, {elements} elements: all knew after {:.0} ms",
+            slowest.as_secs_f64() * 1e3
+        );
         all.push(slowest);
     }
     all.sort_unstable();

@@ -25,7 +25,7 @@ build() {
 
 cargo_build() { # arguments of cargo
     local log kind name path
-    log=$work/build-$#.json
+    log=$work/build.json
     cargo "$@" --locked --message-format=json-render-diagnostics >"$log" || fail "the programs cannot be built"
     # One line per product; those with an executable are ours.
     sed -n 's/.*"target":{"kind":\["\([a-z-]*\)"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2 \3/p' "$log" |
