@@ -15,12 +15,13 @@ build() {
     local features=ringworld/ibverbs,ringworld-transport-ibverbs/verbs,ringworld-launcher/ibverbs
     cd "$root"
     : >"$work/programs"
+    if wanted perf; then
+        cargo_build build --release -p ringworld-launcher --bin ringworld --features "ringworld-launcher/ibverbs"
+        [ ${#suites[@]} -gt 1 ] || return 0
+    fi
     # An example that has tests would come out of `cargo test` as its tests.
     cargo_build build "${packages[@]}" --features "$features,ringworld-tests/ibverbs" --bins --examples
     cargo_build test --no-run "${packages[@]}" --features "$features,ringworld-tests/ibverbs" --lib --bins --test '*'
-    if wanted perf; then
-        cargo_build build --release -p ringworld-launcher --bin ringworld --features "ringworld-launcher/ibverbs"
-    fi
 }
 
 cargo_build() { # arguments of cargo
@@ -97,7 +98,7 @@ image() { # folder, suites…
     cp "$here/guest/lib.sh" "$folder/share/"
     cp -r "$here/guest/suites" "$folder/share/"
     {
-        echo "export SUITES='$*'"
+        echo "export SUITES='$*' FULL=$full"
         # What whoever runs this has chosen: seeds, how often, what is logged.
         env | grep -E '^(RINGWORLD|RUST)_[A-Z_]+=' | grep -vE '^RUST(UP|FLAGS)' |
             sed "s/'/'\\\\''/g; s/=/='/; s/\$/'/; s/^/export /" || true

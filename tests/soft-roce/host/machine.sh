@@ -43,12 +43,24 @@ follow() { # name, process id, prefix
     tail -n +1 -f --pid="$2" "$work/$1.raw" 2>/dev/null | tr -d '\r' | sed -u "s/^/$3/"
 }
 
-boot() { # name, folder
-    local pid status=0
-    start "$1" "$2"
-    pid=${machines[-1]}
-    follow "$1" "$pid" ""
-    verdict "$1" "$pid" || status=$?
+# Boots those machines that have an image, at the same time, and waits for all.
+boot_all() { # names…
+    local name status=0 begun=()
+    declare -A pids
+    for name in "$@"; do
+        [ -d "$work/$name" ] || continue
+        start "$name" "$work/$name"
+        pids[$name]=${machines[-1]}
+        begun+=("$name")
+    done
+    for name in "${begun[@]}"; do
+        follow "$name" "${pids[$name]}" "$([ ${#begun[@]} = 1 ] || echo "$name: ")" &
+    done
+    for name in "${begun[@]}"; do
+        verdict "$name" "${pids[$name]}" || status=$?
+    done
+    # Their last lines.
+    sleep 1
     return "$status"
 }
 
@@ -67,9 +79,10 @@ boot_two() {
     start two-b "$work/two" -netdev "stream,id=n,server=off,addr.type=unix,addr.path=$cable" \
         -device virtio-net-pci,netdev=n,mac=52:54:00:00:00:02
     second=${machines[-1]}
+    follow two-a "$first" "a: " &
     follow two-b "$second" "b: " &
-    follow two-a "$first" "a: "
     verdict two-a "$first" || status=$?
     verdict two-b "$second" || status=$?
+    sleep 1
     return "$status"
 }

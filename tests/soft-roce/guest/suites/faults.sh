@@ -1,5 +1,8 @@
-# Worlds of processes over verbs: forming, ending, dying; RINGWORLD_TEST_KILLS kills (50 unless given).
+# Worlds of processes over verbs: what is chosen, dying (RINGWORLD_TEST_KILLS times), a link that goes down.
 export RINGWORLD_TEST_TRANSPORT=ibverbs
-tests verbs 400 --nocapture
-tests processes 120
+kills=6
+[ -z "$FULL" ] || kills=50
+RINGWORLD_TEST_KILLS=${RINGWORLD_TEST_KILLS:-$kills} tests verbs 500 --nocapture
+# Forming and ending as over TCP.
+[ -z "$FULL" ] || tests processes 300
 unset RINGWORLD_TEST_TRANSPORT
