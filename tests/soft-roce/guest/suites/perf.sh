@@ -49,30 +49,6 @@ latency() { # bytes
         exit !(o <= 1.3 * t) }'
 }
 
-bandwidth() { # bytes: MiB/s
-    tool ib_write_bw -s "$1" -n 100 | awk -v b="$1" '$1 == b { print $4 }'
-}
-bench() { # operation, bytes
-    /mnt/bin/release-ringworld run -n 2 --timeout 60 -x RINGWORLD_TRANSPORT="${transport:-ibverbs}" -- \
-        /mnt/bin/release-ringworld bench --join --ops "$1" --min "$2" --max "$2" --budget 2s --format csv | tail -1
-}
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-
-latency() { # bytes
-    local i
-    rm -f /tmp/ours /tmp/theirs /tmp/events /tmp/tcp
-    for i in $(seq "$rounds"); do
-        tool_latency "$1" >>/tmp/theirs
-        bench ping-pong "$1" | awk -F, '{ print $4 * 1e6 }' >>/tmp/ours
-        tool_latency "$1" -e >>/tmp/events
-        transport=tcp bench ping-pong "$1" | awk -F, '{ print $4 * 1e6 }' >>/tmp/tcp
-    done
-    echo "$1 bytes, us: ringworld $(tr '\n' ' ' </tmp/ours)| ib_send_lat $(tr '\n' ' ' </tmp/theirs)| with events $(tr '\n' ' ' </tmp/events)| ringworld over tcp $(tr '\n' ' ' </tmp/tcp)"
-    awk -v b="$1" -v o="$(median </tmp/ours)" -v t="$(median </tmp/theirs)" -v e="$(median </tmp/events)" 'BEGIN {
-        printf "perf: latency of %d bytes: ringworld %.1f us, ib_send_lat %.1f us (with events %.1f us): ratio %.2f, at most 1.3 wanted\n", b, o, t, e, o / t
-        exit !(o <= 1.3 * t) }'
-}
-
 bandwidth() { # bytes
     local i
     rm -f /tmp/ours /tmp/theirs
