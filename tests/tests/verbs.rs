@@ -27,8 +27,8 @@ const REFUSED: i32 = 3;
 const FAILED: i32 = 4;
 const RANKS: usize = 4;
 
-/// How soon every survivor must know who died: the promised second, and what an emulated machine with fewer
-/// processors than ranks adds to it.
+/// How soon every survivor must know who died: the promised second, and what a machine with fewer processors than
+/// ranks adds to it when they are emulated.
 const BOUND: Duration = Duration::from_secs(4);
 
 /// Whether there is a device to test.
