@@ -8,10 +8,11 @@ rounds=${RINGWORLD_TEST_ROUNDS:-5}
 tool() { # name, arguments…
     local name=$1 server
     shift
-    "/mnt/bin/$name" -d rxe0 -x 1 -F "$@" >/tmp/server 2>&1 &
+    # A server whose client came too early would wait for ever.
+    timeout 40 "/mnt/bin/$name" -d rxe0 -x 1 -F "$@" >/tmp/server 2>&1 &
     server=$!
-    sleep 1
-    "/mnt/bin/$name" -d rxe0 -x 1 -F "$@" 127.0.0.1 2>&1
+    sleep 2
+    timeout 30 "/mnt/bin/$name" -d rxe0 -x 1 -F "$@" 127.0.0.1 2>&1
     wait "$server"
 }
 
