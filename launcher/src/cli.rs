@@ -65,6 +65,10 @@ pub(crate) struct InfoOptions {
     /// Show instead which algorithm serves which size of each collective
     #[arg(long)]
     pub(crate) tuning: bool,
+    /// Be one rank of the world that the environment describes, and show instead by which transport each rank
+    /// reaches each other, and why
+    #[arg(long, conflicts_with = "tuning")]
+    pub(crate) join: bool,
 }
 
 /// `ringworld bench`.
@@ -98,6 +102,8 @@ pub(crate) struct BenchOptions {
 pub(crate) enum Operation {
     /// A message to and fro between ranks 0 and 1
     PingPong,
+    /// Messages from rank 0 to rank 1, several at a time; the time is that of one
+    Stream,
     /// The sum of 32-bit floats over all ranks
     AllReduce,
 }
@@ -106,6 +112,7 @@ impl std::fmt::Display for Operation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::PingPong => "ping-pong",
+            Self::Stream => "stream",
             Self::AllReduce => "all-reduce",
         })
     }

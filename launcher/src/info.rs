@@ -3,13 +3,18 @@
 
 use crate::cli::InfoOptions;
 use crate::exit::{Failure, Status};
+use ringworld::World;
 use ringworld_bootstrap::{Interface, KNOBS, Settings, interfaces};
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
 
 /// Prints the report.
 pub(crate) fn info(options: &InfoOptions) -> Status {
-    let report = if options.tuning { tuning() } else { report() };
+    let report = match options {
+        InfoOptions { tuning: true, .. } => tuning(),
+        InfoOptions { join: true, .. } => routes(),
+        _ => report(),
+    };
     match report {
         Ok((text, status)) => {
             // A reader that has seen enough (`| head`) is no failure.
@@ -27,6 +32,47 @@ pub(crate) fn info(options: &InfoOptions) -> Status {
 fn tuning() -> Result<(String, Status), Failure> {
     let options = ringworld::Options::from_env().map_err(|error| Failure::usage(error.to_string()))?;
     Ok((ringworld::tuning_table(&options), Status::SUCCESS))
+}
+
+/// Joins the world that the environment describes; rank 0 says by which transport each rank reaches each other.
+fn routes() -> Result<(String, Status), Failure> {
+    let failed = |error: ringworld::Error| Failure { status: Status::SYSTEM, message: error.to_string() };
+    let world = World::from_env().map_err(failed)?;
+    let ways = |rank| world.route(rank).to_string();
+    let mine = format!("rank {} on {}", world.rank(), world.host(world.rank()));
+    let lines =
+        grouped((0..world.size()).filter(|rank| *rank != world.rank()).map(|rank| (rank, ways(rank))));
+    let all = world.gather_objects(&(mine, lines), 0).map_err(failed)?;
+    let mut text = String::new();
+    for (rank, lines) in all.into_iter().flatten() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{rank}");
+        for (ranks, way) in lines {
+            let _ = writeln!(text, "  to {ranks:<12} {way}");
+        }
+    }
+    Ok((text, Status::SUCCESS))
+}
+
+/// Ranks that are reached in the same way, as in `1-3,5`, with the way; in the order of their first ranks.
+fn grouped(ways: impl Iterator<Item = (usize, String)>) -> Vec<(String, String)> {
+    let mut groups: Vec<(Vec<(usize, usize)>, String)> = Vec::new();
+    for (rank, way) in ways {
+        let place = groups.iter().position(|(_, known)| *known == way).unwrap_or_else(|| {
+            groups.push((Vec::new(), way));
+            groups.len() - 1
+        });
+        match groups[place].0.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => groups[place].0.push((rank, rank)),
+        }
+    }
+    let range = |&(first, last): &(usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    let words = |ranges: Vec<(usize, usize)>| ranges.iter().map(range).collect::<Vec<_>>().join(",");
+    groups.into_iter().map(|(ranges, way)| (words(ranges), way)).collect()
 }
 
 fn report() -> Result<(String, Status), Failure> {
@@ -61,10 +107,16 @@ fn system(text: &mut String, settings: &Settings) -> fmt::Result {
         settings.size().map_or_else(|| "1 rank (nothing is set)".to_owned(), |n| format!("{n} ranks"));
     writeln!(text, "world               {world}")?;
     writeln!(text, "\nTransports")?;
-    for &name in ringworld::transports() {
-        let allowed =
-            if settings.transport.allows(name) { "usable" } else { "excluded by RINGWORLD_TRANSPORT" };
-        writeln!(text, "  {name:<18}{allowed}")?;
+    match ringworld::survey() {
+        Ok(transports) => {
+            for transport in transports {
+                writeln!(text, "  {:<18}{}", transport.name, transport.verdict)?;
+                for line in transport.details {
+                    writeln!(text, "    {line}")?;
+                }
+            }
+        }
+        Err(error) => writeln!(text, "  {error}")?,
     }
     if !ringworld::transports().contains(&"ibverbs") {
         writeln!(
@@ -140,6 +192,14 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_that_are_reached_alike_share_a_line() {
+        let ways = [(0, "a"), (1, "b"), (3, "a"), (4, "a"), (5, "b"), (6, "a")];
+        let lines = grouped(ways.into_iter().map(|(rank, way)| (rank, way.to_owned())));
+        assert_eq!(lines, [("0,3-4,6".to_owned(), "a".to_owned()), ("1,5".to_owned(), "b".to_owned())]);
+        assert!(grouped(std::iter::empty()).is_empty());
+    }
 
     #[test]
     fn lines_are_broken_between_words_only() {

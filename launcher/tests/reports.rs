@@ -48,13 +48,25 @@ fn info_shows_the_selection_of_algorithms() {
 }
 
 #[test]
+fn info_of_a_world_shows_which_transport_leads_where_and_why() {
+    let program = ["run", "-n", "3", "--", env!("CARGO_BIN_EXE_ringworld"), "info", "--join"];
+    let job = finish(&mut ringworld(&program));
+    assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = job.out.lines().map(str::trim).collect();
+    assert_eq!(lines.len(), 6, "{}", job.out);
+    assert!(lines[0].starts_with("rank 0 on ") && lines[1].starts_with("to 1-2 "), "{}", job.out);
+    assert!(lines[3].starts_with("to 0,2 ") && lines[3].contains("tcp ("), "{}", job.out);
+}
+
+#[test]
 fn bench_measures_every_size_of_every_operation() {
-    let sizes = ["--min", "8", "--max", "256", "--budget", "20ms", "--format", "csv"];
+    let sizes = ["--ops", "ping-pong,stream,all-reduce", "--min", "8", "--max", "256", "--budget", "20ms"];
+    let sizes = [&sizes[..], &["--format", "csv"]].concat();
     let job = finish(&mut ringworld(&[&["bench", "-n", "2"], &sizes[..]].concat()));
     assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
     let lines: Vec<Vec<&str>> = job.out.lines().map(|line| line.split(',').collect()).collect();
     let measured: Vec<(&str, &str)> = lines[1..].iter().map(|fields| (fields[0], fields[1])).collect();
-    let expected: Vec<(&str, &str)> = ["ping-pong", "all-reduce"]
+    let expected: Vec<(&str, &str)> = ["ping-pong", "stream", "all-reduce"]
         .into_iter()
         .flat_map(|op| ["8", "16", "32", "64", "128", "256"].map(|size| (op, size)))
         .collect();

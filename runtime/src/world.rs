@@ -14,6 +14,7 @@ use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED,
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
+use crate::route::Route;
 use crate::transports;
 use crate::{Error, Result};
 
@@ -27,6 +28,7 @@ use crate::{Error, Result};
 pub struct World {
     communicator: Communicator,
     link: Option<Arc<Link>>,
+    routes: Vec<Route>,
 }
 
 impl Deref for World {
@@ -92,7 +94,23 @@ impl World {
             spin: spin(settings, local_size),
             op_timeout: settings.op_timeout,
         };
-        Self::assemble(parts, Some(link), settings, local_rank, local_size)
+        Self::assemble(parts, opened.reasons, Some(link), settings, (local_rank, local_size))
+    }
+
+    /// Which transport carries what goes to `rank` of the world, and why that one.
+    ///
+    /// # Panics
+    ///
+    /// When `rank` is not below the size of the world.
+    ///
+    /// ```
+    /// let world = ringworld::World::builder().world_size(1).build()?;
+    /// assert_eq!(world.route(0).transport, "self");
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn route(&self, rank: usize) -> &Route {
+        &self.routes[rank]
     }
 
     fn alone(settings: &Settings) -> Result<Self> {
@@ -108,15 +126,15 @@ impl World {
             spin: Spin::NONE,
             op_timeout: settings.op_timeout,
         };
-        Self::assemble(parts, None, settings, 0, 1)
+        Self::assemble(parts, vec![Route::to_self()], None, settings, (0, 1))
     }
 
     fn assemble(
         parts: Parts,
+        routes: Vec<Route>,
         link: Option<Arc<Link>>,
         settings: &Settings,
-        local_rank: usize,
-        local_size: usize,
+        (local_rank, local_size): (usize, usize),
     ) -> Result<Self> {
         let (rank, size) = (parts.rank, parts.routes.len());
         let host_ids: Box<[_]> = match &link {
@@ -137,7 +155,8 @@ impl World {
         };
         let tickets = Tickets::default();
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, tickets });
-        Ok(Self { communicator: Communicator::new(shared, 0, rank, None, size, Arc::new(options)), link })
+        let communicator = Communicator::new(shared, 0, rank, None, size, Arc::new(options));
+        Ok(Self { communicator, link, routes })
     }
 }
 

@@ -10,7 +10,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Wire, world};
+use common::{real_wire, world};
 use ringworld::Op;
 use ringworld::testing::{Choice, Rank};
 
@@ -86,7 +86,7 @@ fn exchange(rank: &Rank, buffer: &mut [u8]) {
 fn the_steady_state_allocates_nothing() {
     // Eager, the largest eager, and rendezvous; direct exchange, doubling, and the ring.
     let lengths = [8, 4096, 256 << 10, 1 << 20];
-    world(Wire::Tcp, 2, &Choice::default(), |rank| {
+    world(real_wire(), 2, &Choice::default(), |rank| {
         let mut buffer = vec![0u8; 1 << 20];
         let mut data = vec![1f32; 1 << 18];
         let mut more = vec![0f32; 1 << 18];

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Wire, world};
+use common::{real_wire, world};
 use ringworld::Op;
 use ringworld::testing::Choice;
 
@@ -15,7 +15,7 @@ const LENGTH: usize = (1 << 32) + 13;
 #[test]
 #[ignore = "takes 9 GiB of memory"]
 fn a_message_beyond_4_gib_arrives_intact() {
-    world(Wire::Tcp, 2, &Choice::default(), |rank| {
+    world(real_wire(), 2, &Choice::default(), |rank| {
         let mut data = vec![0u8; LENGTH];
         if rank.rank() == 0 {
             for (place, byte) in data.iter_mut().step_by(4093).enumerate() {

@@ -10,7 +10,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Wire, small, wires, world};
+use common::{Wire, patient, small, wires, world};
 use ringworld::{Communicator, Error, Op, Options, Result, UserOp};
 
 /// Well above the 300 ms in which a lost connection is only a suspicion.
@@ -156,7 +156,7 @@ fn disagree(wire: Wire, size: usize, disagreement: &Disagreement) -> (Vec<String
         let result = result.and_then(|()| rank.barrier()).and_then(|()| rank.barrier());
         (line, result)
     });
-    assert!(start.elapsed() < SOON, "{name} over {wire:?}: {:?}", start.elapsed());
+    assert!(start.elapsed() < patient(SOON), "{name} over {wire:?}: {:?}", start.elapsed());
     let lines = [results[0].0, results[size - 1].0];
     let mut mismatches = Vec::new();
     for (rank, (_, result)) in results.into_iter().enumerate() {

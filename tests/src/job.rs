@@ -1,7 +1,7 @@
 //! Several ranks on this machine, started one by one like from so many shells.
 //!
 //! The environment of the ranks holds nothing but what the job gives them, so that the variables of
-//! whoever runs the tests play no part.
+//! whoever runs the tests play no part; but for `RINGWORLD_TEST_TRANSPORT`, the transport that all must use.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,6 +20,9 @@ pub fn clean(program: impl AsRef<Path>) -> Command {
             command.env(kept, value);
         }
     }
+    if let Some(transport) = std::env::var_os("RINGWORLD_TEST_TRANSPORT") {
+        command.env("RINGWORLD_TRANSPORT", transport);
+    }
     // Ranks wait for one another no longer than a test may take.
     command.env("RINGWORLD_TIMEOUT", "25s");
     command
@@ -30,7 +33,8 @@ pub fn clean(program: impl AsRef<Path>) -> Command {
 pub struct Job {
     program: String,
     port: Port,
-    variables: Vec<(String, String)>,
+    /// `None`: not even what all processes under test get.
+    variables: Vec<(String, Option<String>)>,
 }
 
 impl Job {
@@ -38,19 +42,18 @@ impl Job {
     #[must_use]
     pub fn new(program: &str, size: usize) -> Self {
         let port = Port::free();
-        let variables = vec![
-            ("MASTER_NODE".to_owned(), "127.0.0.1".to_owned()),
-            ("MASTER_PORT".to_owned(), port.number().to_string()),
-            ("WORLD_SIZE".to_owned(), size.to_string()),
-        ];
-        Self { program: program.to_owned(), port, variables }
+        let job = Self { program: program.to_owned(), port, variables: Vec::new() };
+        let port = job.port().to_string();
+        job.with("MASTER_NODE", Some("127.0.0.1"))
+            .with("MASTER_PORT", Some(&port))
+            .with("WORLD_SIZE", Some(&size.to_string()))
     }
 
     /// Sets a variable for every rank, or takes it away.
     #[must_use]
     pub fn with(mut self, name: &str, value: Option<&str>) -> Self {
         self.variables.retain(|(known, _)| known != name);
-        self.variables.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+        self.variables.push((name.to_owned(), value.map(ToOwned::to_owned)));
         self
     }
 
@@ -64,7 +67,12 @@ impl Job {
     #[must_use]
     pub fn command(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
         let mut command = clean(&self.program);
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        for (name, value) in &self.variables {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         command.envs(variables.iter().copied());
         command.args(arguments);
         command

@@ -175,17 +175,27 @@ pub const KNOBS: &[Knob] = &[
     },
     knob(
         "transport",
-        "`tcp,shm` or `^ibverbs`",
+        "`ibverbs,tcp` or `^ibverbs`",
         "every transport that works",
-        "Transports to choose from, best first by estimate; `^` excludes.",
+        "Transports to choose from; `^` excludes. Each pair of ranks uses the best that both have: `ibverbs` (cargo feature of that name, docs/verbs.md), then `tcp`.",
     ),
     Knob {
         schedulers: &["NCCL_IB_HCA"],
-        ..knob("ib_hca", "device list", "every active port", "InfiniBand or RoCE devices, in NCCL's syntax.")
+        ..knob(
+            "ib_hca",
+            "`[^][=]name[:port],…`",
+            "every active port",
+            "InfiniBand or RoCE devices, in NCCL's syntax: names are prefixes unless `=` is in front, `^` excludes.",
+        )
     },
     Knob {
         schedulers: &["NCCL_IB_GID_INDEX"],
-        ..knob("ib_gid_index", "0 to 255", "found by address", "Entry of the GID table to use with RoCE.")
+        ..knob(
+            "ib_gid_index",
+            "0 to 255, or -1",
+            "found by address",
+            "Entry of the GID table to use with RoCE, on every host; -1 finds one by address on each.",
+        )
     },
     knob(
         "secret",

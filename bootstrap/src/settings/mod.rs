@@ -265,7 +265,7 @@ impl Settings {
             nccl_socket_ifname: r.read("nccl_socket_ifname", any)?,
             transport: r.read("transport", str::parse)?.unwrap_or_default(),
             ib_hca: r.read("ib_hca", any)?,
-            ib_gid_index: r.read("ib_gid_index", |text| parse::number(text, "an index from 0 to 255"))?,
+            ib_gid_index: r.read("ib_gid_index", gid_index)?.flatten(),
             secret: Secret::default(),
             job: r.read("job", any)?,
             eager_limit: r.read("eager_limit", parse::size)?,
@@ -308,6 +308,14 @@ fn port(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected a port from 1 to 65535".into()),
         Ok(port) => Ok(port),
+    }
+}
+
+/// NCCL's word for "find one" is -1.
+fn gid_index(text: &str) -> Result<Option<u8>, String> {
+    match text {
+        "-1" => Ok(None),
+        text => parse::number(text, "an index from 0 to 255, or -1").map(Some),
     }
 }
 

@@ -299,6 +299,18 @@ fn sizes_durations_and_transports_take_their_usual_forms() {
 }
 
 #[test]
+fn the_gid_index_is_read_as_nccl_means_it_and_ours_wins() {
+    let index = |env: &[(&str, &str)]| load(env).map(|settings| settings.ib_gid_index);
+    assert_eq!(index(&[("NCCL_IB_GID_INDEX", "3")]), Ok(Some(3)));
+    assert_eq!(index(&[("NCCL_IB_GID_INDEX", "-1")]), Ok(None));
+    assert_eq!(index(&[("NCCL_IB_GID_INDEX", "3"), ("RINGWORLD_IB_GID_INDEX", "-1")]), Ok(None));
+    for wrong in ["-2", "256", "one"] {
+        let text = message(load(&[("NCCL_IB_GID_INDEX", wrong)]));
+        assert!(text.contains("NCCL_IB_GID_INDEX") && text.contains("0 to 255"), "{text}");
+    }
+}
+
+#[test]
 fn including_and_excluding_interfaces_exclude_one_another() {
     let text = message(load(&[("RINGWORLD_IF_INCLUDE", "eth0"), ("RINGWORLD_IF_EXCLUDE", "eth1")]));
     assert!(text.contains("RINGWORLD_IF_INCLUDE") && text.contains("RINGWORLD_IF_EXCLUDE"), "{text}");

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// Batches per size: an odd number, so that the median is one of them.
 const BATCHES: usize = 11;
 
+/// Bytes of the messages that are under way at a time in a stream, unless two are more than that.
+const MOST_UNDER_WAY: usize = 16 << 20;
+
 /// Part of the budget spent before anything counts.
 const WARM_UP: f64 = 0.2;
 
@@ -62,6 +65,27 @@ impl<'a> Measure<'a> {
         if rank < 2 && recv.iter().any(|&byte| byte != marker(1 - rank)) {
             times.wrong =
                 Some(format!("ping-pong of {bytes} bytes: rank {rank} received other bytes than were sent"));
+        }
+        Ok(times)
+    }
+
+    /// Rank 0 sends to rank 1, with several messages under way at a time; the time is that of one message.
+    pub(crate) fn stream(&self, bytes: usize) -> Result<Times> {
+        let rank = self.world.rank();
+        let window = (MOST_UNDER_WAY / bytes.max(1)).clamp(2, 16);
+        let send = vec![marker(0); bytes];
+        let mut recv = vec![0u8; if rank == 1 { bytes * window } else { 0 }];
+        let mut times = self.batches(|| match rank {
+            0 => self.world.scope(|s| (0..window).try_for_each(|_| s.send(&send, 1, 0).map(drop))),
+            1 => self
+                .world
+                .scope(|s| recv.chunks_exact_mut(bytes).try_for_each(|chunk| s.recv(chunk, 0, 0).map(drop))),
+            _ => Ok(()),
+        })?;
+        times.seconds.iter_mut().for_each(|time| *time /= window as f64);
+        times.calls *= window as u64;
+        if recv.iter().any(|&byte| byte != marker(0)) {
+            times.wrong = Some(format!("stream of {bytes} bytes: other bytes were received than were sent"));
         }
         Ok(times)
     }

@@ -73,9 +73,9 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
 fn join(options: &BenchOptions) -> Result<Status, Failure> {
     let failed = |error: ringworld::Error| Failure { status: Status::SYSTEM, message: error.to_string() };
     let world = World::from_env().map_err(failed)?;
-    let pair = options.ops.contains(&Operation::PingPong);
-    if pair && world.size() < 2 {
-        return Err(Failure::usage("ping-pong needs 2 ranks; give -n 2, or --ops all-reduce"));
+    let pair = |op: &&Operation| matches!(op, Operation::PingPong | Operation::Stream);
+    if let Some(pair) = options.ops.iter().find(pair).filter(|_| world.size() < 2) {
+        return Err(Failure::usage(format!("{pair} needs 2 ranks; give -n 2, or --ops all-reduce")));
     }
     let table = Table::new(options.format, world.rank() == 0);
     table.begin(&world);
@@ -84,6 +84,7 @@ fn join(options: &BenchOptions) -> Result<Status, Failure> {
         for bytes in sizes(options.min, options.max) {
             let times = match op {
                 Operation::PingPong => measure.ping_pong(bytes),
+                Operation::Stream => measure.stream(bytes),
                 Operation::AllReduce => measure.all_reduce(bytes),
             };
             let times = times.map_err(failed)?;

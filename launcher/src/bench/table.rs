@@ -29,7 +29,7 @@ impl Row {
         let median = times.median();
         let algorithm = bytes as f64 / median;
         let share = match op {
-            Operation::PingPong => 1.0,
+            Operation::PingPong | Operation::Stream => 1.0,
             Operation::AllReduce => 2.0 * (ranks as f64 - 1.0) / ranks as f64,
         };
         let at = |index: Option<&f64>| index.copied().unwrap_or(f64::NAN);

@@ -1,4 +1,7 @@
-//! Worlds for tests: ranks as threads of this process, over the simulator or over real sockets.
+//! Worlds for tests: ranks as threads of this process, over the simulator or over a real wire.
+//!
+//! Every rule is tested over the simulator and over TCP. `RINGWORLD_TEST_TRANSPORT` chooses one wire instead
+//! (`sim`, `tcp`, `ibverbs`), with which the same tests run on a verbs device (`tests/soft-roce`).
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -10,6 +13,13 @@ use ringworld_transport::Transport;
 /// How long any world of a test may live.
 const BOUND: Duration = Duration::from_secs(120);
 
+/// `time` on a machine like those that promises are made for; longer where `RINGWORLD_TEST_SLOWNESS` says how many
+/// times slower the machine is, such as one whose processors are emulated.
+pub(crate) fn patient(time: Duration) -> Duration {
+    let slowness = std::env::var("RINGWORLD_TEST_SLOWNESS").ok();
+    time * slowness.map_or(1, |text| text.parse().expect("RINGWORLD_TEST_SLOWNESS is a whole number"))
+}
+
 /// What the ranks talk over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wire {
@@ -18,17 +28,50 @@ pub(crate) enum Wire {
     /// Sockets on the loopback interface.
     #[cfg(feature = "tcp")]
     Tcp,
+    /// The verbs device of this machine.
+    #[cfg(feature = "ibverbs")]
+    Ibverbs,
+}
+
+/// What `RINGWORLD_TEST_TRANSPORT` chooses; a wire that is not there is no reason to test another.
+fn chosen() -> Option<Wire> {
+    let name = std::env::var("RINGWORLD_TEST_TRANSPORT").ok()?;
+    match name.as_str() {
+        "sim" => Some(Wire::Sim(1)),
+        #[cfg(feature = "tcp")]
+        "tcp" => Some(Wire::Tcp),
+        #[cfg(feature = "ibverbs")]
+        "ibverbs" => Some(Wire::Ibverbs),
+        name => panic!("RINGWORLD_TEST_TRANSPORT={name}: these tests were built without this wire"),
+    }
 }
 
 /// Every wire that rules are tested over.
 pub(crate) fn wires() -> Vec<Wire> {
-    vec![
-        Wire::Sim(1),
-        Wire::Sim(2),
-        Wire::Sim(3),
-        #[cfg(feature = "tcp")]
-        Wire::Tcp,
-    ]
+    match chosen() {
+        Some(wire) => vec![wire],
+        None => vec![
+            Wire::Sim(1),
+            Wire::Sim(2),
+            Wire::Sim(3),
+            #[cfg(feature = "tcp")]
+            Wire::Tcp,
+        ],
+    }
+}
+
+/// The wire of tests that need a real one: TCP unless another was chosen.
+#[cfg(any(feature = "tcp", feature = "ibverbs"))]
+pub(crate) fn real_wire() -> Wire {
+    match chosen() {
+        Some(Wire::Sim(_)) | None => {
+            #[cfg(feature = "tcp")]
+            return Wire::Tcp;
+            #[cfg(not(feature = "tcp"))]
+            Wire::Ibverbs
+        }
+        Some(wire) => wire,
+    }
 }
 
 fn transports(wire: Wire, size: usize) -> Vec<Box<dyn Transport>> {
@@ -40,15 +83,33 @@ fn transports(wire: Wire, size: usize) -> Vec<Box<dyn Transport>> {
         }
         #[cfg(feature = "tcp")]
         Wire::Tcp => tcp(size),
+        #[cfg(feature = "ibverbs")]
+        Wire::Ibverbs => ibverbs(size),
     }
 }
 
 #[cfg(feature = "tcp")]
 fn tcp(size: usize) -> Vec<Box<dyn Transport>> {
     use ringworld_transport_tcp::{Config, Tcp};
-    let mut all: Vec<Tcp> = (0..size)
-        .map(|rank| Tcp::bind(Config::new(rank, size, 1, vec![[127, 0, 0, 1].into()])).unwrap())
-        .collect();
+    acquainted((0..size).map(|rank| Tcp::bind(Config::new(rank, size, 1, local())).unwrap()).collect())
+}
+
+#[cfg(feature = "ibverbs")]
+fn ibverbs(size: usize) -> Vec<Box<dyn Transport>> {
+    use ringworld_transport_ibverbs::{Config, Ibverbs};
+    let open = |rank| {
+        Ibverbs::open(Config::new(rank, size, 1, local()))
+            .unwrap_or_else(|error| panic!("no verbs device can be used here: {error}"))
+    };
+    acquainted((0..size).map(open).collect())
+}
+
+fn local() -> Vec<std::net::IpAddr> {
+    vec![[127, 0, 0, 1].into()]
+}
+
+/// Tells each transport where all the others are.
+fn acquainted<T: Transport + 'static>(mut all: Vec<T>) -> Vec<Box<dyn Transport>> {
     let addresses: Vec<_> = all.iter().map(Transport::address).collect();
     for (rank, transport) in all.iter_mut().enumerate() {
         for (peer, address) in addresses.iter().enumerate().filter(|(peer, _)| *peer != rank) {
@@ -91,7 +152,7 @@ pub(crate) fn mixed_world<R: Send>(
         let watch = scope.spawn(|| {
             let start = std::time::Instant::now();
             while !done.load(std::sync::atomic::Ordering::SeqCst) {
-                if start.elapsed() > BOUND {
+                if start.elapsed() > patient(BOUND) {
                     eprintln!("a world of {size} over {wire:?} hangs");
                     std::process::exit(99);
                 }

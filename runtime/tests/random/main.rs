@@ -1,5 +1,5 @@
-//! Random programs of everything ranks can do together, over the simulator and over TCP, against a naive
-//! oracle: thousands of random worlds, communicators, tags, sizes and orders.
+//! Random programs of everything ranks can do together, over the simulator and over a real wire (TCP, unless
+//! `RINGWORLD_TEST_TRANSPORT` chooses another), against a naive oracle: thousands of random worlds, communicators, tags, sizes and orders.
 //!
 //! ```text
 //! rng ─▶ program ─▶ call, messages     what is done: pure, from a seed
@@ -31,6 +31,8 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+#[cfg(any(feature = "tcp", feature = "ibverbs"))]
+use common::real_wire;
 use common::{Wire, small, world};
 use program::{About, Program};
 use ringworld::testing::Choice;
@@ -122,10 +124,10 @@ programs! {
     everything_at_once_agrees_with_the_oracle_over_the_simulator: Everything, 200 over Wire::Sim;
 }
 
-#[cfg(feature = "tcp")]
+#[cfg(any(feature = "tcp", feature = "ibverbs"))]
 programs! {
-    collectives_agree_with_the_oracle_over_tcp: Collectives, 15 over |_| Wire::Tcp;
-    collectives_in_flight_together_agree_with_the_oracle_over_tcp: Batches, 15 over |_| Wire::Tcp;
-    messages_match_as_the_oracle_allows_over_tcp: Messages, 15 over |_| Wire::Tcp;
-    everything_at_once_agrees_with_the_oracle_over_tcp: Everything, 15 over |_| Wire::Tcp;
+    collectives_agree_with_the_oracle_over_a_real_wire: Collectives, 15 over |_| real_wire();
+    collectives_in_flight_together_agree_with_the_oracle_over_a_real_wire: Batches, 15 over |_| real_wire();
+    messages_match_as_the_oracle_allows_over_a_real_wire: Messages, 15 over |_| real_wire();
+    everything_at_once_agrees_with_the_oracle_over_a_real_wire: Everything, 15 over |_| real_wire();
 }

@@ -152,8 +152,11 @@ fn main() -> ExitCode {
         }
     };
     let rank = world.rank();
+    // To each rank, in their order.
+    let transports: Vec<_> = (0..world.size()).map(|rank| world.route(rank).transport).collect();
     let formed = format!(
-        "size={} local_rank={} local_size={} host={} ms={}",
+        "transports={} size={} local_rank={} local_size={} host={} ms={}",
+        transports.join(","),
         world.size(),
         world.local_rank(),
         world.local_size(),

@@ -1,0 +1,8 @@
+# Worlds of processes over verbs: what is chosen, dying (RINGWORLD_TEST_KILLS times), a link that goes down.
+export RINGWORLD_TEST_TRANSPORT=ibverbs
+kills=6
+[ -z "$FULL" ] || kills=50
+RINGWORLD_TEST_KILLS=${RINGWORLD_TEST_KILLS:-$kills} tests verbs 500 --nocapture
+# Forming and ending as over TCP.
+[ -z "$FULL" ] || tests processes 300
+unset RINGWORLD_TEST_TRANSPORT
