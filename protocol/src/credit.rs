@@ -92,8 +92,7 @@ impl Credit {
         let Some(len) = eager else {
             return self.spend(OVERHEAD, limits.total, limits).then_some(Way::Request { asks: false });
         };
-        if self.spend(len.saturating_add(OVERHEAD), limits.window, limits) {
-            self.moved = true;
+        if self.depart_now(len, limits) {
             return Some(Way::Eager);
         }
         let asks = !self.dammed;
@@ -105,6 +104,13 @@ impl Credit {
             self.moved = false;
         }
         Some(Way::Request { asks })
+    }
+
+    /// Spends what an eager message of `len` bytes costs, if it may leave now.
+    pub(crate) fn depart_now(&mut self, len: usize, limits: &Limits) -> bool {
+        let departs = self.spend(len.saturating_add(OVERHEAD), limits.window, limits);
+        self.moved |= departs;
+        departs
     }
 
     /// Spends `cost` if no more than `bound` is then spent.

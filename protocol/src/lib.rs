@@ -57,7 +57,7 @@ mod request;
 mod slab;
 mod wire;
 
-pub use action::{Action, Malformed, Place, Target};
+pub use action::{Action, Departure, Malformed, Place, Target};
 pub use config::{Config, ConfigError};
 pub use credit::OVERHEAD;
 pub use envelope::{BufferId, Envelope, Incoming, Selector, Span, TagSelector};

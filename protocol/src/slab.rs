@@ -56,6 +56,12 @@ impl<T> Slab<T> {
         Id { index, generation: 0 }
     }
 
+    /// The name that the next tenant will have, if nobody leaves before.
+    pub(crate) fn next_id(&self) -> Id {
+        let index = self.free.last().copied().unwrap_or(self.slots.len() as u32);
+        Id { index, generation: self.slots.get(index as usize).map_or(0, |slot| slot.generation) }
+    }
+
     pub(crate) fn get(&self, id: Id) -> Option<&T> {
         let slot = self.slots.get(id.index as usize)?;
         if slot.generation == id.generation { slot.tenant.as_ref() } else { None }
@@ -107,6 +113,21 @@ mod tests {
         assert_eq!(slab.remove(old), None);
         assert_eq!(slab.get(new), Some(&'b'));
         assert_eq!(slab.id_at(new.index), Some(new));
+    }
+
+    #[test]
+    fn the_next_name_is_what_the_next_tenant_gets() {
+        let mut slab = Slab::new();
+        let expect = |slab: &mut Slab<char>| {
+            let next = slab.next_id();
+            assert_eq!(slab.insert('x'), next);
+            next
+        };
+        let first = expect(&mut slab);
+        expect(&mut slab);
+        slab.remove(first);
+        expect(&mut slab);
+        expect(&mut slab);
     }
 
     #[test]

@@ -68,6 +68,10 @@ fn run(shape: &Shape) -> Net {
         };
         match net.random.below(16) {
             0..=5 => {
+                if net.random.below(3) == 0 {
+                    sends.extend(net.send_at_once(rank, peer, context, tag, len).map(|sent| (rank, sent)));
+                    continue;
+                }
                 let mode = if net.random.below(4) == 0 { Mode::Synchronous } else { Mode::Standard };
                 sends.push((rank, net.send(rank, peer, context, tag, len, mode)));
             }

@@ -281,7 +281,7 @@ impl Communicator {
         let length = bytes.len();
         let lend = Lend { input: Some(bytes), output: None };
         let ending = blocking(self.engine(), lend, |core, input, _| {
-            core.send(peer, envelope, name_of(input), length, mode)
+            core.send_now(peer, envelope, name_of(input), length, mode)
         });
         ending.map(drop).map_err(|failure| self.error(failure, Operation::Send { name, number, to, tag }))
     }

@@ -10,7 +10,7 @@ use ringworld_protocol::{BufferId, Envelope, Mode, Selector};
 use crate::Result;
 use crate::buffer::{Lend, Pair, blocking_pair, blocking_replace};
 use crate::communicator::{Communicator, Source, Status, Tag};
-use crate::engine::{Core, Ending, SlotId};
+use crate::engine::{Begun, Core, Ending};
 
 /// Whom the receiving half of an exchange receives from: a rank, [`Source::Any`], or nobody.
 ///
@@ -165,13 +165,13 @@ impl Communicator {
 
 impl Exchange {
     /// Posts the receive first, so that what is sent to oneself, or has come already, needs no detour.
-    fn begin(&self, core: &mut Core, names: Pair<BufferId>, lengths: (usize, usize)) -> Pair<SlotId> {
+    fn begin(&self, core: &mut Core, names: Pair<BufferId>, lengths: (usize, usize)) -> Pair<Begun> {
         let (sent, received) = lengths;
         let recv =
             self.selector.zip(names.recv).map(|(selector, name)| core.receive(selector, name, received));
         let send = self.message.zip(names.send);
-        let send = send.map(|((to, envelope), name)| core.send(to, envelope, name, sent, Mode::Standard));
-        Pair { send, recv }
+        let send = send.map(|((to, envelope), name)| core.send_now(to, envelope, name, sent, Mode::Standard));
+        Pair { send, recv: recv.map(Begun::from) }
     }
 }
 

@@ -136,7 +136,7 @@ pub(crate) struct Link {
     pub(crate) broken: Option<Errno>,
     /// The poll after which a message that may be put off was last written at once.
     hurried: u64,
-    /// Memory for the next batch.
+    /// Empty memory for the next batch, or for a small frame in one piece.
     spare: Vec<u8>,
     reading: Reading,
     staging: Box<[u8]>,
@@ -203,12 +203,15 @@ impl Link {
     pub(crate) fn write_now(&mut self, prelude: &Prelude, payload: &[u8]) -> usize {
         let head = prelude.as_bytes();
         if payload.len() <= SMALL {
-            // Copying is cheaper than having the kernel import two slices.
-            let mut flat = [0; MAX_PRELUDE + SMALL];
-            let length = head.len() + payload.len();
-            flat[..head.len()].copy_from_slice(head);
-            flat[head.len()..length].copy_from_slice(payload);
-            return self.send_flat(&flat[..length]);
+            // Copying is cheaper than having the kernel import two slices. The queue is empty, so there is
+            // no batch either, and memory for one lies idle.
+            let mut flat = std::mem::take(&mut self.spare);
+            flat.extend_from_slice(head);
+            flat.extend_from_slice(payload);
+            let sent = self.send_flat(&flat);
+            flat.clear();
+            self.spare = flat;
+            return sent;
         }
         let first = payload.len().min(CALL);
         let asked = head.len() + first;

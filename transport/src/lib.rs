@@ -86,6 +86,15 @@ impl Header {
         Some(header)
     }
 
+    /// The first [`MAX_HEADER`] of `bytes`.
+    #[must_use]
+    pub fn cut(bytes: &[u8]) -> Self {
+        let length = bytes.len().min(MAX_HEADER);
+        let mut header = Self { length: length as u8, bytes: [0; MAX_HEADER] };
+        header.bytes[..length].copy_from_slice(&bytes[..length]);
+        header
+    }
+
     /// The bytes given to [`Header::new`].
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

@@ -77,40 +77,54 @@ impl Machine {
     /// The payload of a message has arrived where [`Machine::header`] said; also called when there was
     /// none. Tokens of messages that have ended are ignored.
     pub fn delivered(&mut self, token: u64) {
+        if token == CONTROL {
+            return;
+        }
+        if token & RECEIVE != 0 {
+            let id = Id::from_bits(token & !RECEIVE);
+            if let Some(Request::Receive(receive)) = self.requests.get(id)
+                && let ReceiveStage::Arriving(incoming) = &receive.stage
+            {
+                let outcome = received(incoming, receive.into.len);
+                self.finish(id, outcome);
+            }
+            return;
+        }
         let id = Id::from_bits(token);
-        let Some(message) = self.inbound.get_mut(id).filter(|_| token != CONTROL) else { return };
-        let Body::Arriving { bounced } = message.body else { return };
+        let Some(message) = self.inbound.get_mut(id) else { return };
+        if message.body != Body::Arriving {
+            return;
+        }
         message.body = Body::Arrived;
-        let (incoming, claim) = (message.incoming, message.claim);
-        match claim {
+        match message.claim {
             Claim::Unexpected | Claim::Taken => {}
             Claim::Discarded => self.spend(id),
             Claim::Matched(request) => {
                 let Some(Request::Receive(receive)) = self.requests.get(request) else { return };
                 let into = receive.into;
-                if bounced {
-                    self.unpack(request, into, id);
-                } else {
-                    self.inbound.remove(id);
-                    self.finish(request, received(&incoming, into.len));
-                }
+                self.unpack(request, into, id);
             }
         }
     }
 
+    fn check_eager(&self, peer: Rank, payload_len: usize) -> Result<(), Malformed> {
+        if self.credit(peer).is_some_and(|credit| credit.admits_eager(payload_len, &self.limits)) {
+            return Ok(());
+        }
+        let window = self.limits.window;
+        Err(Malformed(format!(
+            "rank {peer} sends {payload_len} bytes beyond its window of {window}: all ranks need the same settings"
+        )))
+    }
+
+    #[inline]
     fn check(&self, peer: Rank, frame: &Frame, payload_len: usize) -> Result<Checked, Malformed> {
         if payload_len != 0 && !matches!(frame.packet, Packet::Eager { .. }) {
             return Err(Malformed(format!("{payload_len} bytes of payload behind a header that has none")));
         }
         match frame.packet {
             Packet::Eager { envelope } => {
-                if !self.credit(peer).is_some_and(|credit| credit.admits_eager(payload_len, &self.limits)) {
-                    let window = self.limits.window;
-                    return Err(Malformed(format!(
-                        "rank {peer} sends {payload_len} bytes beyond its window of {window}: all ranks need \
-                         the same settings"
-                    )));
-                }
+                self.check_eager(peer, payload_len)?;
                 Ok(Checked::Eager(Incoming { source: peer, envelope, len: payload_len }))
             }
             Packet::Rts { envelope, id, len, asks } => {
@@ -155,19 +169,15 @@ impl Machine {
         if let Some(account) = self.peers.get_mut(source) {
             account.credit.admit(len + OVERHEAD);
         }
-        let body = Body::Arriving { bounced: false };
         if let Some((request, receive)) = self.match_posted(source, &envelope) {
-            let claim = Claim::Matched(request);
-            let token = self.inbound.insert(Inbound { incoming, body, claim }).to_bits();
-            self.set_stage(request, ReceiveStage::Arriving(incoming));
+            receive.stage = ReceiveStage::Arriving(incoming);
+            let into = receive.into.cut(len);
             // It goes straight to its receive and occupies nothing here.
             self.free_credit(source, len + OVERHEAD);
-            let into = receive.into.cut(len);
             let place = if into.len > 0 { Place::Span(into) } else { Place::Nothing };
-            return Target { token, place, announces: Some(envelope) };
+            return Target { token: request.to_bits() | RECEIVE, place, announces: Some(envelope) };
         }
-        let body = Body::Arriving { bounced: true };
-        let id = self.inbound.insert(Inbound { incoming, body, claim: Claim::Unexpected });
+        let id = self.inbound.insert(Inbound { incoming, body: Body::Arriving, claim: Claim::Unexpected });
         self.unexpected.arrive(id.index, envelope.context, source, envelope.tag);
         let place = if len > 0 { Place::Bounce { len } } else { Place::Nothing };
         Target { token: id.to_bits(), place, announces: Some(envelope) }
@@ -180,7 +190,8 @@ impl Machine {
             account.credit.admit(OVERHEAD);
         }
         if let Some((request, receive)) = self.match_posted(source, &envelope) {
-            self.meet(request, receive.into, incoming, number);
+            let into = receive.into;
+            self.meet(request, into, incoming, number);
             return;
         }
         let message = Inbound { incoming, body: Body::Offered(number), claim: Claim::Unexpected };
@@ -195,14 +206,18 @@ impl Machine {
     }
 
     /// Takes the posted receive that gets this message out of the lists.
-    fn match_posted(&mut self, source: Rank, envelope: &Envelope) -> Option<(Id, Receive)> {
+    fn match_posted(&mut self, source: Rank, envelope: &Envelope) -> Option<(Id, &mut Receive)> {
         let index = self.posted.take_match(envelope.context, source, envelope.tag)?;
         let id = self.requests.id_at(index)?;
-        match self.requests.get(id) {
-            Some(Request::Receive(receive)) => Some((id, *receive)),
+        match self.requests.get_mut(id) {
+            Some(Request::Receive(receive)) => Some((id, receive)),
             _ => None,
         }
     }
 }
+
+/// Marks the token of a message that goes straight to its receive: the rest is the name of the receive, not of
+/// an inbound message. No slot has so large an index.
+const RECEIVE: u64 = 1 << 31;
 
 const NOTHING: Target = Target { token: CONTROL, place: Place::Nothing, announces: None };

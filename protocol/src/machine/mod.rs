@@ -92,6 +92,13 @@ impl Machine {
         &self.config
     }
 
+    /// Whether there is anything to do, or a completion to take.
+    #[must_use]
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !(self.actions.is_empty() && self.completions.is_empty())
+    }
+
     /// The next thing to do; perform them in this order.
     pub fn next_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front()?;

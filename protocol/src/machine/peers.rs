@@ -124,7 +124,7 @@ impl Machine {
 
     /// Forgets messages of `peer` that can never be received, and frees their bounce memory.
     fn drop_inbound(&mut self, peer: Rank, failure: Failure) {
-        let lost = |body: Body| matches!(body, Body::Arriving { .. } | Body::Offered(_));
+        let lost = |body: Body| matches!(body, Body::Arriving | Body::Offered(_));
         let lost: Vec<Id> = self
             .inbound
             .iter()
@@ -133,7 +133,7 @@ impl Machine {
             .collect();
         for id in lost {
             let Some(message) = self.inbound.get_mut(id) else { continue };
-            let bounced = message.body == Body::Arriving { bounced: true } && message.incoming.len > 0;
+            let bounced = message.body == Body::Arriving && message.incoming.len > 0;
             let claim = message.claim;
             // The holder of a taken message still has to learn what became of it.
             message.body = if claim == Claim::Taken { Body::Lost(failure) } else { Body::Spent };

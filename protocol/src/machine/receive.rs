@@ -82,7 +82,7 @@ impl Machine {
         message.claim = Claim::Discarded;
         let Inbound { incoming, body, .. } = *message;
         match body {
-            Body::Arriving { .. } => {}
+            Body::Arriving => {}
             Body::Arrived => self.spend(id),
             Body::Offered(number) => {
                 self.inbound.remove(id);
@@ -115,7 +115,7 @@ impl Machine {
         slot.claim = Claim::Matched(id);
         let Inbound { incoming, body, .. } = *slot;
         match body {
-            Body::Arriving { .. } => self.set_stage(id, ReceiveStage::Arriving(incoming)),
+            Body::Arriving => self.set_stage(id, ReceiveStage::Arriving(incoming)),
             Body::Arrived => self.unpack(id, into, message),
             Body::Offered(number) => {
                 self.inbound.remove(message);

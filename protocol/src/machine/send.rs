@@ -7,8 +7,8 @@
 use super::states::{Request, Send, SendStage};
 use super::{Id, Machine};
 use crate::credit::Way;
-use crate::wire::{Key, Packet};
-use crate::{Action, Envelope, Failure, Malformed, Mode, Rank, RequestId, Span};
+use crate::wire::{Frame, Key, Packet};
+use crate::{Action, Departure, Envelope, Failure, Malformed, Mode, Rank, RequestId, Span};
 
 impl Machine {
     /// Starts to send `data`, which must stay untouched until the completion.
@@ -31,6 +31,46 @@ impl Machine {
             self.waiting.push_back(&mut account.queue, id.index);
         }
         RequestId(id)
+    }
+
+    /// Like [`Machine::send`] in [`Mode::Standard`], for a caller who can hand the message to the transport at
+    /// once: `None` when that is not possible, and nothing has changed. Take all actions first.
+    ///
+    /// When the transport has taken all of it at once, the send has ended and leaves nothing behind. Otherwise
+    /// the next call must be [`Machine::adopt`].
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
+    /// let envelope = Envelope { context: 0, tag: 7, stamp: [0; 24] };
+    /// let Some(Departure { token, .. }) = machine.depart(1, &envelope, 100) else { panic!("there is room") };
+    /// // The transport keeps some of it.
+    /// let data = Span { buffer: BufferId(0), offset: 0, len: 100 };
+    /// let request = machine.adopt(1, &envelope, data);
+    /// machine.sent(token);
+    /// assert_eq!(machine.next_completion().map(|c| c.request), Some(request));
+    /// assert_eq!(machine.depart(1, &envelope, 1025).map(|departure| departure.token), None);
+    /// # Ok::<(), ConfigError>(())
+    /// ```
+    pub fn depart(&mut self, peer: Rank, envelope: &Envelope, len: usize) -> Option<Departure> {
+        if self.aborted || self.has_news() || len > self.config.eager_limit {
+            return None;
+        }
+        let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none())?;
+        if account.queue.first().is_some() || !account.credit.depart_now(len, &self.limits) {
+            return None;
+        }
+        let packet = Packet::Eager { envelope: *envelope };
+        let header = Frame { credit: account.credit.settle(), packet }.encode();
+        Some(Departure { header, token: self.requests.next_id().to_bits() })
+    }
+
+    /// Makes a request of the message that [`Machine::depart`] has just let go: its token is that of the
+    /// departure, and [`Machine::sent`] ends it.
+    pub fn adopt(&mut self, peer: Rank, envelope: &Envelope, data: Span) -> RequestId {
+        let stage = SendStage::Leaving;
+        let send = Send { peer, envelope: *envelope, data, mode: Mode::Standard, stage };
+        RequestId(self.start(Request::Send(send)))
     }
 
     /// The transport is done with the payload of the [`Action::Message`] or [`Action::Put`] that had

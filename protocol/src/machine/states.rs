@@ -9,6 +9,8 @@
 //!              └────▶ Exposing ─▶ Granted ─▶ done  rendezvous: `exposed`, then `filled`
 //! inbound   (payload arriving | arrived | rts) x (unexpected | taken | matched | discarded)
 //! ```
+//!
+//! An eager message that finds its receive posted is no inbound message of its own: the receive knows it.
 
 use crate::credit::{Credit, Limits};
 use crate::matching::List;
@@ -102,8 +104,8 @@ pub(super) struct Inbound {
 /// Where the bytes of an inbound message are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// On their way to where `header` said.
-    Arriving { bounced: bool },
+    /// On their way to bounce memory, or nowhere when there are none.
+    Arriving,
     /// In bounce memory, or nowhere when there are none.
     Arrived,
     /// At the sender, who calls the message by this number.

@@ -12,8 +12,8 @@ pub(crate) mod oracle;
 
 use oracle::Oracle;
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Done, Envelope, Failure, Header, Key, Machine, Matched, Mode,
-    OVERHEAD, Place, Rank, RequestId, Selector, Span, TagSelector,
+    Action, BufferId, Completion, Config, Departure, Done, Envelope, Failure, Header, Key, Machine, Matched,
+    Mode, OVERHEAD, Place, Rank, RequestId, Selector, Span, TagSelector,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -171,14 +171,52 @@ impl Net {
         len: usize,
         mode: Mode,
     ) -> RequestId {
+        let (number, envelope) = self.next_envelope(context, tag, len);
+        let data = self.buffer(from, content(number, len));
+        let request = self.machines[from].send(to, envelope, data, mode);
+        self.spans[from].insert(request, data);
+        self.oracle.sent(from, to, number);
+        self.drain(from);
+        request
+    }
+
+    fn next_envelope(&mut self, context: u32, tag: u64, len: usize) -> (u64, Envelope) {
         let number = self.next_message;
         self.next_message += 1;
         let mut stamp = [0; 24];
         stamp[..8].copy_from_slice(&number.to_le_bytes());
         stamp[8..16].copy_from_slice(&(len as u64).to_le_bytes());
+        (number, Envelope { context, tag, stamp })
+    }
+
+    /// Sends a message by `depart`: it leaves nothing behind (`None`) or becomes a request. When it cannot
+    /// leave at once it goes by `send`.
+    pub(crate) fn send_at_once(
+        &mut self,
+        from: Rank,
+        to: Rank,
+        context: u32,
+        tag: u64,
+        len: usize,
+    ) -> Option<RequestId> {
+        let (number, envelope) = self.next_envelope(context, tag, len);
         let data = self.buffer(from, content(number, len));
-        let request = self.machines[from].send(to, Envelope { context, tag, stamp }, data, mode);
-        self.spans[from].insert(request, data);
+        let departure = self.machines[from].depart(to, &envelope, len);
+        let request = match departure {
+            Some(Departure { header, token }) => {
+                self.kinds[from][usize::from(header.as_bytes()[0])] += 1;
+                let payload = self.slice(from, data).to_vec();
+                self.wires[from][to].push_back(Flying { header, payload });
+                if self.random.below(2) == 0 {
+                    None
+                } else {
+                    self.loose.push(Loose::Sent { rank: from, to, token });
+                    Some(self.machines[from].adopt(to, &envelope, data))
+                }
+            }
+            None => Some(self.machines[from].send(to, envelope, data, Mode::Standard)),
+        };
+        self.spans[from].extend(request.map(|request| (request, data)));
         self.oracle.sent(from, to, number);
         self.drain(from);
         request

@@ -18,7 +18,7 @@ use bytemuck::Pod;
 use ringworld_protocol::BufferId;
 use smallvec::SmallVec;
 
-use crate::engine::{Core, Ending, Engine, SlotId};
+use crate::engine::{Begun, Core, Ending, Engine, Locked, SlotId};
 use crate::operation::Operation;
 
 /// The memory of one blocking call.
@@ -45,29 +45,27 @@ impl Drop for NoUnwinding {
 
 /// Begins an operation on borrowed memory and waits for its end.
 ///
-/// `begin` gets the names of the input and the output, and must give both to the slot it returns.
-pub(crate) fn blocking(
+/// `begin` gets the names of the input and the output, and must give both to the slot it returns, or have
+/// reclaimed them when it returns [`Begun::Ended`].
+pub(crate) fn blocking<B: Into<Begun>>(
     engine: &Engine,
     lend: Lend<'_>,
-    begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> SlotId,
+    begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> B,
 ) -> Ending {
     let guard = NoUnwinding;
-    let slot = {
-        let mut core = engine.lock();
-        // SAFETY: both borrows outlive this function, which returns only after the slot has ended; the
-        // slot reclaims the names when it ends; unwinding ends the process.
-        let input = lend.input.map(|bytes| unsafe { core.buffers.lend(bytes) });
-        // SAFETY: as above.
-        let output = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
-        let slot = begin(&mut core, input, output);
-        if let Some(ending) = core.slots.take(slot) {
+    let mut core = engine.lock();
+    // SAFETY: both borrows outlive this function, which returns only after the slot has ended; the
+    // slot reclaims the names when it ends; unwinding ends the process.
+    let input = lend.input.map(|bytes| unsafe { core.buffers.lend(bytes) });
+    // SAFETY: as above.
+    let output = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
+    let ending = match begin(&mut core, input, output).into() {
+        Begun::Ended => {
             drop(core);
-            guard.passed();
-            return ending;
+            Ok(None)
         }
-        slot
+        Begun::Waits(slot) => engine.go_on_to_wait(core, slot),
     };
-    let ending = engine.wait(slot);
     guard.passed();
     ending
 }
@@ -83,23 +81,22 @@ pub(crate) struct Pair<X> {
 /// Begins a send from `lend.input` and a receive into `lend.output`, both under one lock, and waits for
 /// the end of both, however the first to end has ended.
 ///
-/// `begin` gets the name of each memory that is given, and must give it to the slot of that half.
+/// `begin` gets the name of each memory that is given, and must give it to the slot of that half, or have
+/// reclaimed it when that half has ended already.
 pub(crate) fn blocking_pair(
     engine: &Engine,
     lend: Lend<'_>,
-    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<SlotId>,
+    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<Begun>,
 ) -> Pair<Ending> {
     let guard = NoUnwinding;
-    let slots = {
-        let mut core = engine.lock();
-        // SAFETY: both borrows outlive this function, which returns only after both slots have ended; each
-        // slot reclaims its name when it ends; unwinding ends the process.
-        let send = lend.input.map(|bytes| unsafe { core.buffers.lend(bytes) });
-        // SAFETY: as above; a shared and an exclusive borrow never overlap.
-        let recv = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
-        begin(&mut core, Pair { send, recv })
-    };
-    let endings = wait_for(engine, slots);
+    let mut core = engine.lock();
+    // SAFETY: both borrows outlive this function, which returns only after both slots have ended; each
+    // slot reclaims its name when it ends; unwinding ends the process.
+    let send = lend.input.map(|bytes| unsafe { core.buffers.lend(bytes) });
+    // SAFETY: as above; a shared and an exclusive borrow never overlap.
+    let recv = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
+    let begun = begin(&mut core, Pair { send, recv });
+    let endings = wait_for(engine, core, begun);
     guard.passed();
     endings
 }
@@ -109,31 +106,34 @@ pub(crate) fn blocking_pair(
 pub(crate) fn blocking_replace(
     engine: &Engine,
     data: &mut [u8],
-    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<SlotId>,
+    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<Begun>,
 ) -> Pair<Ending> {
     let guard = NoUnwinding;
     let mut staged = engine.lock().buffers.block(data.len());
     // Not under the lock: a long copy would hold up everybody else.
     staged.bytes_mut()[..data.len()].copy_from_slice(data);
-    let slots = {
-        let mut core = engine.lock();
-        let send = core.buffers.lend_block(&mut staged);
-        // SAFETY: the borrow outlives this function, which returns only after the slot has ended; the slot
-        // reclaims the name when it ends; unwinding ends the process.
-        let recv = unsafe { core.buffers.lend_mut(data) };
-        begin(&mut core, Pair { send: Some(send), recv: Some(recv) })
-    };
-    let endings = wait_for(engine, slots);
+    let mut core = engine.lock();
+    let send = core.buffers.lend_block(&mut staged);
+    // SAFETY: the borrow outlives this function, which returns only after the slot has ended; the slot
+    // reclaims the name when it ends; unwinding ends the process.
+    let recv = unsafe { core.buffers.lend_mut(data) };
+    let begun = begin(&mut core, Pair { send: Some(send), recv: Some(recv) });
+    let endings = wait_for(engine, core, begun);
     // The send has ended, and has reclaimed the block's name.
     engine.lock().buffers.recycle(staged);
     guard.passed();
     endings
 }
 
-fn wait_for(engine: &Engine, slots: Pair<SlotId>) -> Pair<Ending> {
+fn wait_for(engine: &Engine, core: Locked<'_>, begun: Pair<Begun>) -> Pair<Ending> {
+    let mut held = Some(core);
     // Either order will do: whoever waits drives both.
-    let recv = slots.recv.map(|slot| engine.wait(slot));
-    let send = slots.send.map(|slot| engine.wait(slot));
+    let [recv, send] = [begun.recv, begun.send].map(|half| {
+        Some(match half? {
+            Begun::Ended => Ok(None),
+            Begun::Waits(slot) => engine.go_on_to_wait(held.take().unwrap_or_else(|| engine.lock()), slot),
+        })
+    });
     Pair { send, recv }
 }
 

@@ -28,7 +28,7 @@ mod wait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub(crate) use self::core::Core;
+pub(crate) use self::core::{Begun, Core};
 pub(crate) use self::inbox::{Inbox, Notice};
 pub(crate) use self::limits::Limits;
 pub(crate) use self::runs::Start;
@@ -136,11 +136,19 @@ impl std::ops::DerefMut for Locked<'_> {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        let tasks = self.0.as_mut().map(|core| core.slots.tasks()).unwrap_or_default();
-        drop(self.0.take());
-        for task in tasks {
-            task.leave();
+        // Asked first: programs without tasks come here several times per message.
+        if self.0.as_ref().is_some_and(|core| core.slots.has_tasks()) {
+            leave_tasks(&mut self.0);
         }
+    }
+}
+
+#[cold]
+fn leave_tasks(locked: &mut Option<MutexGuard<'_, Core>>) {
+    let tasks = locked.as_mut().map(|core| core.slots.tasks()).unwrap_or_default();
+    drop(locked.take());
+    for task in tasks {
+        task.leave();
     }
 }
 

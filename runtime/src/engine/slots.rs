@@ -61,6 +61,10 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
     /// The tasks to wake or forget now that the lock is given back.
     pub(super) fn tasks(&mut self) -> Vec<Task> {
         std::mem::take(&mut self.tasks)

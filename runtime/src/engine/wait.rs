@@ -15,7 +15,7 @@ use super::core::Core;
 use super::home::Home;
 use super::inbox::Inbox;
 use super::slots::Ending;
-use super::{Engine, Parts, SlotId};
+use super::{Engine, Locked, Parts, SlotId};
 use crate::error::Fault;
 
 /// Transports without a descriptor (the simulator) are polled this often.
@@ -136,16 +136,18 @@ impl Waits {
 impl Engine {
     /// Waits until the operation of `slot` has ended, and takes its ending.
     pub(crate) fn wait(&self, slot: SlotId) -> Ending {
-        {
-            // Most small sends, and receives of what has come already, end without any waiting.
-            let mut core = self.lock();
-            if let Some(ending) = core.slots.take(slot) {
-                core.catch_up();
-                return ending;
-            }
+        self.go_on_to_wait(self.lock(), slot)
+    }
+
+    /// Like [`Engine::wait`], from a call that has just begun the operation.
+    pub(crate) fn go_on_to_wait(&self, mut core: Locked<'_>, slot: SlotId) -> Ending {
+        // Receives of what has come already end without any waiting.
+        if let Some(ending) = core.slots.take(slot) {
+            core.catch_up();
+            return ending;
         }
         let describe = |core: &mut Core| core.waiting_for(slot);
-        self.wait_until(&[slot], |core| core.slots.take(slot), describe)
+        self.drive_until(core, &[slot], |core| core.slots.take(slot), describe)
     }
 
     /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
@@ -172,12 +174,31 @@ impl Engine {
         mut done: impl FnMut(&mut Core) -> Option<R>,
         waiting_for: impl Fn(&mut Core) -> String,
     ) -> R {
+        let mut core = self.lock();
+        if let Some(result) = done(&mut core) {
+            core.catch_up();
+            return result;
+        }
+        self.drive_until(core, slots, done, waiting_for)
+    }
+
+    /// Like [`Engine::wait_until`], when `done` has just said no.
+    fn drive_until<R>(
+        &self,
+        core: Locked<'_>,
+        slots: &[SlotId],
+        mut done: impl FnMut(&mut Core) -> Option<R>,
+        waiting_for: impl Fn(&mut Core) -> String,
+    ) -> R {
         let mut presence = Presence::enter(self);
+        // Declared after `presence`, so that the lock is given back before the helper is told.
+        let mut held = Some(core);
+        let mut waits_since = None;
         let mut idle_since = None;
+        let mut known_idle = None;
         let mut remind_after = REMIND;
-        let started = Instant::now();
         loop {
-            let mut core = self.lock();
+            let mut core = held.take().unwrap_or_else(|| self.lock());
             if let Some(result) = done(&mut core) {
                 presence.leaves_work = core.has_work();
                 return result;
@@ -188,18 +209,24 @@ impl Engine {
                 return result;
             }
             if moved {
-                idle_since = None;
+                (idle_since, known_idle) = (None, None);
                 continue;
             }
-            let since = *idle_since.get_or_insert_with(Instant::now);
-            let idle = since.elapsed();
+            // Reading the clock takes as long as a hundred instructions: once per turn is enough.
+            let (since, idle) = match idle_since {
+                Some(since) => (since, known_idle.take().unwrap_or_else(|| Instant::elapsed(&since))),
+                None => (*idle_since.insert(Instant::now()), Duration::ZERO),
+            };
+            let waits_since = *waits_since.get_or_insert(since);
             if idle < self.waits.spin.polite {
                 drop(core);
                 if idle < self.waits.spin.keen {
                     std::hint::spin_loop();
                 } else {
                     std::thread::yield_now();
-                    if since.elapsed() > idle + CROWDED && self.waits.waiting.load(Ordering::Relaxed) == 1 {
+                    let after = since.elapsed();
+                    known_idle = Some(after);
+                    if after > idle + CROWDED && self.waits.waiting.load(Ordering::Relaxed) == 1 {
                         self.waits.home.seek();
                     }
                 }
@@ -211,7 +238,7 @@ impl Engine {
                 let waiting_for = waiting_for(&mut core);
                 let detail = format!(
                     "a call has waited {:?} for {waiting_for} (RINGWORLD_OP_TIMEOUT)",
-                    started.elapsed()
+                    waits_since.elapsed()
                 );
                 core.report_fault(&detail);
                 core.fail(Fault::TimedOut { after: idle, waiting_for });
@@ -230,7 +257,7 @@ impl Engine {
     }
 
     /// Sleeps until a transport has something, a bell rings, or `limit` passes.
-    fn sleep(&self, mut core: super::Locked<'_>, slots: &[SlotId], limit: Option<Duration>) {
+    fn sleep(&self, mut core: Locked<'_>, slots: &[SlotId], limit: Option<Duration>) {
         let Some(bell) = own_bell() else {
             // Out of descriptors: polling slowly is the best that is left.
             drop(core);
