@@ -4,7 +4,6 @@
 //! `request`. Each communicator has two contexts of the protocol: even for messages of the user, odd for
 //! collectives, so that neither can ever match the other.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -96,7 +95,7 @@ pub(crate) struct Inner {
     /// World ranks by rank here; `None`: they are the same.
     pub(crate) group: Option<Arc<[usize]>>,
     /// Ranks here by world rank; empty: they are the same.
-    pub(crate) by_world: HashMap<usize, usize>,
+    pub(crate) by_world: FxHashMap<usize, usize>,
     pub(crate) messages: AtomicU64,
     pub(crate) options: Arc<Effective>,
     /// Looked up in every call, and no peer chooses the keys: the default hasher took a quarter of what a call

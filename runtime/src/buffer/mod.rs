@@ -20,10 +20,9 @@ mod lending;
 
 pub(crate) use lending::{Borrow, Borrowed, Lend, Loan, Pair, blocking, blocking_pair, blocking_replace};
 
-use std::collections::HashMap;
-
 use ringworld_protocol::{BufferId, Span};
 use ringworld_transport::{RecvMemory, SendMemory};
+use rustc_hash::FxHashMap;
 
 use crate::reduce::{Kernel, Panicked};
 
@@ -36,8 +35,9 @@ const KEPT: usize = 64;
 pub(crate) struct Buffers {
     lent: Vec<Lent>,
     free: Vec<u32>,
-    bounces: HashMap<u64, Block>,
-    pool: HashMap<usize, Vec<Block>>,
+    /// Asked for in every message that comes too early; no peer chooses the keys.
+    bounces: FxHashMap<u64, Block>,
+    pool: FxHashMap<usize, Vec<Block>>,
 }
 
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ unsafe impl Send for Buffers {}
 
 impl Buffers {
     pub(crate) fn new() -> Self {
-        Self { lent: Vec::new(), free: Vec::new(), bounces: HashMap::new(), pool: HashMap::new() }
+        Self { lent: Vec::new(), free: Vec::new(), bounces: FxHashMap::default(), pool: FxHashMap::default() }
     }
 
     /// Names memory that will only be read.
