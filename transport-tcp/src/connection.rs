@@ -20,6 +20,13 @@ use crate::puts::{Chunk, Exposures, PutQueue};
 /// Bytes that are read ahead of knowing where they belong. Large enough for several small messages per
 /// call, small enough that copying out of it is cheap beside a large payload.
 const STAGING: usize = 64 << 10;
+/// The same once a long payload has come: another is likely to follow, and is then read to where it belongs.
+/// Measured with two ranks at 64 KiB: a stream takes 13.9 us a message instead of 15.8, both ways at once 20.3
+/// instead of 23.3, an all-reduce 17.8 instead of 18.9, and half a round trip 10.2 instead of 9.8, for one more
+/// call. At 16 KiB that call costs as much as the copy.
+const GLANCE: usize = 1 << 10;
+/// From here on a payload is long.
+const LONG: usize = 32 << 10;
 /// The most bytes of one write and of one read: large calls thrash the cache that both ends share.
 const CALL: usize = 512 << 10;
 /// The most bytes one lane may move per poll, so that no peer starves the others.
@@ -140,6 +147,8 @@ pub(crate) struct Link {
     spare: Vec<u8>,
     reading: Reading,
     staging: Box<[u8]>,
+    /// The last payload was long.
+    glances: bool,
     start: usize,
     end: usize,
 }
@@ -155,6 +164,7 @@ impl Link {
             spare: Vec::new(),
             reading: Reading::Prelude,
             staging: vec![0; STAGING].into_boxed_slice(),
+            glances: false,
             start: 0,
             end: 0,
         }
@@ -369,10 +379,15 @@ impl Link {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
+        let mut ahead = if self.glances { GLANCE } else { STAGING };
         let direct: &mut [u8] = match &mut self.reading {
             Reading::Prelude => &mut [],
             Reading::Message { memory, filled, left, .. } => {
                 let room = memory.len().saturating_sub(*filled).min(*left);
+                if room == 0 {
+                    // What comes is discarded.
+                    ahead = STAGING;
+                }
                 &mut memory.as_mut_slice()[*filled..*filled + room]
             }
             Reading::Put { key, at, left } => inward.exposures.memory(*key, *at, *left),
@@ -383,7 +398,8 @@ impl Link {
                 self.staging.copy_within(self.start..self.end, 0);
                 (self.start, self.end) = (0, self.end - self.start);
             }
-            let room = &mut self.staging[self.end..];
+            let until = self.staging.len().min(self.end + ahead);
+            let room = &mut self.staging[self.end..until];
             let asked = room.len();
             let (read, _) = rustix::net::recv(&self.socket, room, RecvFlags::empty())?;
             self.end += read;
@@ -394,9 +410,8 @@ impl Link {
             let (read, _) = rustix::net::recv(&self.socket, &mut direct[..CALL], RecvFlags::empty())?;
             (CALL, read)
         } else {
-            let staging = self.staging.len();
-            let mut slices = [IoSliceMut::new(direct), IoSliceMut::new(&mut self.staging)];
-            (whole + staging, rustix::io::readv(&self.socket, &mut slices)?)
+            let mut slices = [IoSliceMut::new(direct), IoSliceMut::new(&mut self.staging[..ahead])];
+            (whole + ahead, rustix::io::readv(&self.socket, &mut slices)?)
         };
         let taken = read.min(whole);
         self.end += read - taken;
@@ -425,6 +440,9 @@ impl Link {
                         format!("rank {} sent {error} on lane {}", inward.rank, inward.lane)
                     })?;
                     let Some((frame, used)) = decoded else { return Ok(()) };
+                    if let Frame::Message { length, .. } | Frame::Put { length, .. } = frame {
+                        self.glances = length >= LONG;
+                    }
                     self.reading = begin(frame, inward)?;
                     self.start += used;
                 }
