@@ -26,10 +26,14 @@ use rustc_hash::FxHashMap;
 
 use crate::reduce::{Kernel, Panicked};
 
-/// Memory for messages that nobody has asked for yet is reused in powers of two up to this many bytes.
+/// The engine's own memory is reused in powers of two up to this many bytes.
 const POOLED: usize = 1 << 20;
-/// How many free blocks of one size are kept.
+/// How many free blocks of one such size are kept.
 const KEPT: usize = 64;
+/// Longer blocks, the scratch of long vectors, are kept up to this many bytes altogether. A block fresh from the
+/// system costs a page fault for every 4 KiB: a reduce-scatter of 4 MiB between two ranks, whose ring has 2 MiB
+/// of scratch, took 1.7 ms with fresh scratch and takes 0.6 ms with scratch that is kept.
+const KEPT_LONG: usize = 32 << 20;
 
 /// Lent memory by name, and the engine's own memory for unexpected messages.
 pub(crate) struct Buffers {
@@ -38,6 +42,8 @@ pub(crate) struct Buffers {
     /// Asked for in every message that comes too early; no peer chooses the keys.
     bounces: FxHashMap<u64, Block>,
     pool: FxHashMap<usize, Vec<Block>>,
+    /// Free blocks of more than [`POOLED`] bytes, the latest last.
+    long: Vec<Block>,
 }
 
 #[derive(Clone, Copy)]
@@ -52,7 +58,13 @@ unsafe impl Send for Buffers {}
 
 impl Buffers {
     pub(crate) fn new() -> Self {
-        Self { lent: Vec::new(), free: Vec::new(), bounces: FxHashMap::default(), pool: FxHashMap::default() }
+        Self {
+            lent: Vec::new(),
+            free: Vec::new(),
+            bounces: FxHashMap::default(),
+            pool: FxHashMap::default(),
+            long: Vec::new(),
+        }
     }
 
     /// Names memory that will only be read.
@@ -197,18 +209,35 @@ impl Buffers {
 
     /// A block of at least `length` bytes, aligned for every element type, contents unspecified.
     pub(crate) fn block(&mut self, length: usize) -> Block {
+        if length > POOLED {
+            return self.long_block(length).unwrap_or_else(|| Block::new(length));
+        }
         let size = length.next_power_of_two().max(64);
-        let pooled = if size <= POOLED { self.pool.get_mut(&size).and_then(Vec::pop) } else { None };
-        pooled.unwrap_or_else(|| Block::new(if size <= POOLED { size } else { length }))
+        self.pool.get_mut(&size).and_then(Vec::pop).unwrap_or_else(|| Block::new(size))
     }
 
-    /// Keeps a block for later, if it is of a kind that is kept.
+    /// The shortest kept block that is long enough, unless it is more than twice as long.
+    fn long_block(&mut self, length: usize) -> Option<Block> {
+        let fitting = |block: &Block| (length..=2 * length).contains(&block.bytes().len());
+        let shortest = self.long.iter().enumerate().filter(|(_, block)| fitting(block));
+        let (at, _) = shortest.min_by_key(|(_, block)| block.bytes().len())?;
+        Some(self.long.remove(at))
+    }
+
+    /// Keeps a block for later, as far as there is room for its kind; of long ones the latest.
     pub(crate) fn recycle(&mut self, block: Block) {
         let size = block.bytes().len();
-        if size <= POOLED && size.is_power_of_two() {
+        if size <= POOLED {
             let kept = self.pool.entry(size).or_default();
             if kept.len() < KEPT {
                 kept.push(block);
+            }
+        } else if size <= KEPT_LONG {
+            self.long.push(block);
+            let mut excess: usize =
+                self.long.iter().map(|block| block.bytes().len()).sum::<usize>().saturating_sub(KEPT_LONG);
+            while excess > 0 {
+                excess = excess.saturating_sub(self.long.remove(0).bytes().len());
             }
         }
     }
@@ -286,5 +315,27 @@ mod tests {
         let first = buffers.bounce(1, 1000).as_mut_ptr();
         buffers.release(1);
         assert_eq!(buffers.bounce(2, 600).as_mut_ptr(), first);
+    }
+
+    #[test]
+    fn long_blocks_are_used_again_where_they_fit_and_kept_within_bounds() {
+        let mut buffers = Buffers::new();
+        let address = |block: &Block| block.bytes().as_ptr();
+        let (long, longer) = (buffers.block(3 << 20), buffers.block(5 << 20));
+        let (first, second) = (address(&long), address(&longer));
+        buffers.recycle(longer);
+        buffers.recycle(long);
+        let again = buffers.block((3 << 20) - 100);
+        assert_eq!(address(&again), first, "the shortest that is long enough");
+        let other = buffers.block((2 << 20) + 1);
+        assert_eq!(other.bytes().len(), (2 << 20) + 64, "a block twice as long would be wasted");
+        assert_eq!(address(&buffers.block(4 << 20)), second);
+
+        let blocks: Vec<Block> = (0..12).map(|_| buffers.block(4 << 20)).collect();
+        let latest = address(&blocks[11]);
+        blocks.into_iter().for_each(|block| buffers.recycle(block));
+        buffers.recycle(Block::new(KEPT_LONG + 64));
+        assert_eq!(buffers.long.iter().map(|block| block.bytes().len()).sum::<usize>(), KEPT_LONG);
+        assert!(buffers.long.iter().any(|block| address(block) == latest), "the latest are kept");
     }
 }
