@@ -143,9 +143,9 @@ fn reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'sta
 
 fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
     let size = request.size;
-    let few = size <= tuning.direct_ranks;
+    let few = size <= tuning.ring_ranks;
     let chunk = bytes / size.max(1);
-    if few && bytes <= tuning.direct_bytes {
+    if size <= tuning.direct_ranks && bytes <= tuning.direct_bytes {
         return (
             Algorithm::AllReduceDirect,
             "the vector is tiny and the ranks are few (direct_bytes, direct_ranks)",
@@ -182,10 +182,10 @@ fn all_reduce(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
     if request.commutes() && few {
         return (
             Algorithm::AllReduceRing,
-            "the ranks are few and their number no power of two (direct_ranks, doubling_bytes)",
+            "the ranks are few and their number no power of two (ring_ranks, doubling_bytes)",
         );
     }
-    if few {
+    if !request.commutes() && size <= tuning.direct_ranks {
         return (
             Algorithm::AllReduceLeftExchange,
             "the operation does not commute, and the ranks are few and no power of two (direct_ranks)",
@@ -211,7 +211,7 @@ fn pipeline(size: usize, tuning: &Tuning) -> usize {
 
 fn all_gather(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
     let size = request.size;
-    let few = size <= tuning.direct_ranks;
+    let few = size <= tuning.ring_ranks;
     let long = bytes.saturating_mul(size) > tuning.gather_bytes;
     if size <= 2 {
         // They swap their blocks directly in all algorithms; the ring does it without a detour.
@@ -232,12 +232,12 @@ fn all_gather(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &
 
 fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
     let size = request.size;
-    let few = size <= tuning.direct_ranks;
+    let few = size <= tuning.ring_ranks;
     if request.order == Order::Left && size > 2 {
-        return if !few && !uneven(request) && bytes <= tuning.exchange_bytes {
+        return if size > tuning.exchange_ranks && !uneven(request) && bytes <= tuning.exchange_bytes {
             (
                 Algorithm::ReduceScatterBruck,
-                "the blocks are tiny, the ranks many, and they must be combined from the left (exchange_bytes, direct_ranks)",
+                "the blocks are tiny, the ranks many, and they must be combined from the left (exchange_bytes, exchange_ranks)",
             )
         } else {
             (Algorithm::ReduceScatterDirect, "operands must be combined from the left")
@@ -248,7 +248,7 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
     if !few && bytes <= longest {
         return (
             Algorithm::ReduceScatterRecursiveHalving,
-            "the ranks are many and the blocks are short (direct_ranks, halving_chunk, ring_chunk)",
+            "the ranks are many and the blocks are short (ring_ranks, halving_chunk, ring_chunk)",
         );
     }
     if size <= 2 {
@@ -257,13 +257,13 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
     if !request.commutes() {
         return (
             Algorithm::ReduceScatterDirect,
-            "the operation does not commute and the blocks are long or the ranks few (direct_ranks, halving_chunk, ring_chunk)",
+            "the operation does not commute and the blocks are long or the ranks few (ring_ranks, halving_chunk, ring_chunk)",
         );
     }
     if few && bytes <= tuning.scatter_bytes {
         return (
             Algorithm::ReduceScatterDirect,
-            "the blocks are short and the ranks are few (scatter_bytes, direct_ranks)",
+            "the blocks are short and the ranks are few (scatter_bytes, ring_ranks)",
         );
     }
     (
@@ -292,15 +292,15 @@ fn rooted(
 fn all_to_all(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
     if uneven(request) {
         (Algorithm::AllToAllPairwise, "a rank knows no other blocks than its own")
-    } else if request.size > tuning.direct_ranks && bytes <= tuning.exchange_bytes {
+    } else if request.size > tuning.exchange_ranks && bytes <= tuning.exchange_bytes {
         (
             Algorithm::AllToAllBruck,
-            "the blocks are short and the ranks are many (exchange_bytes, direct_ranks)",
+            "the blocks are short and the ranks are many (exchange_bytes, exchange_ranks)",
         )
     } else {
         (
             Algorithm::AllToAllPairwise,
-            "the blocks are long or the ranks are few (exchange_bytes, direct_ranks)",
+            "the blocks are long or the ranks are few (exchange_bytes, exchange_ranks)",
         )
     }
 }
@@ -495,6 +495,28 @@ mod tests {
         let choice = select(&request(Collective::Broadcast { root: 0 }, 2, 1 << 40), &tuning);
         assert_eq!(choice.algorithm, Algorithm::BroadcastChain);
         assert!((1 << 38) / choice.segment <= tuning.most_segments);
+    }
+
+    #[test]
+    fn ranks_that_share_a_host_send_few_messages_until_chunks_are_long() {
+        let tuning = Tuning::default().on_one_host();
+        let path = |collective, size, bytes| select(&request(collective, size, bytes), &tuning).algorithm.path();
+        for bytes in [4, 4 << 10, 64 << 10] {
+            assert_eq!(path(Collective::ReduceScatter, 4, bytes), "reduce-scatter/recursive-halving", "{bytes}");
+        }
+        assert_eq!(path(Collective::ReduceScatter, 4, 256 << 10), "reduce-scatter/ring");
+        assert_eq!(path(Collective::ReduceScatter, 3, 4 << 10), "reduce-scatter/recursive-halving");
+        assert_eq!(path(Collective::AllReduce, 4, 256 << 10), "all-reduce/rabenseifner");
+        assert_eq!(path(Collective::AllReduce, 6, 256 << 10), "all-reduce/double-tree");
+        assert_eq!(path(Collective::AllReduce, 4, 1 << 20), "all-reduce/ring");
+        assert_eq!(path(Collective::AllToAll, 4, 8), "all-to-all/bruck");
+        assert_eq!(path(Collective::AllToAll, 3, 8), "all-to-all/pairwise");
+        assert_eq!(path(Collective::AllToAll, 4, 16 << 10), "all-to-all/pairwise");
+        assert_eq!(path(Collective::Broadcast { root: 0 }, 4, 1 << 20), "broadcast/binomial");
+        assert_eq!(path(Collective::Broadcast { root: 0 }, 4, 4 << 20), "broadcast/chain");
+        // Two ranks have nothing to save.
+        assert_eq!(path(Collective::ReduceScatter, 2, 4), "reduce-scatter/ring");
+        assert_eq!(path(Collective::AllToAll, 2, 4), "all-to-all/pairwise");
     }
 
     #[test]

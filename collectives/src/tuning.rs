@@ -80,6 +80,13 @@ pub struct Tuning {
     /// The most ranks for direct exchange of short vectors. 8: beyond, the `n - 1` messages of each rank
     /// cost more than the steps they save.
     pub direct_ranks: usize,
+    /// All-reduce, all-gather and reduce-scatter: the most ranks that pass long blocks round a ring, however short
+    /// a chunk becomes, and that exchange the short blocks of a reduce-scatter directly. 8: beyond, the
+    /// `n - 1` steps of either are mostly latency until chunks are longer than `ring_chunk`.
+    pub ring_ranks: usize,
+    /// All-to-all, and reduce-scatter from the left: the most ranks that exchange short blocks pairwise. 8, for the
+    /// same reason as `direct_ranks`.
+    pub exchange_ranks: usize,
     /// All-reduce: the longest vector that two ranks exchange directly. 512 KiB: the ring sends no less between
     /// two, in two phases; beyond, it gains more by reducing only half of the vector on each. Measured over
     /// loopback on a machine that was also busy otherwise: alike up to 128 KiB, a tenth faster up to 1 MiB, a
@@ -88,12 +95,12 @@ pub struct Tuning {
     /// All-reduce: the longest vector for recursive doubling. 32 KiB: beyond, sending the whole vector
     /// `log2 n` times costs more than the extra steps of the ring.
     pub doubling_bytes: usize,
-    /// The longest chunk for halving where a ring could serve: for all-reduce on eight ranks or fewer, a power of
+    /// The longest chunk for halving where a ring could serve: for all-reduce on `ring_ranks` or fewer, a power of
     /// two, where a chunk is the share of one rank in the vector; for reduce-scatter on more, no power of two,
     /// where it is a block. 16 KiB: below, the ring's `n - 1` steps are mostly latency; beyond, folding to a
     /// power of two costs more than they do.
     pub halving_chunk: usize,
-    /// On more ranks than `direct_ranks`: the longest chunk that never goes round a ring. 48 KiB: in simulation, at
+    /// On more ranks than `ring_ranks`: the longest chunk that never goes round a ring. 48 KiB: in simulation, at
     /// 20 us and 10 Gbit/s, rings catch up with trees, halving and doubling at 40 to 100 KiB, whatever the
     /// number of ranks.
     pub ring_chunk: usize,
@@ -116,7 +123,7 @@ pub struct Tuning {
     /// Gather and scatter on more than `direct_ranks` ranks: the longest block for a binomial tree. 16 KiB:
     /// beyond, the blocks that inner ranks pass on cost more than the messages that the root is spared.
     pub rooted_bytes: usize,
-    /// All-to-all, and reduce-scatter from the left, on more than `direct_ranks` ranks: the longest block for
+    /// All-to-all, and reduce-scatter from the left, on more than `exchange_ranks` ranks: the longest block for
     /// Bruck's algorithm. 4 KiB: beyond, sending every block `log2 n / 2` times costs more than `n - 1` messages.
     pub exchange_bytes: usize,
     /// Reductions and scans from the left: the longest vector that is sent whole to the one rank that combines
@@ -151,6 +158,8 @@ impl Default for Tuning {
         Self {
             direct_bytes: 4 * KIB,
             direct_ranks: 8,
+            ring_ranks: 8,
+            exchange_ranks: 8,
             pair_bytes: 512 * KIB,
             doubling_bytes: 32 * KIB,
             halving_chunk: 16 * KIB,
@@ -177,11 +186,26 @@ impl Tuning {
     /// These numbers, for ranks that all run on one host.
     ///
     /// There no wire's latency is saved by sending everything at once, and none of its time by cutting what goes
-    /// through several ranks; a message is the work of cores that the ranks share, on the sending side above
-    /// all, and fewer messages win. So more than two ranks never exchange all-reduces directly: measured with
-    /// four ranks on two cores, 8 bytes to 1 KiB take 40 us directly and 29 us by recursive doubling. And
-    /// nothing is cut into less than whole segments: 1 MiB then takes 316 us instead of 425 (all-reduce) and 275
-    /// instead of 490 (reduce-scatter).
+    /// through several ranks or by keeping all links busy; a message is the work of cores that the ranks share,
+    /// on the sending side above all, and fewer messages win. All numbers below were measured with more ranks
+    /// than cores, on two cores; four ranks unless said otherwise.
+    ///
+    /// - More than two ranks never exchange all-reduces directly (`direct_bytes`): 8 bytes to 1 KiB take 40 us
+    ///   directly and 29 us by recursive doubling.
+    /// - Nothing is cut into less than whole segments (`shortest_segment`): 1 MiB then takes 316 us instead of 425
+    ///   (all-reduce) and 275 instead of 490 (reduce-scatter).
+    /// - Rings, and the direct exchange of reduce-scatter, give way to the algorithms of `log2 n` steps until
+    ///   chunks are long (`ring_ranks`, `ring_chunk`, `halving_chunk`). Reduce-scatter by halving, with blocks of
+    ///   2 bytes to 4 KiB: 37 us instead of 48; of 16 KiB: 49 instead of 109; of 64 KiB: 123 instead of 204; of
+    ///   256 KiB the ring is level. All-reduce of 256 KiB by Rabenseifner's algorithm: 231 us instead of 399, of
+    ///   1 MiB the ring is ahead. All-gather of blocks of 64 KiB by recursive doubling: 119 us instead of 167.
+    /// - Where the ranks are no power of two, such all-reduces take the double tree (`pipeline_bytes`): of 256 KiB,
+    ///   197 us instead of 245 (three ranks) and 409 instead of 467 (six), where folding costs 312 and 624.
+    /// - More than three ranks exchange short blocks by Bruck's algorithm (`exchange_ranks`, `exchange_bytes`):
+    ///   blocks up to 256 bytes take 36 us instead of 48, of 4 KiB 41 instead of 54, of 16 KiB as long; six and
+    ///   eight ranks gain up to 10 KiB. For three the messages are as many.
+    /// - Broadcast and reduce climb a binomial tree for longer (`tree_bytes`): a broadcast of 256 KiB takes 93 us
+    ///   instead of 153 by the chain, of 1 MiB 334 instead of 534, and with eight ranks 843 instead of 1,476.
     ///
     /// ```
     /// use ringworld_collectives::Tuning;
@@ -189,7 +213,19 @@ impl Tuning {
     /// ```
     #[must_use]
     pub fn on_one_host(self) -> Self {
-        Self { direct_bytes: 0, shortest_segment: self.segment, ..self }
+        const KIB: usize = 1024;
+        Self {
+            direct_bytes: 0,
+            ring_ranks: 2,
+            exchange_ranks: 3,
+            halving_chunk: 32 * KIB,
+            ring_chunk: 96 * KIB,
+            tree_bytes: 1024 * KIB,
+            pipeline_bytes: 0,
+            exchange_bytes: 8 * KIB,
+            shortest_segment: self.segment,
+            ..self
+        }
     }
 }
 

@@ -43,10 +43,12 @@ fn uneven_requests() -> impl Strategy<Value = Vec<Request>> {
 
 /// Thresholds of a few bytes, so that every algorithm gets its turn at small counts.
 fn tunings() -> impl Strategy<Value = Tuning> {
-    (0usize..20, 0usize..20, 0usize..6, 0usize..100, prop::array::uniform13(0usize..256)).prop_map(
-        |(direct_ranks, chain_ranks, in_flight, most_segments, bytes)| Tuning {
+    (prop::array::uniform3(0usize..20), 0usize..20, 0usize..6, 0usize..100, prop::array::uniform13(0usize..256)).prop_map(
+        |([direct_ranks, ring_ranks, exchange_ranks], chain_ranks, in_flight, most_segments, bytes)| Tuning {
             direct_bytes: bytes[0] / 4,
             direct_ranks,
+            ring_ranks,
+            exchange_ranks,
             pair_bytes: bytes[8] * 2,
             doubling_bytes: bytes[1] / 2,
             halving_chunk: bytes[2] / 4,

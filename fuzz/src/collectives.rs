@@ -241,6 +241,8 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
     Ok(Tuning {
         direct_bytes: input.int_in_range(0..=64)?,
         direct_ranks: input.int_in_range(0..=12)?,
+        ring_ranks: input.int_in_range(0..=12)?,
+        exchange_ranks: input.int_in_range(0..=12)?,
         pair_bytes: input.int_in_range(0..=512)?,
         doubling_bytes: input.int_in_range(0..=128)?,
         halving_chunk: input.int_in_range(0..=64)?,
