@@ -500,9 +500,14 @@ mod tests {
     #[test]
     fn ranks_that_share_a_host_send_few_messages_until_chunks_are_long() {
         let tuning = Tuning::default().on_one_host();
-        let path = |collective, size, bytes| select(&request(collective, size, bytes), &tuning).algorithm.path();
+        let path =
+            |collective, size, bytes| select(&request(collective, size, bytes), &tuning).algorithm.path();
         for bytes in [4, 4 << 10, 64 << 10] {
-            assert_eq!(path(Collective::ReduceScatter, 4, bytes), "reduce-scatter/recursive-halving", "{bytes}");
+            assert_eq!(
+                path(Collective::ReduceScatter, 4, bytes),
+                "reduce-scatter/recursive-halving",
+                "{bytes}"
+            );
         }
         assert_eq!(path(Collective::ReduceScatter, 4, 256 << 10), "reduce-scatter/ring");
         assert_eq!(path(Collective::ReduceScatter, 3, 4 << 10), "reduce-scatter/recursive-halving");

@@ -43,32 +43,41 @@ fn uneven_requests() -> impl Strategy<Value = Vec<Request>> {
 
 /// Thresholds of a few bytes, so that every algorithm gets its turn at small counts.
 fn tunings() -> impl Strategy<Value = Tuning> {
-    (prop::array::uniform3(0usize..20), 0usize..20, 0usize..6, 0usize..100, prop::array::uniform13(0usize..256)).prop_map(
-        |([direct_ranks, ring_ranks, exchange_ranks], chain_ranks, in_flight, most_segments, bytes)| Tuning {
-            direct_bytes: bytes[0] / 4,
-            direct_ranks,
-            ring_ranks,
-            exchange_ranks,
-            pair_bytes: bytes[8] * 2,
-            doubling_bytes: bytes[1] / 2,
-            halving_chunk: bytes[2] / 4,
-            ring_chunk: bytes[12] / 2,
-            tree_bytes: bytes[3] / 2,
-            chain_ranks,
-            pipeline_bytes: bytes[9] / 2,
-            gather_bytes: bytes[4] * 16,
-            scatter_bytes: bytes[5] / 4,
-            rooted_bytes: bytes[7] / 3,
-            exchange_bytes: bytes[10] / 4,
-            fold_bytes: bytes[6] / 3,
-            transpose_part: bytes[11] / 16,
-            segment: bytes[6],
-            shortest_segment: bytes[7] / 4,
-            in_flight,
-            most_segments,
-            algorithms: Overrides::default(),
-        },
+    (
+        prop::array::uniform3(0usize..20),
+        0usize..20,
+        0usize..6,
+        0usize..100,
+        prop::array::uniform13(0usize..256),
     )
+        .prop_map(
+            |([direct_ranks, ring_ranks, exchange_ranks], chain_ranks, in_flight, most_segments, bytes)| {
+                Tuning {
+                    direct_bytes: bytes[0] / 4,
+                    direct_ranks,
+                    ring_ranks,
+                    exchange_ranks,
+                    pair_bytes: bytes[8] * 2,
+                    doubling_bytes: bytes[1] / 2,
+                    halving_chunk: bytes[2] / 4,
+                    ring_chunk: bytes[12] / 2,
+                    tree_bytes: bytes[3] / 2,
+                    chain_ranks,
+                    pipeline_bytes: bytes[9] / 2,
+                    gather_bytes: bytes[4] * 16,
+                    scatter_bytes: bytes[5] / 4,
+                    rooted_bytes: bytes[7] / 3,
+                    exchange_bytes: bytes[10] / 4,
+                    fold_bytes: bytes[6] / 3,
+                    transpose_part: bytes[11] / 16,
+                    segment: bytes[6],
+                    shortest_segment: bytes[7] / 4,
+                    in_flight,
+                    most_segments,
+                    algorithms: Overrides::default(),
+                }
+            },
+        )
 }
 
 proptest! {

@@ -12,7 +12,7 @@
 //! with the same higher bits are neighbours and are packed as one copy. Steps: `ceil(log2 n)`, one message each.
 //! Bytes: about `m n / 2` per step and rank, where the pairwise exchange sends `m n` in all its `n - 1`. Copies:
 //! `n` to arrange, `2 (n - 1)` to pack and unpack. Scratch: half of all blocks, twice; the input as well when in
-//! place. Chosen: short blocks on many ranks.
+//! place. Chosen: short blocks on many ranks, or on more than three of one host.
 
 use crate::{Builder, Request, Span};
 

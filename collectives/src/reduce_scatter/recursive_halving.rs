@@ -16,7 +16,7 @@
 //! `m (n - 1)` per rank, and `m n` more for those that hand over. Scratch: as much as the input, twice as much
 //! for those that take in. Messages longer than a segment are cut, so that one part is reduced while the next
 //! arrives. Blocks may
-//! differ in length. Chosen: blocks that are not long, on many ranks.
+//! differ in length. Chosen: blocks that are not long, on many ranks or on those of one host.
 
 use crate::all_reduce::fold::Fold;
 use crate::builder::{Builder, part, parts};
