@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::io::{IoSlice, IoSliceMut};
 
-use ringworld_transport::{Cause, Event, Placement, Placer, Rank, RecvMemory, SendMemory, Token};
+use ringworld_transport::{Cause, Event, Placement, Placer, Posted, Rank, RecvMemory, SendMemory, Token};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use socket2::Socket;
@@ -37,7 +37,10 @@ const POST_BUDGET: usize = 1 << 20;
 const SMALL: usize = 400;
 /// Messages up to this many bytes are put off if that is allowed: copying them costs less than a write.
 const WORTH_A_COPY: usize = 2 << 10;
-/// The most bytes that wait for one another.
+/// Longer ones are put off where they lie, up to this many bytes: what is written together fills the kernel's
+/// segments.
+const WORTH_WAITING: usize = 64 << 10;
+/// The most bytes that wait for one another in a copy.
 const BATCH: usize = 16 << 10;
 /// Frames gathered into one write.
 const GATHER: usize = 16;
@@ -143,8 +146,8 @@ pub(crate) struct Link {
     pub(crate) broken: Option<Errno>,
     /// The poll after which a message that may be put off was last written at once.
     hurried: u64,
-    /// Empty memory for the next batch, or for a small frame in one piece.
-    spare: Vec<u8>,
+    /// Empty memory for batches, or for a small frame in one piece.
+    spare: Vec<Vec<u8>>,
     reading: Reading,
     staging: Box<[u8]>,
     /// The last payload was long.
@@ -175,37 +178,47 @@ impl Link {
         self.queue.is_empty() && self.broken.is_none()
     }
 
-    /// Puts a small message off, to be written with others at the next flush; `false` when it should be
-    /// written now: it is long, the first since poll number `poll`, or behind something that is no batch.
-    ///
-    /// The first goes at once because it may be the only one.
-    pub(crate) fn put_off(&mut self, prelude: &Prelude, payload: &[u8], poll: u64) -> bool {
-        let head = prelude.as_bytes();
-        if payload.len() > WORTH_A_COPY || self.broken.is_some() {
+    /// Whether a message that may wait for others should: not the first since poll number `poll`, because it may
+    /// be the only one, and not while the socket is full.
+    pub(crate) fn may_put_off(&mut self, length: usize, poll: u64) -> bool {
+        if length > WORTH_WAITING || self.wants_write || self.broken.is_some() {
             return false;
         }
-        let batch = match self.queue.back_mut() {
-            None if self.hurried != poll => {
-                self.hurried = poll;
-                return false;
-            }
-            None => {
-                let payload = Payload::Batch(std::mem::take(&mut self.spare));
-                self.queue.push_back(Outgoing::ready_made(payload));
-                self.queue.back_mut()
-            }
-            last => last,
-        };
-        match batch {
+        let first = self.queue.is_empty() && self.hurried != poll;
+        if first {
+            self.hurried = poll;
+        }
+        !first
+    }
+
+    /// Puts a message off that [may be](Link::may_put_off): a small one is copied, and done; of others the memory
+    /// is needed until they are written.
+    pub(crate) fn put_off(&mut self, prelude: Prelude, memory: SendMemory, token: Token) -> Posted {
+        if memory.len() > WORTH_A_COPY {
+            self.queue.push_back(Outgoing { prelude, payload: Payload::Owned { memory, token }, sent: 0 });
+            return Posted::Pending;
+        }
+        let (head, body) = (prelude.as_bytes(), memory.as_slice());
+        match self.queue.back_mut() {
             Some(Outgoing { payload: Payload::Batch(frames), sent: 0, .. })
-                if frames.len() + head.len() + payload.len() <= BATCH =>
+                if frames.len() + head.len() + body.len() <= BATCH =>
             {
                 frames.extend_from_slice(head);
-                frames.extend_from_slice(payload);
-                true
+                frames.extend_from_slice(body);
             }
-            _ => false,
+            _ => {
+                let mut frames = self.spare.pop().unwrap_or_default();
+                frames.extend_from_slice(head);
+                frames.extend_from_slice(body);
+                self.queue.push_back(Outgoing::ready_made(Payload::Batch(frames)));
+            }
         }
+        Posted::Complete
+    }
+
+    /// Whether what was put off fills a write.
+    pub(crate) fn is_due(&self) -> bool {
+        self.queue.len() >= GATHER
     }
 
     /// Writes a frame straight to the kernel, as far as it goes; only for a free link. Returns how many
@@ -215,12 +228,12 @@ impl Link {
         if payload.len() <= SMALL {
             // Copying is cheaper than having the kernel import two slices. The queue is empty, so there is
             // no batch either, and memory for one lies idle.
-            let mut flat = std::mem::take(&mut self.spare);
+            let mut flat = self.spare.pop().unwrap_or_default();
             flat.extend_from_slice(head);
             flat.extend_from_slice(payload);
             let sent = self.send_flat(&flat);
             flat.clear();
-            self.spare = flat;
+            self.spare.push(flat);
             return sent;
         }
         let first = payload.len().min(CALL);
@@ -339,7 +352,8 @@ impl Link {
                 Some(Payload::Chunk(chunk)) => puts.written(&chunk, events),
                 Some(Payload::Batch(mut frames)) => {
                     frames.clear();
-                    self.spare = frames;
+                    // As many as one write had: few, because a write is due then.
+                    self.spare.push(frames);
                 }
                 _ => {}
             }

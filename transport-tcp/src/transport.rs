@@ -486,25 +486,28 @@ impl Transport for Tcp {
     }
 
     fn post_soon(&mut self, operation: Operation) -> Result<Posted, Refused> {
-        if let Operation::Message { peer, header, payload, .. } = &operation
-            && self.phase == Phase::Live
-            && let Some(Peer { state: State::Open, farewell, lanes, .. }) = self.peers.get_mut(*peer)
+        let polls = self.polls;
+        let Operation::Message { peer, header, payload, token } = operation else {
+            return self.post(operation);
+        };
+        if self.phase == Phase::Live
+            && let Some(Peer { state: State::Open, farewell, lanes, .. }) = self.peers.get_mut(peer)
             && !farewell.reported
             && let Some(Some(link)) = lanes.first_mut()
+            && link.may_put_off(payload.len(), polls)
         {
             let begins = link.queue.is_empty();
-            let prelude = Prelude::message(header, payload.len());
-            if link.put_off(&prelude, payload.as_slice(), self.polls) {
-                if begins {
-                    self.put_off.push(*peer);
-                }
-                return Ok(Posted::Complete);
+            let posted = link.put_off(Prelude::message(&header, payload.len()), payload, token);
+            let due = link.is_due();
+            if begins {
+                self.put_off.push(peer);
             }
-            if !begins {
-                // No room left beside those that wait: let them leave first.
-                self.flush(operation.peer(), 0);
+            if due {
+                self.flush(peer, 0);
             }
+            return Ok(posted);
         }
+        let operation = Operation::Message { peer, header, payload, token };
         self.post(operation)
     }
 
