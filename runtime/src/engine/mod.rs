@@ -20,6 +20,7 @@ mod helper;
 mod home;
 mod inbox;
 mod limits;
+mod offers;
 mod router;
 mod runs;
 mod slots;
