@@ -211,6 +211,7 @@ impl Engine {
                 presence.leaves_work = core.has_work();
                 return result;
             }
+            core.comes_back(true);
             if moved {
                 (idle_since, known_idle) = (None, None);
                 offers = self.waits.spin.offers();
@@ -300,8 +301,10 @@ impl Engine {
     pub(super) fn drive(&self, bell: &Arc<Bell>) {
         let mut core = self.lock();
         if core.progress() {
+            // What it has to do when it comes back, a caller may do before: it is no driver to rely on.
             return;
         }
+        core.comes_back(true);
         self.waits.inbox.park(bell);
         if let Some(alarm) = core.arm() {
             drop(core);
