@@ -184,6 +184,62 @@ fn threads_run_collectives_on_communicators_of_their_own() {
     }
 }
 
+/// A thread that sleeps has been told of nothing that another thread of its rank leaves behind in a call that
+/// returns at once.
+#[test]
+fn a_thread_that_sleeps_is_woken_for_what_another_thread_of_its_rank_begins() {
+    const ROUNDS: u32 = 3;
+    // Long enough that whoever waits is asleep.
+    let doze = || std::thread::sleep(Duration::from_millis(20));
+    for wire in wires() {
+        world(wire, 2, &small(), |rank| {
+            let began = Instant::now();
+            let mut got = [0u32];
+            if rank.rank() == 1 {
+                for round in 0..ROUNDS {
+                    for tag in 2..5 {
+                        rank.recv(&mut got, 0, tag).unwrap();
+                        assert_eq!(got, [round], "{wire:?}");
+                    }
+                    rank.send(&got, 0, 1).unwrap();
+                }
+                return;
+            }
+            std::thread::scope(|scope| {
+                let answers = scope.spawn(|| {
+                    for round in 0..ROUNDS {
+                        let mut got = [0u32];
+                        rank.recv(&mut got, 1, 1).unwrap();
+                        assert_eq!(got, [round], "{wire:?}");
+                    }
+                });
+                let own = scope.spawn(|| {
+                    for round in 0..ROUNDS {
+                        let mut got = [0u32];
+                        rank.recv(&mut got, 0, 0).unwrap();
+                        assert_eq!(got, [round], "{wire:?}");
+                    }
+                });
+                let mut begun = Vec::new();
+                for round in 0..ROUNDS {
+                    doze();
+                    // Of several in a row, all but the first wait for the next poll.
+                    for tag in 2..5 {
+                        begun.push(rank.start_send(vec![round], 1, tag).unwrap());
+                    }
+                    doze();
+                    begun.push(rank.start_send(vec![round], 0, 0).unwrap());
+                }
+                answers.join().unwrap();
+                own.join().unwrap();
+                wait_all(begun).unwrap();
+            });
+            // A sleeper wakes by itself now and then, first after a second: that is not what is meant.
+            assert!(began.elapsed() < Duration::from_millis(900), "{wire:?}: {:?}", began.elapsed());
+        });
+    }
+}
+
 /// On one communicator the order of starting must be the same on all ranks; a lock sees to it that a thread
 /// knows which one it has started. Waiting needs no order.
 #[test]

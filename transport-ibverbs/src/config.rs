@@ -7,16 +7,20 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ringworld_auth::Secret;
-use ringworld_transport::Rank;
+use ringworld_transport::{MAX_HEADER, Rank};
 
 use crate::filter::DeviceFilter;
+use crate::wire::PRELUDE;
 
 /// Receive slots per peer, while every peer has its own.
 pub(crate) const SLOTS: usize = 64;
 /// Receive slots that a peer adds to the shared queue.
 pub(crate) const SHARED_SLOTS: usize = 16;
-/// Bytes of a slot; a longer message takes several.
-pub(crate) const SLOT: usize = 8 << 10;
+/// Bytes of a slot; a longer message takes several. Room for 8 KiB and what stands in front of them: sizes are
+/// often powers of two, and the few bytes that did not fit would take a slot of their own.
+pub(crate) const SLOT: usize = (8 << 10) + 128;
+
+const _: () = assert!(SLOT >= (8 << 10) + PRELUDE + MAX_HEADER);
 
 /// Settings of one [`Ibverbs`](crate#features).
 #[derive(Clone, Debug)]
@@ -51,8 +55,8 @@ pub struct Config {
     /// Above this many peers the ranks' receive slots are in one shared receive queue, and there are fewer
     /// per peer.
     ///
-    /// A peer of its own costs 768 KiB of pinned memory (64 receive slots and 32 send slots of 8 KiB); so 64
-    /// peers cost 48 MiB. With the shared queue it is 192 KiB each.
+    /// A peer of its own costs 780 KiB of pinned memory (64 receive slots and 32 send slots of 8,320 bytes); so 64
+    /// peers cost 49 MiB. With the shared queue it is 390 KiB each.
     pub shared_above: usize,
 }
 

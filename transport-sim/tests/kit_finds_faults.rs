@@ -256,6 +256,7 @@ faults! {
     never_wakes_for_a_message: NeverWakes, waiting_wakes_for_a_message, "not woken: a message";
     never_wakes_for_a_send: NeverWakes, waiting_wakes_for_a_finished_send, "not woken: the rest";
     never_wakes_for_a_loss: NeverWakes, waiting_wakes_for_a_lost_peer, "not woken: a lost peer";
+    never_wakes_one_of_several: NeverWakes, a_sleeper_is_woken_although_others_poll_and_arm, "not woken: the one";
     disconnect_forgotten: DisconnectForgotten, disconnect_is_reported_once, "post after disconnect";
     refusal_ignored: RefusalIgnored, a_refused_header_takes_only_that_peer_down, "after its header was refused";
     abort_forgotten: AbortForgotten, abort_frees_everything_at_once, "after abort";

@@ -70,7 +70,8 @@ pub use refusals::{
     impossible_operations_are_invalid, refusals_hand_back_the_operation,
 };
 pub use sleeping::{
-    waiting_wakes_for_a_finished_send, waiting_wakes_for_a_lost_peer, waiting_wakes_for_a_message,
+    a_sleeper_is_woken_although_others_poll_and_arm, waiting_wakes_for_a_finished_send,
+    waiting_wakes_for_a_lost_peer, waiting_wakes_for_a_message,
 };
 
 /// What a transport's test file supplies: a way to make worlds.
@@ -136,6 +137,7 @@ macro_rules! conformance_tests {
             waiting_wakes_for_a_message
             waiting_wakes_for_a_finished_send
             waiting_wakes_for_a_lost_peer
+            a_sleeper_is_woken_although_others_poll_and_arm
         }
     };
     (@table () $($name:ident)*) => { &[$((stringify!($name), $name as Check)),*] };

@@ -25,7 +25,10 @@
 //!
 //! **Nobody blocks.** `post`, `poll`, `connect`, `expose` and `close` never wait. `post` should write
 //! at once when the wire is free: a small message is one system call. To sleep, call
-//! [`Transport::arm`] and, if it answers `true`, wait until [`Transport::wait_fd`] is readable. A caller
+//! [`Transport::arm`] and, if it answers `true`, wait until [`Transport::wait_fd`] is readable. Several threads
+//! may wait so at once, of which each armed when it began. Whoever posts or polls while others sleep takes over
+//! for them: before it goes its way it arms once more, and wakes them by other means when the answer is `false`. A
+//! transport whose `arm` said `true` wakes all who wait on the descriptor, whoever asked last. A caller
 //! that says it will poll soon ([`Transport::post_soon`]) lets small messages leave together instead.
 //!
 //! **One question upward.** While polling, and only then, a transport asks its [`Placer`] where the

@@ -375,6 +375,20 @@ impl Core {
         Some(suspicion)
     }
 
+    /// Whether a thread sleeps that has armed the transports.
+    pub(super) fn has_sleepers(&self) -> bool {
+        self.inbox.has_sleepers()
+    }
+
+    /// Arms the transports on behalf of those that sleep, since they have been polled or posted to meanwhile;
+    /// wakes the sleepers when there is something to do, or a time until which to sleep that they do not know.
+    #[cold]
+    pub(super) fn wake_sleepers(&mut self) {
+        if self.fault.is_some() || self.arm() != Some(None) {
+            self.inbox.wake();
+        }
+    }
+
     /// Writes what was put off, if anything was.
     pub(crate) fn catch_up(&mut self) {
         if self.put_off {

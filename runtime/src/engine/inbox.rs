@@ -3,7 +3,7 @@
 //! A notice is put in and everybody who is parked is woken; whoever drives the engine next takes it out.
 //! Looking for notices costs one atomic load.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::wait::Bell;
@@ -23,15 +23,27 @@ pub(crate) struct Inbox {
     full: AtomicBool,
     notices: Mutex<Vec<Notice>>,
     parked: Mutex<Vec<Arc<Bell>>>,
+    /// How many are parked.
+    sleepers: AtomicUsize,
 }
 
 impl Inbox {
     pub(crate) fn put(&self, notice: Notice) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
         self.full.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Wakes everybody who is parked.
+    pub(super) fn wake(&self) {
         for bell in self.parked.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             bell.ring();
         }
+    }
+
+    /// Whether somebody is parked. Certain only under the engine's lock, with which every sleeper parks.
+    pub(super) fn has_sleepers(&self) -> bool {
+        self.sleepers.load(Ordering::SeqCst) > 0
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -46,12 +58,14 @@ impl Inbox {
     /// From here on `bell` rings for every notice. A notice may have come just before: look again.
     pub(crate) fn park(&self, bell: &Arc<Bell>) {
         self.parked.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(bell));
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(crate) fn unpark(&self, bell: &Arc<Bell>) {
         let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = parked.iter().position(|other| Arc::ptr_eq(other, bell)) {
             parked.swap_remove(at);
+            self.sleepers.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }

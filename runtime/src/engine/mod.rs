@@ -20,6 +20,7 @@ mod helper;
 mod home;
 mod inbox;
 mod limits;
+mod offers;
 mod router;
 mod runs;
 mod slots;
@@ -96,7 +97,8 @@ impl Engine {
     /// The core, for a short time. A panic inside the engine would be a bug, and leaves nothing to
     /// recover: the lock's poison is ignored because the panic has already been reported.
     pub(crate) fn lock(&self) -> Locked<'_> {
-        Locked(Some(self.core.lock().unwrap_or_else(PoisonError::into_inner)))
+        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
+        Locked { core: Some(core), comes_back: false }
     }
 
     /// The host that a rank runs on, for messages.
@@ -116,29 +118,48 @@ impl Engine {
 
 /// The core under its lock. Tasks that have something to do are woken after it is given back: what a waker
 /// does, and what goes when the last one is dropped, is the user's, and may call the engine again.
-pub(crate) struct Locked<'a>(Option<MutexGuard<'a, Core>>);
+///
+/// Threads that sleep have armed the transports, and rely on it: so whoever gives the lock back for good sees to
+/// it that they are still armed, or wakes the sleepers. Otherwise what it has left for the next poll, such as a
+/// message that was put off, would lie until one of them wakes by itself.
+pub(crate) struct Locked<'a> {
+    core: Option<MutexGuard<'a, Core>>,
+    /// This thread will poll or arm before it does anything else.
+    comes_back: bool,
+}
+
+impl Locked<'_> {
+    /// Says whether this thread, after it has given the lock back, polls or arms before anything else.
+    fn comes_back(&mut self, comes_back: bool) {
+        self.comes_back = comes_back;
+    }
+}
 
 impl std::ops::Deref for Locked<'_> {
     type Target = Core;
 
     #[expect(clippy::expect_used, reason = "it is there until the drop")]
     fn deref(&self) -> &Core {
-        self.0.as_ref().expect("locked")
+        self.core.as_ref().expect("locked")
     }
 }
 
 impl std::ops::DerefMut for Locked<'_> {
     #[expect(clippy::expect_used, reason = "it is there until the drop")]
     fn deref_mut(&mut self) -> &mut Core {
-        self.0.as_mut().expect("locked")
+        self.core.as_mut().expect("locked")
     }
 }
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        // Asked first: programs without tasks come here several times per message.
-        if self.0.as_ref().is_some_and(|core| core.slots.has_tasks()) {
-            leave_tasks(&mut self.0);
+        // Asked first: programs without tasks, and with one thread, come here several times per message.
+        let Some(core) = self.core.as_mut() else { return };
+        if !self.comes_back && core.has_sleepers() {
+            core.wake_sleepers();
+        }
+        if core.slots.has_tasks() {
+            leave_tasks(&mut self.core);
         }
     }
 }

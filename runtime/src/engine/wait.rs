@@ -14,6 +14,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use super::core::Core;
 use super::home::Home;
 use super::inbox::Inbox;
+use super::offers::Offers;
 use super::slots::Ending;
 use super::{Engine, Locked, Parts, SlotId};
 use crate::error::Fault;
@@ -26,7 +27,7 @@ const BLIND: Duration = Duration::from_micros(50);
 pub(crate) struct Spin {
     /// So long it keeps its core.
     keen: Duration,
-    /// So long, altogether, it polls; after `keen` it offers the core to others at every turn.
+    /// So long, altogether, it polls; after `keen` it offers the core to others now and then: see [`Offers`].
     polite: Duration,
 }
 
@@ -49,14 +50,15 @@ impl Spin {
         Self { keen: Duration::from_micros(keen), polite: Duration::from_micros(polite) }
     }
 
+    fn offers(self) -> Offers {
+        Offers::new(self.keen)
+    }
+
     /// The same, but sleeping after `limit`.
     pub(crate) fn lasting(self, limit: Duration) -> Self {
         Self { polite: limit, ..self }
     }
 }
-
-/// Offering the core took this long: somebody else took the offer. With nobody there it takes 0.3 us.
-const CROWDED: Duration = Duration::from_micros(3);
 
 /// A call that has waited in vain for this long tells its peers what it waits for, then again after twice
 /// as long, and so on: see [`Core::remind`]. Ranks that merely compute for long lose nothing by it.
@@ -196,6 +198,7 @@ impl Engine {
         let mut waits_since = None;
         let mut idle_since = None;
         let mut known_idle = None;
+        let mut offers = self.waits.spin.offers();
         let mut remind_after = REMIND;
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
@@ -208,8 +211,10 @@ impl Engine {
                 presence.leaves_work = core.has_work();
                 return result;
             }
+            core.comes_back(true);
             if moved {
                 (idle_since, known_idle) = (None, None);
+                offers = self.waits.spin.offers();
                 continue;
             }
             // Reading the clock takes as long as a hundred instructions: once per turn is enough.
@@ -220,13 +225,13 @@ impl Engine {
             let waits_since = *waits_since.get_or_insert(since);
             if idle < self.waits.spin.polite {
                 drop(core);
-                if idle < self.waits.spin.keen {
-                    std::hint::spin_loop();
-                } else {
+                // Otherwise at once: a turn is long enough that a pause instruction would ease nobody's way,
+                // and hypervisors and emulators take one for leave to run somebody else.
+                if offers.is_due(idle) {
                     std::thread::yield_now();
                     let after = since.elapsed();
                     known_idle = Some(after);
-                    if after > idle + CROWDED && self.waits.waiting.load(Ordering::Relaxed) == 1 {
+                    if offers.made(idle, after) && self.waits.waiting.load(Ordering::Relaxed) == 1 {
                         self.waits.home.seek();
                     }
                 }
@@ -296,8 +301,10 @@ impl Engine {
     pub(super) fn drive(&self, bell: &Arc<Bell>) {
         let mut core = self.lock();
         if core.progress() {
+            // What it has to do when it comes back, a caller may do before: it is no driver to rely on.
             return;
         }
+        core.comes_back(true);
         self.waits.inbox.park(bell);
         if let Some(alarm) = core.arm() {
             drop(core);

@@ -96,3 +96,47 @@ pub fn waiting_wakes_for_a_lost_peer(fabric: &mut dyn Fabric) {
     asleep_until(&mut h, "a lost peer", |h| h.end(0).is_down(1));
     h.finish();
 }
+
+/// A sleeper is woken although others poll meanwhile, as long as they arm before they go.
+pub fn a_sleeper_is_woken_although_others_poll_and_arm(fabric: &mut dyn Fabric) {
+    let promise = "a_sleeper_is_woken_although_others_poll_and_arm";
+    let mut h = Harness::new(fabric, 2, promise);
+    if !can_sleep(&mut h, promise) {
+        return;
+    }
+    let arm = |h: &mut Harness<'_>| {
+        h.end(0).polled = false;
+        while !h.end(0).transport().arm() {
+            h.poll(0);
+        }
+    };
+    let mut expected = 0;
+    for round in 0..12u8 {
+        // From here on somebody sleeps, and is not asked again. Others come and go.
+        arm(&mut h);
+        for other in 0..round % 3 {
+            h.send(1, 0, &[round, other], b"for another");
+            expected += 1;
+            h.end(0).polled = true;
+            h.until("another has its message", |h| h.end(0).received_from(1).count() == expected);
+            arm(&mut h);
+        }
+        h.send(1, 0, &[round], b"for the sleeper");
+        expected += 1;
+        let deadline = Instant::now() + h.patience();
+        loop {
+            h.step();
+            let Some(fd) = h.end(0).transport().wait_fd() else { h.broken("wait_fd came and went") };
+            let brief = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+            if poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&brief)).is_ok_and(|ready| ready > 0) {
+                break;
+            }
+            if Instant::now() > deadline {
+                h.broken("not woken: the one who slept while others polled");
+            }
+        }
+        h.end(0).polled = true;
+        h.until("the sleeper has its message", |h| h.end(0).received_from(1).count() == expected);
+    }
+    h.finish();
+}

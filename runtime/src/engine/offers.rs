@@ -1,0 +1,87 @@
+//! When a thread that spins offers its core to others.
+//!
+//! Neighbours: `wait.rs`, whose loop asks, and `home.rs`, which moves a thread that finds its core crowded.
+
+use std::time::Duration;
+
+/// Offering the core took this long: somebody else took the offer. With nobody there it takes 0.3 us.
+const CROWDED: Duration = Duration::from_micros(3);
+
+/// When a thread that spins offers its core.
+///
+/// An offer is a system call, as dear as a turn of the loop, and what comes meanwhile is seen late. So an offer
+/// that nobody took is repeated after a pause, twice as long each time up to [`Offers::LONGEST`]; one that was
+/// taken, at the next turn.
+#[derive(Debug)]
+pub(super) struct Offers {
+    /// Idle for so long, the next one is due.
+    next: Duration,
+    pause: Duration,
+    /// Ranks that share cores offer theirs at every turn.
+    longest: Duration,
+}
+
+impl Offers {
+    /// Somebody who begins to want this core waits at most this long for it: little beside the time slice for
+    /// which the scheduler may let it wait.
+    const LONGEST: Duration = Duration::from_micros(16);
+
+    /// The first offer is made after `keen`, and without any such time one at each turn.
+    pub(super) fn new(keen: Duration) -> Self {
+        let longest = if keen.is_zero() { Duration::ZERO } else { Self::LONGEST };
+        Self { next: keen, pause: Duration::ZERO, longest }
+    }
+
+    /// Whether one is due after having been idle for so long.
+    pub(super) fn is_due(&self, idle: Duration) -> bool {
+        idle >= self.next
+    }
+
+    /// An offer has been made when the thread had been idle for `idle`, and lasted until `after`; whether
+    /// somebody took it.
+    pub(super) fn made(&mut self, idle: Duration, after: Duration) -> bool {
+        let taken = after > idle + CROWDED;
+        let pause = (2 * self.pause).max(Duration::from_micros(1)).min(self.longest);
+        self.pause = if taken { Duration::ZERO } else { pause };
+        self.next = after + self.pause;
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: Duration = Duration::from_micros(1);
+
+    #[test]
+    fn a_core_that_nobody_wants_is_offered_less_and_less_often_up_to_a_bound() {
+        let mut offers = Offers::new(2 * US);
+        let mut at = Vec::new();
+        for us in 0..100 {
+            if offers.is_due(us * US) {
+                at.push(us);
+                assert!(!offers.made(us * US, us * US));
+            }
+        }
+        assert_eq!(at, [2, 3, 5, 9, 17, 33, 49, 65, 81, 97]);
+    }
+
+    #[test]
+    fn a_core_that_somebody_took_is_offered_at_the_next_turn() {
+        let mut offers = Offers::new(2 * US);
+        for us in [2, 3, 5, 9] {
+            assert!(offers.is_due(us * US) && !offers.made(us * US, us * US));
+        }
+        assert!(offers.made(17 * US, 30 * US));
+        assert!(offers.is_due(30 * US));
+    }
+
+    #[test]
+    fn ranks_that_share_cores_offer_theirs_at_every_turn() {
+        let mut offers = Offers::new(Duration::ZERO);
+        for us in 0..50 {
+            assert!(offers.is_due(us * US) && !offers.made(us * US, us * US));
+        }
+    }
+}
