@@ -254,7 +254,12 @@ pub const KNOBS: &[Knob] = &[
         "by measurement",
         "Size of the socket buffers; larger than the cache is slower on one host.",
     ),
-    knob("tcp_congestion", "name", "the system's", "Congestion control algorithm, such as `cubic` or `bbr`."),
+    knob(
+        "tcp_congestion",
+        "name",
+        "`cubic`, else `reno`, else the system's",
+        "Congestion control algorithm, such as `cubic` or `bbr`, whose pacing costs time on fast links.",
+    ),
     knob(
         "master_external",
         "`1` or `0`",
