@@ -367,8 +367,13 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
     // 51 and 67, reduce-scatter 29 and 34.
     let pieces = if size <= 2 { 1 } else { in_flight.saturating_mul(levels) };
     let even = len.div_ceil(pieces).clamp(shortest, longest);
-    let segment =
-        if len == usize::MAX { longest } else { even.max(len.div_ceil(tuning.most_segments.max(1))) };
+    let segment = match len {
+        usize::MAX => longest,
+        // Nor is anything computed: one message, for the transport to cut. Measured at 4 MiB, 500 us instead of 590,
+        // at 16 MiB 2.7 ms instead of 3.0.
+        _ if size <= 2 && matches!(request.collective, Collective::Broadcast { .. }) => len.max(1),
+        _ => even.max(len.div_ceil(tuning.most_segments.max(1))),
+    };
     // Short vectors that are not cut give every step its own slot instead, so that all receives can be
     // posted at once; 64 steps of recursive doubling are more ranks than there will ever be.
     let doubles = matches!(

@@ -12,6 +12,8 @@ use ringworld_transport::{Event, RecvMemory, SendMemory, Token};
 
 /// The most bytes of a put in one frame.
 pub(crate) const CHUNK: usize = 512 << 10;
+/// The same on one host while nothing is expected from the peer.
+pub(crate) const LONG_CHUNK: usize = 2 << 20;
 
 /// One piece of a put, held by the lane that writes it.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +56,11 @@ impl PutQueue {
         self.exhausted < self.puts.len()
     }
 
-    /// Hands out the next chunk with its key and the offset at the receiver.
-    pub(crate) fn pull(&mut self) -> Option<(Chunk, u64, u64)> {
+    /// Hands out the next chunk, of `longest` bytes at most, with its key and the offset at the receiver.
+    pub(crate) fn pull(&mut self, longest: usize) -> Option<(Chunk, u64, u64)> {
         let put = self.puts.get_mut(self.exhausted)?;
         let start = put.pulled;
-        let length = CHUNK.min(put.payload.len() - start);
+        let length = longest.min(put.payload.len() - start);
         put.pulled += length;
         let chunk = Chunk { put: self.first + self.exhausted as u64, start, length };
         let at = (put.key, put.offset + start as u64);
@@ -187,7 +189,7 @@ mod tests {
         let mut queue = PutQueue::default();
         queue.push(9, 100, SendMemory::from_static(&BYTES), Token(1));
         queue.push(9, 0, SendMemory::from_static(&[1, 2]), Token(2));
-        let chunks: Vec<_> = std::iter::from_fn(|| queue.pull()).collect();
+        let chunks: Vec<_> = std::iter::from_fn(|| queue.pull(CHUNK)).collect();
         let at: Vec<_> = chunks.iter().map(|(chunk, _, offset)| (*offset, chunk.length)).collect();
         let next = 100 + CHUNK as u64;
         assert_eq!(at, [(100, CHUNK), (next, CHUNK), (next + CHUNK as u64, 3), (0, 2)]);

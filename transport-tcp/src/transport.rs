@@ -235,9 +235,9 @@ impl Tcp {
         let preferred = self.put_lanes(rank);
         let Some(peer) = self.peers.get_mut(rank) else { return false };
         let may_pull = peer.may_pull(lane, preferred);
-        let Peer { lanes, puts, .. } = peer;
+        let Peer { lanes, puts, exposures, .. } = peer;
         let Some(Some(link)) = lanes.get_mut(lane) else { return false };
-        let moved = link.flush(puts, may_pull, &mut self.deferred);
+        let moved = link.flush(puts, may_pull, exposures.is_empty(), &mut self.deferred);
         self.watch_writes(rank, lane);
         moved
     }
