@@ -242,10 +242,12 @@ class Beside(unittest.TestCase):
         def asked(*arguments):
             return [(limit.raw, size) for limit, size in rawsockets.asked(*arguments)]
         every = tuple(ops.OPERATIONS)
-        self.assertEqual(asked(every, 8, 64 << 20), [("pingpong", 8), ("stream", 64 << 20), ("exchange", 64 << 20)])
-        self.assertEqual(asked(every, 8, 1 << 20), [("pingpong", 8), ("stream", 1 << 20), ("exchange", 1 << 20)])
-        self.assertEqual(asked(every, 64, 5 << 20), [("stream", 4 << 20), ("exchange", 4 << 20)])
-        self.assertEqual(asked(("allreduce", "barrier"), 8, 64), [("exchange", 64)])
+        self.assertEqual(asked(every, 2, 8, 64 << 20), [("pingpong", 8), ("stream", 64 << 20), ("exchange", 64 << 20)])
+        self.assertEqual(asked(every, 2, 8, 1 << 20), [("pingpong", 8), ("stream", 1 << 20), ("exchange", 1 << 20)])
+        self.assertEqual(asked(every, 2, 64, 5 << 20), [("stream", 4 << 20), ("exchange", 4 << 20)])
+        self.assertEqual(asked(("allreduce", "barrier"), 2, 8, 64), [("exchange", 64)])
+        self.assertEqual(asked(every, 4, 8, 64 << 20), [("doubling", 8)])
+        self.assertEqual(asked(every, 8, 8, 64 << 20), [])
 
     def test_the_ratio_is_ours_over_theirs_round_by_round_with_its_bar(self):
         # The second round was disturbed for both; the third has no plain sockets.
@@ -253,9 +255,12 @@ class Beside(unittest.TestCase):
         plain = [sample(turn, "raw", seconds, op="pingpong") for turn, seconds in ((1, 5e-6), (2, 50e-6))]
         ours.append(sample(1, "ringworld", 2.0, op="allreduce", size=1 << 20))
         plain.append(sample(1, "raw", 1.0, op="exchange", size=1 << 20))
+        ours.append(sample(1, "ringworld", 30e-6, op="allreduce", ranks=4))
+        plain.append(sample(1, "raw", 20e-6, op="doubling", ranks=4))
         found = "\n".join(rawsockets.report(ours, plain))
         self.assertIn("| **1.20 (1.20–1.20)** | 1.15 |", found)
         # Above the bar, which does not stand at this size.
+        self.assertIn("| 1.50 (1.50–1.50) | none |", found)
         self.assertIn("| 1 MiB | 2.00 s | 1.00 s | 2.00 (2.00–2.00) | 1.30, at 64 MiB |", found)
         reached = [sample(1, "ringworld", 5.5e-6, op="pingpong")]
         self.assertIn("| 1.10 (1.10–1.10) | 1.15 |", "\n".join(rawsockets.report(reached, plain)))

@@ -1,13 +1,15 @@
-//! What two processes get out of plain TCP sockets: the limit that no library on the same wire can pass.
+//! What two or four processes get out of plain TCP sockets: the limit that no library on the same wire can pass.
 //!
-//! `raw <op> <min bytes> <max bytes> <milliseconds per size>` starts a second process of itself, joined over
-//! loopback, and prints the same lines as `twin`, whose figures `benches/peers/run` puts beside these. There is no matching, no header and no choice: both sides
-//! know every byte that comes, and spin on non-blocking sockets. Operations:
+//! `raw <op> <min bytes> <max bytes> <milliseconds per size>` starts the other processes itself, joined over
+//! loopback, and prints the same lines as `twin`, whose figures `benches/peers/run` puts beside these. There is no
+//! matching, no header and no choice: all know every byte that comes, and poll non-blocking sockets. Operations:
 //!
 //! - `pingpong`: a message there and back, half of it;
 //! - `stream`: a window of messages one way, then one byte back, per message;
 //! - `exchange`: both send and receive the same bytes at once, in calls of 512 KiB at most, on two sockets, one
-//!   per direction: what an all-reduce of two ranks has to move, without the sum.
+//!   per direction: what an all-reduce of two ranks has to move, without the sum;
+//! - `doubling`: four processes exchange the same bytes with one neighbour each, then with the other: what an
+//!   all-reduce of a short vector has to move, without the sum.
 //!
 //! Invariant: nothing of ringworld is used, so what is measured cannot share its mistakes.
 
@@ -17,6 +19,7 @@ use std::cell::Cell;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, ExitCode};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
@@ -46,36 +49,99 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [port, op, min, max] = &arguments[..]
-        && let Some(port) = port.strip_prefix("--join=")
+    if let [rank, port, op, min, max] = &arguments[..]
+        && let Some(rank) = rank.strip_prefix("--rank=")
     {
-        let pair = Pair::join(port.parse()?)?;
-        return pair.follow(op, sizes(min, max)?);
+        let op = op.parse()?;
+        return Part::join(rank.parse()?, port.parse()?, op)?.follow(sizes(min, max)?);
     }
     let [op, min, max, budget] = &arguments[..] else {
         return Err("usage: raw <op> <min bytes> <max bytes> <milliseconds per size>".into());
     };
-    if !["pingpong", "stream", "exchange"].contains(&op.as_str()) {
-        return Err(format!("there is no operation {op:?}; there are pingpong, stream and exchange").into());
-    }
+    let parsed: Op = op.parse()?;
     let budget = Duration::from_millis(budget.parse()?);
-    let listener = tuned()?;
-    listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
-    listener.listen(2)?;
-    let listener: TcpListener = listener.into();
-    let port = listener.local_addr()?.port();
-    let mut second = Command::new(std::env::current_exe()?)
-        .args([format!("--join={port}"), op.clone(), min.clone(), max.clone()])
-        .spawn()?;
-    let result =
-        Pair::accept(&listener, &mut second).and_then(|pair| pair.lead(op, sizes(min, max)?, budget));
-    if result.is_err() {
-        // It may be waiting for bytes that never come.
-        let _ = second.kill();
+    let listener = listener()?;
+    let port = listener.local_addr()?.port().to_string();
+    let mut others = Vec::new();
+    for rank in 1..parsed.ranks() {
+        let arguments = [&format!("--rank={rank}"), &port, op, min, max];
+        others.push(Command::new(std::env::current_exe()?).args(arguments).spawn()?);
     }
-    let status = second.wait()?;
-    result?;
-    if status.success() { Ok(()) } else { Err(format!("the second process ended with {status}").into()) }
+    let result =
+        Part::accept(&listener, &mut others, parsed).and_then(|part| part.lead(op, sizes(min, max)?, budget));
+    for other in &mut others {
+        if result.is_err() {
+            // It may be waiting for bytes that never come.
+            let _ = other.kill();
+        }
+        let status = other.wait()?;
+        if result.is_ok() && !status.success() {
+            return Err(format!("another process ended with {status}").into());
+        }
+    }
+    result
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Op {
+    PingPong,
+    Stream,
+    Exchange,
+    Doubling,
+}
+
+impl std::str::FromStr for Op {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Ok(match name {
+            "pingpong" => Self::PingPong,
+            "stream" => Self::Stream,
+            "exchange" => Self::Exchange,
+            "doubling" => Self::Doubling,
+            _ => {
+                let known = "there are pingpong, stream, exchange and doubling";
+                return Err(format!("there is no operation {name:?}; {known}").into());
+            }
+        })
+    }
+}
+
+impl Op {
+    fn ranks(self) -> usize {
+        if self == Self::Doubling { 4 } else { 2 }
+    }
+
+    /// Which sockets of a process lead to those that it tells how many iterations follow.
+    fn below(self, rank: usize) -> &'static [usize] {
+        match (self, rank) {
+            (Self::Doubling, 0) => &[0, 1],
+            (Self::Doubling, 1) => &[1],
+            (Self::Doubling, _) => &[],
+            (_, 0) => &[0],
+            (_, _) => &[],
+        }
+    }
+
+    /// Which socket leads to the one that tells it.
+    fn above(rank: usize) -> usize {
+        usize::from(rank > 1)
+    }
+
+    /// The fewest iterations between two readings of the clock. Where processes share cores, the first few wait for
+    /// nobody, because the others have been there before, or for a whole turn of the scheduler.
+    fn least(self) -> u64 {
+        if self == Self::Doubling { 256 } else { 1 }
+    }
+
+    /// The part of an iteration that is reported.
+    fn share(self, bytes: usize) -> f64 {
+        match self {
+            Self::PingPong => 0.5,
+            Self::Stream => 1.0 / window(bytes) as f64,
+            Self::Exchange | Self::Doubling => 1.0,
+        }
+    }
 }
 
 fn sizes(min: &str, max: &str) -> Result<impl Iterator<Item = usize>, Error> {
@@ -83,117 +149,181 @@ fn sizes(min: &str, max: &str) -> Result<impl Iterator<Item = usize>, Error> {
     Ok(SIZES.into_iter().filter(move |bytes| (min..=max).contains(bytes)))
 }
 
-/// Two sockets to the other process; one for each direction when both send at once.
-struct Pair {
-    first: bool,
+/// One process and its two sockets. Of two processes both lead to the other one, one for each direction when both
+/// send at once. Of four the first leads to the one whose number differs in the lowest bit, the second to the one
+/// whose number differs in the other.
+struct Part {
+    op: Op,
+    rank: usize,
     sockets: [TcpStream; 2],
     send: Vec<u8>,
     recv: Vec<u8>,
 }
 
-impl Pair {
-    fn new(first: bool, sockets: [TcpStream; 2]) -> Result<Self, Error> {
+impl Part {
+    fn new(op: Op, rank: usize, sockets: [TcpStream; 2]) -> Result<Self, Error> {
         for socket in &sockets {
             socket.set_nodelay(true)?;
             socket.set_nonblocking(true)?;
         }
-        Ok(Self { first, sockets, send: Vec::new(), recv: Vec::new() })
+        if available_parallelism()?.get() < op.ranks() {
+            KEEN.set(0);
+        }
+        Ok(Self { op, rank, sockets, send: Vec::new(), recv: Vec::new() })
     }
 
-    /// Waits for both sockets, or for the end of the process that should open them.
-    fn accept(listener: &TcpListener, second: &mut Child) -> Result<Self, Error> {
-        listener.set_nonblocking(true)?;
-        let mut next = || loop {
-            match listener.accept() {
-                Ok((socket, _)) => return Ok::<_, Error>(socket),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if let Some(status) = second.try_wait()? {
-                        return Err(format!("the second process ended at once, with {status}").into());
+    /// The first process: waits for the others, or for the end of one of them.
+    fn accept(listener: &TcpListener, others: &mut [Child], op: Op) -> Result<Self, Error> {
+        let mut next = || {
+            accepted(listener, || {
+                for other in &mut *others {
+                    if let Some(status) = other.try_wait()? {
+                        return Err(format!("another process ended at once, with {status}").into());
                     }
-                    std::thread::sleep(Duration::from_millis(1));
                 }
-                Err(error) => return Err(error.into()),
-            }
+                Ok(())
+            })
         };
-        Self::new(true, [next()?, next()?])
+        if op != Op::Doubling {
+            return Self::new(op, 0, [next()?, next()?]);
+        }
+        let (mut sockets, mut ports) = ((None, None, None), [0; 3]);
+        let [first, second, mut third] = loop {
+            let mut socket = next()?;
+            let mut hello = [0; 3];
+            socket.read_exact(&mut hello)?;
+            let [rank @ 1..=3, port @ ..] = hello else { return Err("somebody else has connected".into()) };
+            ports[usize::from(rank) - 1] = u16::from_le_bytes(port);
+            match rank {
+                1 => sockets.0 = Some(socket),
+                2 => sockets.1 = Some(socket),
+                _ => sockets.2 = Some(socket),
+            }
+            sockets = match sockets {
+                (Some(first), Some(second), Some(third)) => break [first, second, third],
+                some => some,
+            };
+        };
+        for port in [ports[1], ports[0]] {
+            third.write_all(&port.to_le_bytes())?;
+        }
+        Self::new(op, 0, [first, second])
     }
 
-    fn join(port: u16) -> Result<Self, Error> {
-        let connect = || {
+    /// Any other process.
+    fn join(rank: usize, port: u16, op: Op) -> Result<Self, Error> {
+        let connect = |port: u16| {
             let socket = tuned()?;
             socket.connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
-            Ok::<_, Error>(socket.into())
+            Ok::<TcpStream, Error>(socket.into())
         };
-        Self::new(false, [connect()?, connect()?])
+        if op != Op::Doubling {
+            return Self::new(op, rank, [connect(port)?, connect(port)?]);
+        }
+        let listener = listener()?;
+        let mut first = connect(port)?;
+        let [low, high] = listener.local_addr()?.port().to_le_bytes();
+        first.write_all(&[rank as u8, low, high])?;
+        let patience = Instant::now() + Duration::from_secs(10);
+        let third = || {
+            accepted(&listener, || match Instant::now() < patience {
+                true => Ok(()),
+                false => Err("the other processes have not come within 10 s".into()),
+            })
+        };
+        let sockets = match rank {
+            1 => [first, third()?],
+            2 => [third()?, first],
+            _ => {
+                let mut port = || {
+                    let mut port = [0; 2];
+                    first.read_exact(&mut port).map(|()| u16::from_le_bytes(port))
+                };
+                let ports = [port()?, port()?];
+                [connect(ports[0])?, connect(ports[1])?]
+            }
+        };
+        Self::new(op, rank, sockets)
     }
 
-    /// Measures, as the first process, and tells the second how many iterations follow.
-    fn lead(mut self, op: &str, sizes: impl Iterator<Item = usize>, budget: Duration) -> Result<(), Error> {
+    /// Measures, as the first process, and tells the others how many iterations follow.
+    fn lead(mut self, name: &str, sizes: impl Iterator<Item = usize>, budget: Duration) -> Result<(), Error> {
         for bytes in sizes {
             self.allocate(bytes);
-            let mut times = 1;
+            let least = self.op.least();
+            let mut times = least;
             // The last of these tells how long one iteration takes.
             let estimate = loop {
-                let seconds = self.batch(op, times)?;
+                let seconds = self.batch(times)?;
                 if seconds * 20.0 >= budget.as_secs_f64() {
                     break seconds / times as f64;
                 }
                 times *= 2;
             };
             let each = (budget.as_secs_f64() / BATCHES as f64 / estimate) as u64;
-            let (batches, times) = if each > 0 {
+            let (batches, times) = if each >= least {
                 (BATCHES, each)
             } else {
-                (((budget.as_secs_f64() / estimate) as u64).max(FEWEST), 1)
+                (((budget.as_secs_f64() / estimate) as u64 / least).max(FEWEST), least)
             };
             let mut seconds = Vec::new();
             let before = processor() + self.announce(NOTHING)?;
             for _ in 0..batches {
-                seconds.push(self.batch(op, times)? / times as f64 * share(op, bytes));
+                seconds.push(self.batch(times)? / times as f64 * self.op.share(bytes));
             }
             let used = processor() + self.announce(NOTHING)? - before;
             self.announce(END)?;
             seconds.sort_by(f64::total_cmp);
             let (median, least) = (seconds[seconds.len() / 2], seconds[0]);
-            println!("{op},{bytes},{},{median:e},{least:e},{used:.6}", batches * times);
+            println!("{name},{bytes},{},{median:e},{least:e},{used:.6}", batches * times);
             std::io::stdout().flush()?;
         }
         Ok(())
     }
 
-    fn batch(&mut self, op: &str, times: u64) -> Result<f64, Error> {
+    fn batch(&mut self, times: u64) -> Result<f64, Error> {
         self.announce(times)?;
         let start = Instant::now();
         for _ in 0..times {
-            self.iterate(op)?;
+            self.iterate()?;
         }
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// Does, as the second process, what the first one tells it, until it tells that this was all.
-    fn follow(mut self, op: &str, sizes: impl Iterator<Item = usize>) -> Result<(), Error> {
+    /// Does, as any other process, what the first one tells it, until it tells that this was all.
+    fn follow(mut self, sizes: impl Iterator<Item = usize>) -> Result<(), Error> {
+        let above = Op::above(self.rank);
         for bytes in sizes {
             self.allocate(bytes);
             loop {
                 let mut times = [0; 8];
-                read(&mut self.sockets[0], &mut times)?;
-                write(&mut self.sockets[1], &processor().to_le_bytes())?;
-                match u64::from_le_bytes(times) {
+                read(&self.sockets[above], &mut times)?;
+                let times = u64::from_le_bytes(times);
+                let used = processor() + self.announce(times)?;
+                write(&self.sockets[above], &used.to_le_bytes())?;
+                match times {
                     END => break,
                     NOTHING => {}
-                    times => (0..times).try_for_each(|_| self.iterate(op))?,
+                    times => (0..times).try_for_each(|_| self.iterate())?,
                 }
             }
         }
         Ok(())
     }
 
-    /// Tells the second process how many iterations follow; returns its processor time so far.
-    fn announce(&mut self, times: u64) -> Result<f64, Error> {
-        write(&mut self.sockets[0], &times.to_le_bytes())?;
-        let mut used = [0; 8];
-        read(&mut self.sockets[1], &mut used)?;
-        Ok(f64::from_le_bytes(used))
+    /// Tells those below how many iterations follow; returns their processor time so far.
+    fn announce(&self, times: u64) -> Result<f64, Error> {
+        let below = self.op.below(self.rank).iter().map(|&socket| &self.sockets[socket]);
+        for socket in below.clone() {
+            write(socket, &times.to_le_bytes())?;
+        }
+        let mut sum = 0.0;
+        for socket in below {
+            let mut used = [0; 8];
+            read(socket, &mut used)?;
+            sum += f64::from_le_bytes(used);
+        }
+        Ok(sum)
     }
 
     fn allocate(&mut self, bytes: usize) {
@@ -201,31 +331,61 @@ impl Pair {
         self.recv = vec![2; bytes];
     }
 
-    fn iterate(&mut self, op: &str) -> Result<(), Error> {
-        let Self { first, sockets: [there, back], send, recv } = self;
-        match (op, *first) {
-            ("pingpong", true) => {
+    fn iterate(&mut self) -> Result<(), Error> {
+        let Self { op, rank, sockets: [there, back], send, recv } = self;
+        match (op, rank) {
+            (Op::PingPong, 0) => {
                 write(there, send)?;
                 read(there, recv)
             }
-            ("pingpong", false) => {
+            (Op::PingPong, _) => {
                 read(there, recv)?;
                 write(there, send)
             }
-            ("stream", true) => {
+            (Op::Stream, 0) => {
                 for _ in 0..window(send.len()) {
                     write(there, send)?;
                 }
                 read(there, &mut [0])
             }
-            ("stream", false) => {
+            (Op::Stream, _) => {
                 for _ in 0..window(recv.len()) {
                     read(there, recv)?;
                 }
                 write(there, &[1])
             }
-            (_, true) => exchange(there, back, send, recv),
-            (_, false) => exchange(back, there, send, recv),
+            (Op::Exchange, 0) => exchange(there, back, send, recv),
+            (Op::Exchange, _) => exchange(back, there, send, recv),
+            (Op::Doubling, _) => {
+                exchange(there, there, send, recv)?;
+                exchange(back, back, send, recv)
+            }
+        }
+    }
+}
+
+fn listener() -> Result<TcpListener, Error> {
+    let listener = tuned()?;
+    listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    listener.listen(4)?;
+    let listener: TcpListener = listener.into();
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// The next connection, unless `alarm` fails first.
+fn accepted(
+    listener: &TcpListener,
+    mut alarm: impl FnMut() -> Result<(), Error>,
+) -> Result<TcpStream, Error> {
+    loop {
+        match listener.accept() {
+            Ok((socket, _)) => return Ok(socket),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                alarm()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(error) => return Err(error.into()),
         }
     }
 }
@@ -252,15 +412,7 @@ fn processor() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-fn share(op: &str, bytes: usize) -> f64 {
-    match op {
-        "pingpong" => 0.5,
-        "stream" => 1.0 / window(bytes) as f64,
-        _ => 1.0,
-    }
-}
-
-fn write(socket: &mut TcpStream, mut bytes: &[u8]) -> Result<(), Error> {
+fn write(mut socket: &TcpStream, mut bytes: &[u8]) -> Result<(), Error> {
     while !bytes.is_empty() {
         let sent = some(socket.write(&bytes[..bytes.len().min(CALL)]))?;
         bytes = &bytes[sent..];
@@ -268,7 +420,7 @@ fn write(socket: &mut TcpStream, mut bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-fn read(socket: &mut TcpStream, mut bytes: &mut [u8]) -> Result<(), Error> {
+fn read(mut socket: &TcpStream, mut bytes: &mut [u8]) -> Result<(), Error> {
     while !bytes.is_empty() {
         let room = bytes.len().min(CALL);
         let got = some(socket.read(&mut bytes[..room]))?;
@@ -277,7 +429,7 @@ fn read(socket: &mut TcpStream, mut bytes: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-fn exchange(out: &mut TcpStream, inward: &mut TcpStream, send: &[u8], recv: &mut [u8]) -> Result<(), Error> {
+fn exchange(mut out: &TcpStream, mut inward: &TcpStream, send: &[u8], recv: &mut [u8]) -> Result<(), Error> {
     let (mut sent, mut got) = (0, 0);
     while sent < send.len() || got < recv.len() {
         if sent < send.len() {
@@ -294,11 +446,10 @@ fn exchange(out: &mut TcpStream, inward: &mut TcpStream, send: &[u8], recv: &mut
 thread_local! {
     /// How often in a row nothing was ready.
     static IDLE: Cell<u32> = const { Cell::new(0) };
+    /// So often in a row a core is kept although nothing is ready, some 2 us; then it is offered, because another
+    /// process may be waiting for this very one. With more processes than cores it is offered at once.
+    static KEEN: Cell<u32> = const { Cell::new(8) };
 }
-
-/// So often in a row a core is kept although nothing is ready, some 2 us; then it is offered, because the other
-/// process may be waiting for this very one.
-const KEEN: u32 = 8;
 
 /// The bytes moved; none when the socket is not ready.
 fn some(result: std::io::Result<usize>) -> Result<usize, Error> {
@@ -310,7 +461,7 @@ fn some(result: std::io::Result<usize>) -> Result<usize, Error> {
         }
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
             IDLE.set(IDLE.get() + 1);
-            if IDLE.get() > KEEN {
+            if IDLE.get() > KEEN.get() {
                 std::thread::yield_now()
             } else {
                 std::hint::spin_loop()
