@@ -22,10 +22,9 @@ use std::process::{Child, Command, ExitCode};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use ringworld_benches::schedule::Operation;
 use socket2::{Domain, Socket, Type};
 
-const SIZES: [usize; 10] =
-    [8, 64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
 const BATCHES: u64 = 15;
 const FEWEST: u64 = 3;
 /// The most bytes of one call, and the socket buffers: what keeps bytes in the cache on loopback.
@@ -145,8 +144,8 @@ impl Op {
 }
 
 fn sizes(min: &str, max: &str) -> Result<impl Iterator<Item = usize>, Error> {
-    let (min, max): (usize, usize) = (min.parse()?, max.parse()?);
-    Ok(SIZES.into_iter().filter(move |bytes| (min..=max).contains(bytes)))
+    // Those of every operation that has no limit of its own.
+    Ok(Operation::PingPong.sizes(min.parse()?, max.parse()?).into_iter())
 }
 
 /// One process and its two sockets. Of two processes both lead to the other one, one for each direction when both
