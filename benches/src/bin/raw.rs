@@ -11,7 +11,7 @@
 //! - `doubling`: four processes exchange the same bytes with one neighbour each, then with the other: what an
 //!   all-reduce of a short vector has to move, without the sum.
 //!
-//! Invariant: nothing of ringworld is used, so what is measured cannot share its mistakes.
+//! Invariant: nothing of ringworld is used but the list of sizes, so what is measured cannot share its mistakes.
 
 #![allow(clippy::print_stdout, reason = "the lines are what this program is for")]
 
