@@ -31,8 +31,8 @@ ucx() { # operation, bytes
     # shellcheck disable=SC2086 # Several words.
     timeout 60 ucx_perftest -f $arguments -s "$2" >/tmp/server 2>&1 &
     server=$!
-    # Its port, 13337.
-    until grep -q ':3419 ' /proc/net/tcp || ! kill -0 "$server" 2>/dev/null; do sleep 0.1; done
+    # Until it listens (0A) on its port, 13337; connections of the last one may linger there.
+    until grep -q ':3419 [0-9A-F:]* 0A ' /proc/net/tcp || ! kill -0 "$server" 2>/dev/null; do sleep 0.1; done
     # shellcheck disable=SC2086
     timeout 60 ucx_perftest -f $arguments -s "$2" 127.0.0.1 >/tmp/client 2>&1
     awk -v column="$column" 'NF == 8 && $1 + 0 > 0 { print $column }' /tmp/client
