@@ -53,7 +53,10 @@ GROUPS = (("pingpong", "stream", "bidir", "rate"), ("barrier", "allreduce", "red
 
 
 def sizes(op, smallest, largest):
-    """The sizes at which an operation is measured within the bounds."""
+    """The sizes at which an operation is measured within the bounds; the same multiple of 8 twice asks for that size."""
+    of_op = OPERATIONS[op].sizes
+    if smallest == largest and smallest > 0 and smallest % 8 == 0 and of_op != (0,):
+        return [smallest] if smallest <= of_op[-1] or of_op == SIZES else []
     return [size for size in OPERATIONS[op].sizes if size == 0 or smallest <= size <= largest]
 
 

@@ -208,6 +208,10 @@ class Figures(unittest.TestCase):
         self.assertEqual(sorted(op for group in ops.GROUPS for op in group), sorted(ops.OPERATIONS))
         self.assertEqual(ops.sizes("rate", 8, 64 << 20), [8, 64, 1024])
         self.assertEqual(ops.sizes("barrier", 1024, 2048), [0])
+        self.assertEqual(ops.sizes("pingpong", 8192, 8192), [8192])
+        self.assertEqual(ops.sizes("barrier", 8192, 8192), [0])
+        self.assertEqual(ops.sizes("rate", 8192, 8192), [])
+        self.assertEqual(ops.sizes("pingpong", 8190, 8190), [])
         self.assertEqual([ops.window(size) for size in (8, 1 << 20, 4 << 20, 64 << 20)], [64, 64, 16, 4])
 
     def test_plots_hold_only_what_used_the_wire_beside_ringworld(self):

@@ -346,7 +346,16 @@ static const Operation *named(const Work *w, const char *name) {
 static void all_sizes(const Operation *op, Work *w, double min, double max, double budget) {
     if (op->pair && w->size % 2 != 0) fail(w, "pingpong, stream, bidir and rate take an even number of ranks");
     w->bytes = 0;
-    if (op->largest == 0) measure(op, w, budget);
+    if (op->largest == 0) {
+        measure(op, w, budget);
+        return;
+    }
+    /* Bounds that are the same multiple of 8 ask for that size, whether or not it is one of SIZES. */
+    if (min == max && min > 0 && (size_t)min % 8 == 0 && (double)(size_t)min == min) {
+        w->bytes = (size_t)min;
+        if (w->bytes <= op->largest) measure(op, w, budget);
+        return;
+    }
     for (int i = 0; i < SIZE_COUNT && SIZES[i] <= op->largest; i++) {
         w->bytes = SIZES[i];
         if ((double)w->bytes >= min && (double)w->bytes <= max) measure(op, w, budget);

@@ -95,12 +95,14 @@ impl Operation {
         matches!(self, Self::PingPong | Self::Stream | Self::Bidirectional | Self::Rate)
     }
 
-    /// The sizes at which it is measured within the bounds.
+    /// The sizes at which it is measured within the bounds. Bounds that are the same multiple of 8 ask for that
+    /// size, whether or not it is one of [`SIZES`].
     #[must_use]
     pub fn sizes(self, min: usize, max: usize) -> Vec<usize> {
         let largest = if self == Self::Rate { LARGEST_OF_RATE } else { usize::MAX };
         match self {
             Self::Barrier => vec![0],
+            _ if min == max && min > 0 && min.is_multiple_of(8) && min <= largest => vec![min],
             _ => SIZES.into_iter().filter(|&size| (min..=max).contains(&size) && size <= largest).collect(),
         }
     }
@@ -328,6 +330,15 @@ mod tests {
         assert_eq!(Operation::Barrier.sizes(1024, 2048), [0]);
         assert_eq!(Operation::Rate.sizes(0, 1 << 30), [8, 64, 1024]);
         assert_eq!(Operation::AllToAll.sizes(64, 20_000), [64, 1024, 16_384]);
+    }
+
+    #[test]
+    fn bounds_that_are_the_same_ask_for_that_size() {
+        assert_eq!(Operation::PingPong.sizes(8192, 8192), [8192]);
+        assert_eq!(Operation::Barrier.sizes(8192, 8192), [0]);
+        assert!(Operation::Rate.sizes(8192, 8192).is_empty());
+        assert!(Operation::PingPong.sizes(8190, 8190).is_empty());
+        assert!(Operation::PingPong.sizes(0, 0).is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! - `doubling`: four processes exchange the same bytes with one neighbour each, then with the other: what an
 //!   all-reduce of a short vector has to move, without the sum.
 //!
-//! Invariant: nothing of ringworld is used, so what is measured cannot share its mistakes.
+//! Invariant: nothing of ringworld is used but the list of sizes, so what is measured cannot share its mistakes.
 
 #![allow(clippy::print_stdout, reason = "the lines are what this program is for")]
 
@@ -22,10 +22,9 @@ use std::process::{Child, Command, ExitCode};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use ringworld_benches::schedule::Operation;
 use socket2::{Domain, Socket, Type};
 
-const SIZES: [usize; 10] =
-    [8, 64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
 const BATCHES: u64 = 15;
 const FEWEST: u64 = 3;
 /// The most bytes of one call, and the socket buffers: what keeps bytes in the cache on loopback.
@@ -145,8 +144,8 @@ impl Op {
 }
 
 fn sizes(min: &str, max: &str) -> Result<impl Iterator<Item = usize>, Error> {
-    let (min, max): (usize, usize) = (min.parse()?, max.parse()?);
-    Ok(SIZES.into_iter().filter(move |bytes| (min..=max).contains(bytes)))
+    // Those of every operation that has no limit of its own.
+    Ok(Operation::PingPong.sizes(min.parse()?, max.parse()?).into_iter())
 }
 
 /// One process and its two sockets. Of two processes both lead to the other one, one for each direction when both

@@ -15,7 +15,10 @@ build() {
     local features=ringworld/ibverbs,ringworld-transport-ibverbs/verbs,ringworld-launcher/ibverbs
     cd "$root"
     : >"$work/programs"
-    if wanted perf; then
+    if wanted peers; then
+        cargo_build build --release -p ringworld-launcher -p ringworld-benches --bin ringworld --bin twin --features "ringworld-launcher/ibverbs"
+        [ ${#suites[@]} -gt 1 ] || return 0
+    elif wanted perf; then
         cargo_build build --release -p ringworld-launcher --bin ringworld --features "ringworld-launcher/ibverbs"
         [ ${#suites[@]} -gt 1 ] || return 0
     fi
@@ -104,6 +107,7 @@ image() { # folder, suites…
             cp -L "$(command -v "$name")" "$folder/share/bin/$name"
         fi
     done
+    if wanted peers; then peers_into_image; fi
     cp "$here/guest/lib.sh" "$folder/share/"
     cp -r "$here/guest/suites" "$folder/share/"
     {

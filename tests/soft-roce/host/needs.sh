@@ -17,7 +17,7 @@ needs() {
     compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || missing+=(libclang1-14)
     compgen -G '/usr/lib/llvm-*/lib/clang/*/include/stddef.h' >/dev/null || missing+=(libclang-common-14-dev)
     if wanted perf && ! command -v ib_send_lat >/dev/null; then missing+=(perftest); fi
-    if [ ! -s "$cache/vmlinux" ]; then
+    if [ ! -s "$cache/vmlinux" ] || { wanted peers && [ ! -s "$cache/peers/versions" ]; }; then
         command -v apt-get >/dev/null || missing+=(apt)
         command -v dpkg >/dev/null || missing+=(dpkg)
     fi
