@@ -2,6 +2,7 @@
 //!
 //! Neighbours: `wait.rs`, whose loop asks, and `home.rs`, which moves a thread that finds its core crowded.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Offering the core took this long: somebody else took the offer. With nobody there it takes 0.3 us.
@@ -11,25 +12,32 @@ const CROWDED: Duration = Duration::from_micros(3);
 ///
 /// An offer is a system call, as dear as a turn of the loop, and what comes meanwhile is seen late. So an offer
 /// that nobody took is repeated after a pause, twice as long each time up to [`Offers::LONGEST`]; one that was
-/// taken, at the next turn.
+/// taken, at the next turn. How often offers are taken is a [`Custom`] that outlives a wait: where nobody ever takes
+/// one, waits shorter than the longest pause make none.
 #[derive(Debug)]
-pub(super) struct Offers {
+pub(super) struct Offers<'a> {
     /// Idle for so long, the next one is due.
     next: Duration,
     pause: Duration,
     /// Ranks that share cores offer theirs at every turn.
     longest: Duration,
+    custom: &'a Custom,
 }
 
-impl Offers {
+/// How long this process pauses between offers by now, in nanoseconds.
+#[derive(Debug, Default)]
+pub(super) struct Custom(AtomicU32);
+
+impl<'a> Offers<'a> {
     /// Somebody who begins to want this core waits at most this long for it: little beside the time slice for
     /// which the scheduler may let it wait.
     const LONGEST: Duration = Duration::from_micros(16);
 
     /// The first offer is made after `keen`, and without any such time one at each turn.
-    pub(super) fn new(keen: Duration) -> Self {
+    pub(super) fn new(keen: Duration, custom: &'a Custom) -> Self {
         let longest = if keen.is_zero() { Duration::ZERO } else { Self::LONGEST };
-        Self { next: keen, pause: Duration::ZERO, longest }
+        let pause = Duration::from_nanos(custom.0.load(Ordering::Relaxed).into()).min(longest);
+        Self { next: keen.max(pause), pause, longest, custom }
     }
 
     /// Whether one is due after having been idle for so long.
@@ -44,6 +52,7 @@ impl Offers {
         let pause = (2 * self.pause).max(Duration::from_micros(1)).min(self.longest);
         self.pause = if taken { Duration::ZERO } else { pause };
         self.next = after + self.pause;
+        self.custom.0.store(self.pause.as_nanos().try_into().unwrap_or(u32::MAX), Ordering::Relaxed);
         taken
     }
 }
@@ -56,20 +65,31 @@ mod tests {
 
     #[test]
     fn a_core_that_nobody_wants_is_offered_less_and_less_often_up_to_a_bound() {
-        let mut offers = Offers::new(2 * US);
-        let mut at = Vec::new();
-        for us in 0..100 {
-            if offers.is_due(us * US) {
-                at.push(us);
-                assert!(!offers.made(us * US, us * US));
-            }
-        }
-        assert_eq!(at, [2, 3, 5, 9, 17, 33, 49, 65, 81, 97]);
+        let custom = Custom::default();
+        let wait = |until: u32| {
+            let mut offers = Offers::new(2 * US, &custom);
+            let due = |us: &u32| offers.is_due(*us * US) && !offers.made(*us * US, *us * US);
+            (0..until).filter(due).collect::<Vec<_>>()
+        };
+        assert_eq!(wait(40), [2, 3, 5, 9, 17, 33]);
+        assert_eq!(wait(40), [16, 32], "the next wait goes on as this one ended");
+        assert_eq!(wait(10), [0; 0]);
+    }
+
+    #[test]
+    fn a_core_that_somebody_took_is_offered_early_in_the_next_wait() {
+        let custom = Custom::default();
+        let mut offers = Offers::new(2 * US, &custom);
+        assert!(!offers.made(2 * US, 2 * US) && !offers.made(3 * US, 3 * US));
+        assert!(!Offers::new(2 * US, &custom).is_due(US));
+        assert!(offers.made(5 * US, 30 * US));
+        assert!(Offers::new(2 * US, &custom).is_due(2 * US));
     }
 
     #[test]
     fn a_core_that_somebody_took_is_offered_at_the_next_turn() {
-        let mut offers = Offers::new(2 * US);
+        let custom = Custom::default();
+        let mut offers = Offers::new(2 * US, &custom);
         for us in [2, 3, 5, 9] {
             assert!(offers.is_due(us * US) && !offers.made(us * US, us * US));
         }
@@ -79,9 +99,12 @@ mod tests {
 
     #[test]
     fn ranks_that_share_cores_offer_theirs_at_every_turn() {
-        let mut offers = Offers::new(Duration::ZERO);
-        for us in 0..50 {
-            assert!(offers.is_due(us * US) && !offers.made(us * US, us * US));
+        let custom = Custom::default();
+        for _ in 0..2 {
+            let mut offers = Offers::new(Duration::ZERO, &custom);
+            for us in 0..50 {
+                assert!(offers.is_due(us * US) && !offers.made(us * US, us * US));
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use super::core::Core;
 use super::home::Home;
 use super::inbox::Inbox;
-use super::offers::Offers;
+use super::offers::{Custom, Offers};
 use super::slots::Ending;
 use super::{Engine, Locked, Parts, SlotId};
 use crate::error::Fault;
@@ -48,10 +48,6 @@ impl Spin {
     pub(crate) fn for_ranks(ranks: usize, cores: usize) -> Self {
         let (keen, polite) = if ranks <= cores { (2, 100) } else { (0, 50) };
         Self { keen: Duration::from_micros(keen), polite: Duration::from_micros(polite) }
-    }
-
-    fn offers(self) -> Offers {
-        Offers::new(self.keen)
     }
 
     /// The same, but sleeping after `limit`.
@@ -112,6 +108,7 @@ pub(super) struct Waits {
     fds: Vec<OwnedFd>,
     blind: bool,
     spin: Spin,
+    custom: Custom,
     home: Home,
     op_timeout: Option<Duration>,
     inbox: Arc<Inbox>,
@@ -131,7 +128,12 @@ impl Waits {
         }
         let (spin, op_timeout, inbox) = (parts.spin, parts.op_timeout, Arc::clone(&parts.inbox));
         let home = Home::new(parts.local.0, parts.local.1);
-        Ok(Self { fds, blind, spin, home, op_timeout, inbox, waiting: AtomicUsize::new(0) })
+        let (custom, waiting) = (Custom::default(), AtomicUsize::new(0));
+        Ok(Self { fds, blind, spin, custom, home, op_timeout, inbox, waiting })
+    }
+
+    fn offers(&self) -> Offers<'_> {
+        Offers::new(self.spin.keen, &self.custom)
     }
 }
 
@@ -198,7 +200,7 @@ impl Engine {
         let mut waits_since = None;
         let mut idle_since = None;
         let mut known_idle = None;
-        let mut offers = self.waits.spin.offers();
+        let mut offers = self.waits.offers();
         let mut remind_after = REMIND;
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
@@ -214,7 +216,7 @@ impl Engine {
             core.comes_back(true);
             if moved {
                 (idle_since, known_idle) = (None, None);
-                offers = self.waits.spin.offers();
+                offers = self.waits.offers();
                 continue;
             }
             // Reading the clock takes as long as a hundred instructions: once per turn is enough.
