@@ -250,6 +250,9 @@ mod ibverbs {
         let mut config = Config::new(0, 1, job, local.to_vec());
         config.secret = settings.secret.clone();
         config.gid_index = settings.ib_gid_index.map(u32::from);
+        if let Some(pairs) = settings.ib_queue_pairs {
+            config.queue_pairs = pairs;
+        }
         if let Some(devices) = &settings.ib_hca {
             let parsed = devices.parse();
             config.devices = Some(parsed.map_err(|error| {

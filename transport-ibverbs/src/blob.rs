@@ -2,22 +2,27 @@
 //!
 //! ```text
 //! address   version, port's part, length and name of the device, address of the side door
-//! offer     version, port's part, queue pair number, packet sequence number
+//! offer     version, port's part, packet sequence number, numbers of the queue pairs
 //! ```
 //!
 //! The port's part is in both: at the rendezvous it lets a rank say at once that it cannot reach another; in
 //! the offer it is what the queue pair was really made with. Invariant: everything is checked when it is
 //! read. Pure. Neighbours: `verbs/meet.rs`.
 
-use ringworld_transport::Address;
+use ringworld_transport::{Address, MAX_HEADER};
 
 use crate::choice::{Gid, LinkLayer};
+use crate::config::Config;
 
 /// Changes whenever bytes on any wire of this transport change their meaning.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const PORT: usize = 32;
-/// Size of an offer.
-pub(crate) const OFFER: usize = 1 + PORT + 8;
+/// Size of an offer without the numbers of queue pairs.
+const OFFER: usize = 1 + PORT + 4;
+/// Size of the number of a queue pair.
+const NUMBER: usize = 3;
+// An offer is the header of a message, behind a byte that says what it is.
+const _: () = assert!(1 + OFFER + NUMBER * Config::MAX_QUEUE_PAIRS <= MAX_HEADER);
 /// A queue pair number and a packet sequence number have 24 bits.
 pub(crate) const BITS_24: u32 = 0xff_ffff;
 
@@ -35,6 +40,8 @@ pub(crate) struct PortPart {
     pub(crate) slot_size: u32,
     /// The longest message of a queue pair.
     pub(crate) max_message: u32,
+    /// Queue pairs that its rank would have with each peer.
+    pub(crate) pairs: u8,
 }
 
 impl PortPart {
@@ -50,12 +57,13 @@ impl PortPart {
         bytes[20..22].copy_from_slice(&self.slots.to_le_bytes());
         bytes[22..26].copy_from_slice(&self.slot_size.to_le_bytes());
         bytes[26..30].copy_from_slice(&self.max_message.to_le_bytes());
+        bytes[30] = self.pairs;
         bytes
     }
 
     fn decode(bytes: &[u8; PORT]) -> Result<Self, String> {
         let [link_layer, mtu, l0, l1, rest @ ..] = *bytes;
-        let Some((gid, [s0, s1, z0, z1, z2, z3, m0, m1, m2, m3, 0, 0])) = rest.split_first_chunk() else {
+        let Some((gid, [s0, s1, z0, z1, z2, z3, m0, m1, m2, m3, pairs, 0])) = rest.split_first_chunk() else {
             return Err(DAMAGED.to_owned());
         };
         let part = Self {
@@ -70,10 +78,17 @@ impl PortPart {
             slots: u16::from_le_bytes([*s0, *s1]),
             slot_size: u32::from_le_bytes([*z0, *z1, *z2, *z3]),
             max_message: u32::from_le_bytes([*m0, *m1, *m2, *m3]),
+            pairs: *pairs,
         };
         // The least that a prelude and the longest header need, with room for payload behind them.
         let sane = (1..=5).contains(&mtu) && part.slot_size >= 256 && part.max_message >= part.slot_size;
+        let sane = sane && (1..=Config::MAX_QUEUE_PAIRS).contains(&usize::from(*pairs));
         if sane { Ok(part) } else { Err(DAMAGED.to_owned()) }
+    }
+
+    /// How many queue pairs this rank and that one have with each other: both come to the same number.
+    pub(crate) fn agreed_pairs(&self, other: &Self) -> usize {
+        usize::from(self.pairs.min(other.pairs))
     }
 
     /// Whether packets can go from this port to that one; says why not.
@@ -130,20 +145,24 @@ impl Whereabouts {
     }
 }
 
-/// A queue pair that waits for its other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Queue pairs that wait for their other ends, the first to the first, and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) port: PortPart,
-    pub(crate) number: u32,
+    /// Where the packet numbers of all of them begin.
     pub(crate) sequence: u32,
+    /// One at least.
+    pub(crate) numbers: Vec<u32>,
 }
 
 impl Offer {
-    pub(crate) fn encode(&self) -> [u8; OFFER] {
-        let mut bytes = [VERSION; OFFER];
-        bytes[1..1 + PORT].copy_from_slice(&self.port.encode());
-        bytes[1 + PORT..5 + PORT].copy_from_slice(&self.number.to_le_bytes());
-        bytes[5 + PORT..].copy_from_slice(&self.sequence.to_le_bytes());
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.port.encode());
+        bytes.extend(self.sequence.to_le_bytes());
+        for number in &self.numbers {
+            bytes.extend(&number.to_le_bytes()[..NUMBER]);
+        }
         bytes
     }
 
@@ -151,12 +170,17 @@ impl Offer {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
         let Some((&VERSION, rest)) = bytes.split_first() else { return Err(OTHER_VERSION.to_owned()) };
         let (port, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
-        let [n0, n1, n2, n3, s0, s1, s2, s3] = *rest else { return Err(DAMAGED.to_owned()) };
-        let (number, sequence) = (u32::from_le_bytes([n0, n1, n2, n3]), u32::from_le_bytes([s0, s1, s2, s3]));
-        if number > BITS_24 || sequence > BITS_24 {
+        let (sequence, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
+        let (port, sequence) = (PortPart::decode(port)?, u32::from_le_bytes(*sequence));
+        let (numbers, rest) = rest.as_chunks::<NUMBER>();
+        let numbers: Vec<u32> = numbers.iter().map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0])).collect();
+        let several = (1..=usize::from(port.pairs)).contains(&numbers.len());
+        // Two queue pairs of one port never have the same number.
+        let distinct = numbers.iter().enumerate().all(|(at, number)| !numbers[..at].contains(number));
+        if sequence > BITS_24 || !rest.is_empty() || !several || !distinct {
             return Err(DAMAGED.to_owned());
         }
-        Ok(Self { port: PortPart::decode(port)?, number, sequence })
+        Ok(Self { port, sequence, numbers })
     }
 }
 
@@ -173,6 +197,7 @@ mod tests {
             slots: 64,
             slot_size: 8192,
             max_message: 1 << 30,
+            pairs: 3,
         }
     }
 
@@ -184,21 +209,39 @@ mod tests {
             door: Address::new(vec![1, 2, 3]),
         };
         assert_eq!(Whereabouts::decode(&whereabouts.encode()), Ok(whereabouts));
-        let offer = Offer { port: part("fe80::1"), number: 17, sequence: BITS_24 };
-        assert_eq!(Offer::decode(&offer.encode()), Ok(offer));
+        for numbers in [vec![17], vec![BITS_24, 1, 0x01_0203]] {
+            let offer = Offer { port: part("fe80::1"), sequence: BITS_24, numbers };
+            assert_eq!(Offer::decode(&offer.encode()), Ok(offer));
+        }
+        let port = PortPart { pairs: Config::MAX_QUEUE_PAIRS as u8, ..part("fe80::1") };
+        let most = Offer { port, sequence: 0, numbers: (0..u32::from(port.pairs)).collect() };
+        assert_eq!(Offer::decode(&most.encode()), Ok(most));
+    }
+
+    #[test]
+    fn the_smaller_number_of_queue_pairs_holds_whoever_asks() {
+        let (few, many) = (part("fe80::1"), PortPart { pairs: 8, ..part("fe80::1") });
+        assert_eq!((few.agreed_pairs(&many), many.agreed_pairs(&few), many.agreed_pairs(&many)), (3, 3, 8));
     }
 
     #[test]
     fn damaged_ones_are_refused() {
-        let whole = Offer { port: part("fe80::1"), number: 17, sequence: 1 }.encode();
+        let offer = |numbers| Offer { port: part("fe80::1"), sequence: 1, numbers };
+        let whole = offer(vec![17]).encode();
         for end in 0..whole.len() {
             assert!(Offer::decode(&whole[..end]).is_err(), "{end}");
         }
-        for (at, value) in [(0, 2), (1, 3), (2, 0), (2, 6), (31, 1), (36, 1), (40, 1)] {
-            let mut bytes = whole;
+        // Version, link layer, MTU, slot size, queue pairs (none, and too many), what is always zero, sequence.
+        for (at, value) in [(0, 1), (1, 3), (2, 0), (2, 6), (24, 0), (31, 0), (31, 17), (32, 1), (36, 1)] {
+            let mut bytes = whole.clone();
             bytes[at] = value;
             assert!(Offer::decode(&bytes).is_err(), "{at}");
         }
+        // None, more than the port's part says, one twice, and a part of one.
+        for numbers in [vec![], vec![1, 2, 3, 4], vec![5, 6, 5]] {
+            assert!(Offer::decode(&offer(numbers.clone()).encode()).is_err(), "{numbers:?}");
+        }
+        assert!(Offer::decode(&[&whole[..], &[1]].concat()).is_err());
         let address =
             Whereabouts { port: part("fe80::1"), device: "a".to_owned(), door: Address::new(vec![]) };
         let address = address.encode();

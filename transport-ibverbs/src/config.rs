@@ -20,6 +20,12 @@ pub(crate) const SHARED_SLOTS: usize = 16;
 /// often powers of two, and the few bytes that did not fit would take a slot of their own.
 pub(crate) const SLOT: usize = (8 << 10) + 128;
 
+/// Receive slots of each extra queue pair: far more than it has pieces of puts under way.
+pub(crate) const BULK_SLOTS: usize = 16;
+/// Bytes of each: nothing but credits ever comes there, and a cache line is more than those need.
+pub(crate) const BULK_SLOT: usize = 64;
+
+const _: () = assert!(BULK_SLOT >= PRELUDE);
 const _: () = assert!(SLOT >= (8 << 10) + PRELUDE + MAX_HEADER);
 
 /// Settings of one [`Ibverbs`](crate#features).
@@ -58,11 +64,22 @@ pub struct Config {
     /// A peer of its own costs 780 KiB of pinned memory (64 receive slots and 32 send slots of 8,320 bytes); so 64
     /// peers cost 49 MiB. With the shared queue it is 390 KiB each.
     pub shared_above: usize,
+    /// Queue pairs with each peer, from 1 to [`MAX_QUEUE_PAIRS`](Self::MAX_QUEUE_PAIRS); of two ranks that say
+    /// different things the smaller number holds.
+    ///
+    /// Puts that are long enough to be written from where they are go over all of them, a piece at a time, each
+    /// taking the next when it has room; everything else stays on the first. One does for most networks. More help
+    /// where several ways lead to the other host and are chosen by queue pair, and on cards that one pair does not
+    /// fill. Each more pins 8 KiB.
+    pub queue_pairs: usize,
 }
 
 impl Config {
     /// Default of [`shared_above`](Self::shared_above).
     pub const SHARED_ABOVE: usize = 64;
+
+    /// The largest [`queue_pairs`](Self::queue_pairs): their numbers have to fit into one word at the side door.
+    pub const MAX_QUEUE_PAIRS: usize = 16;
 
     /// Settings with defaults for everything that has one.
     #[must_use]
@@ -79,6 +96,7 @@ impl Config {
             retries: 6,
             probe: Duration::from_secs(2),
             shared_above: Self::SHARED_ABOVE,
+            queue_pairs: 1,
         }
     }
 
@@ -105,6 +123,11 @@ impl Config {
         }
         if self.retries > 6 {
             let text = format!("{} retries were asked for; give 0 to 6 (7 means for ever)", self.retries);
+            return Err(OpenError::Setting(text));
+        }
+        if !(1..=Self::MAX_QUEUE_PAIRS).contains(&self.queue_pairs) {
+            let (given, most) = (self.queue_pairs, Self::MAX_QUEUE_PAIRS);
+            let text = format!("{given} queue pairs for each peer were asked for; give 1 to {most}");
             return Err(OpenError::Setting(text));
         }
         Ok(())
@@ -175,6 +198,12 @@ mod tests {
         assert!(seven.check().unwrap_err().to_string().contains("for ever"));
         let never = Config { timeout: 0, ..Config::new(0, 2, 1, Vec::new()) };
         assert!(never.check().unwrap_err().to_string().contains("1 to 31"));
+        for given in [0, 17] {
+            let pairs = Config { queue_pairs: given, ..Config::new(0, 2, 1, Vec::new()) };
+            let text = pairs.check().unwrap_err().to_string();
+            assert!(text.contains(&given.to_string()) && text.contains("1 to 16"), "{text}");
+        }
+        assert!(Config { queue_pairs: 16, ..Config::new(0, 2, 1, Vec::new()) }.check().is_ok());
     }
 
     #[test]

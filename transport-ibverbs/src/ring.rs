@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-/// Send slots per peer.
+/// Send slots per queue pair.
 pub(crate) const SEND_SLOTS: usize = 32;
 /// Work requests of one send queue.
 pub(crate) const DEPTH: usize = 64;
@@ -21,8 +21,8 @@ const _: () = assert!(SIGNAL as usize * 2 <= SEND_SLOTS && SEND_SLOTS <= DEPTH);
 pub(crate) enum Work {
     /// Bytes that were copied: nobody waits for their end.
     Copy,
-    /// A piece of the oldest put that is not done; `last` when no piece follows.
-    Piece { last: bool },
+    /// A piece of this put (`pieces.rs`).
+    Piece { put: u32 },
     /// Acknowledges the peer's bye.
     ByeAck,
     /// Finds out whether the peer is there.
@@ -127,8 +127,8 @@ mod tests {
         let works = [
             (Work::Copy, None),
             (Work::Copy, Some(0)),
-            (Work::Piece { last: false }, None),
-            (Work::Piece { last: true }, None),
+            (Work::Piece { put: 7 }, None),
+            (Work::Piece { put: 8 }, None),
         ];
         for (work, slot) in works {
             ring.posted(work, slot);
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_somebody_waits_for_is_signalled() {
         let mut ring = Ring::default();
-        for work in [Work::Piece { last: true }, Work::Piece { last: false }, Work::ByeAck, Work::Probe] {
+        for work in [Work::Piece { put: 0 }, Work::ByeAck, Work::Probe] {
             assert!(ring.next(work).1);
         }
         assert!(!ring.next(Work::Copy).1 && !ring.is_probing());

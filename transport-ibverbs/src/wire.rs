@@ -7,7 +7,7 @@
 //!
 //! A message begins with [`Kind::Message`] and the length of its whole payload; what does not fit in its slot
 //! follows in slots of [`Kind::More`], with nothing of the same queue pair in between. `credits` rides on every slot.
-//! Invariant: nothing is believed before [`Prelude::decode`] has checked it. Neighbours: `credits.rs`;
+//! On extra queue pairs there are credits only. Invariant: nothing is believed before [`Prelude::decode`] has checked it. Neighbours: `credits.rs`;
 //! `verbs/sending.rs` writes, `verbs/receiving.rs` reads.
 
 use ringworld_transport::MAX_HEADER;
@@ -26,9 +26,10 @@ pub(crate) enum Kind {
     Staged = 3,
     /// Nothing but credits.
     Credits = 4,
-    /// Nothing more will come from the side that says it.
+    /// Nothing more will come from the side that says it. `length` pieces of puts have gone by extra queue pairs, where
+    /// this may have overtaken them.
     Bye = 5,
-    /// Everything before the other side's bye has been read, and nothing more will come from here.
+    /// Everything before the other side's bye has been read, and nothing more will come from here; `length` likewise.
     ByeAck = 6,
 }
 

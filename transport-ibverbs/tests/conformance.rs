@@ -1,5 +1,5 @@
 //! The verbs transport keeps every promise of the transport contract, on a device of this host: with receive slots
-//! for each peer, with a receive queue that all share, and where memory cannot be registered.
+//! for each peer, with a receive queue that all share, and with extra queue pairs for puts.
 //!
 //! Needs a device: run it with `tests/soft-roce` in a virtual machine, or where there is one. Neighbours: `support`.
 
@@ -39,4 +39,17 @@ mod own_slots {
 mod shared_slots {
     use super::*;
     ringworld_transport::conformance_tests!(Device(|config| config.shared_above = 0));
+}
+
+mod two_queue_pairs {
+    use super::*;
+    ringworld_transport::conformance_tests!(Device(|config| config.queue_pairs = 2));
+}
+
+mod three_queue_pairs_and_shared_slots {
+    use super::*;
+    ringworld_transport::conformance_tests!(Device(|config| {
+        config.queue_pairs = 3;
+        config.shared_above = 0;
+    }));
 }

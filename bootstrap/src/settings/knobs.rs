@@ -197,6 +197,15 @@ pub const KNOBS: &[Knob] = &[
             "Entry of the GID table to use with RoCE, on every host; -1 finds one by address on each.",
         )
     },
+    Knob {
+        schedulers: &["NCCL_IB_QPS_PER_CONNECTION"],
+        ..knob(
+            "ib_queue_pairs",
+            "1 to 16",
+            "1",
+            "Queue pairs (RC) per pair of ranks; of two ranks that are set differently the smaller number holds. Long transfers go over all of them, each pulling the next piece when it has room; messages keep to the first. More than one helps where the network picks one of several paths by queue pair, or where one does not fill the card. Each more pins 8 KiB per connected rank.",
+        )
+    },
     knob(
         "secret",
         "text",

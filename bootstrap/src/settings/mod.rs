@@ -126,6 +126,8 @@ pub struct Settings {
     pub ib_hca: Option<String>,
     /// Entry of the GID table.
     pub ib_gid_index: Option<u8>,
+    /// Queue pairs per peer, from 1 to 16.
+    pub ib_queue_pairs: Option<usize>,
     /// The secret of the job, empty if there is none.
     pub secret: Secret,
     /// Name of the job.
@@ -178,6 +180,7 @@ impl Default for Settings {
             transport: TransportChoice::Any,
             ib_hca: None,
             ib_gid_index: None,
+            ib_queue_pairs: None,
             secret: Secret::default(),
             job: None,
             eager_limit: None,
@@ -266,6 +269,7 @@ impl Settings {
             transport: r.read("transport", str::parse)?.unwrap_or_default(),
             ib_hca: r.read("ib_hca", any)?,
             ib_gid_index: r.read("ib_gid_index", gid_index)?.flatten(),
+            ib_queue_pairs: r.read("ib_queue_pairs", queue_pairs)?,
             secret: Secret::default(),
             job: r.read("job", any)?,
             eager_limit: r.read("eager_limit", parse::size)?,
@@ -317,6 +321,12 @@ fn gid_index(text: &str) -> Result<Option<u8>, String> {
         "-1" => Ok(None),
         text => parse::number(text, "an index from 0 to 255, or -1").map(Some),
     }
+}
+
+fn queue_pairs(text: &str) -> Result<usize, String> {
+    let expected = "a number of queue pairs from 1 to 16";
+    let given = parse::number(text, expected)?;
+    if (1..=16).contains(&given) { Ok(given) } else { Err(format!("expected {expected}")) }
 }
 
 /// Turns winning words into values and remembers where they came from.

@@ -311,6 +311,21 @@ fn the_gid_index_is_read_as_nccl_means_it_and_ours_wins() {
 }
 
 #[test]
+fn the_number_of_queue_pairs_is_bounded_and_nccl_s_is_heard() {
+    let pairs = |env: &[(&str, &str)]| load(env).map(|settings| settings.ib_queue_pairs);
+    assert_eq!(pairs(&[]), Ok(None));
+    assert_eq!(pairs(&[("NCCL_IB_QPS_PER_CONNECTION", "4")]), Ok(Some(4)));
+    assert_eq!(
+        pairs(&[("NCCL_IB_QPS_PER_CONNECTION", "4"), ("RINGWORLD_IB_QUEUE_PAIRS", "16")]),
+        Ok(Some(16))
+    );
+    for wrong in ["0", "17", "-1", "two"] {
+        let text = message(load(&[("RINGWORLD_IB_QUEUE_PAIRS", wrong)]));
+        assert!(text.contains("RINGWORLD_IB_QUEUE_PAIRS") && text.contains("1 to 16"), "{text}");
+    }
+}
+
+#[test]
 fn including_and_excluding_interfaces_exclude_one_another() {
     let text = message(load(&[("RINGWORLD_IF_INCLUDE", "eth0"), ("RINGWORLD_IF_EXCLUDE", "eth1")]));
     assert!(text.contains("RINGWORLD_IF_INCLUDE") && text.contains("RINGWORLD_IF_EXCLUDE"), "{text}");

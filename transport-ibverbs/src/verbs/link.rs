@@ -1,54 +1,17 @@
-//! One queue pair with its slots, its credits and the books on its send queue.
+//! The connection to one peer: its queue pairs, and what holds for all of them.
 //!
-//! Invariant: the pair is the first field, so it is destroyed before the memory that it might touch; a slot of
-//! the peer's is never filled without a credit or a place in the reserve. Neighbours: `meet.rs` makes links,
-//! `sending.rs` and `receiving.rs` use them.
+//! Messages, and all that has an order, stay on the first lane. The extra ones carry pieces of puts in one direction
+//! and credits for these in the other. Invariant: nothing is sent before the peer can receive on every lane.
+//! Neighbours: `lane.rs` is one queue pair, `meet.rs` makes links, `part.rs` ends them.
 
 use std::io;
 use std::sync::Arc;
 
-use ringworld_transport::{Rank, SendMemory};
+use ringworld_transport::SendMemory;
 
-use super::device::{Pd, Qp, Registered, Slab, Srq, Write};
-use crate::credits::Credits;
-use crate::ring::{Ring, Work};
-use crate::wire::{Kind, PRELUDE, Prelude};
-
-/// The longest that any device is asked to copy while posting.
-const MAX_INLINE: usize = 256;
-/// Pieces of puts under way at a time. They are large, and small messages wait behind them.
-const MAX_PIECES: usize = 4;
-
-/// What the number of a work request says about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Id {
-    /// A slot of this peer's own.
-    Receive(Rank, usize),
-    /// A slot of the shared queue: of which slab, and which.
-    Shared(usize, usize),
-    /// Of this peer's send queue.
-    Send(Rank, u32),
-}
-
-impl Id {
-    pub(super) fn encode(self) -> u64 {
-        let word = |kind: u64, high: usize, low: u64| kind << 62 | (high as u64) << 32 | low;
-        match self {
-            Self::Receive(rank, slot) => word(0, rank, slot as u64),
-            Self::Shared(slab, slot) => word(1, slab, slot as u64),
-            Self::Send(rank, number) => word(2, rank, u64::from(number)),
-        }
-    }
-
-    pub(super) fn decode(word: u64) -> Self {
-        let (high, low) = ((word << 2 >> 34) as usize, word as u32);
-        match word >> 62 {
-            0 => Self::Receive(high, low as usize),
-            1 => Self::Shared(high, low as usize),
-            _ => Self::Send(high, low),
-        }
-    }
-}
+use super::device::{Pd, Registered, Slab, Srq, Write};
+use super::lane::{Id, Lane};
+use crate::pieces::{self, Turn};
 
 /// Receive slots that all peers share, one slab for each that has connected.
 pub(super) struct Shared {
@@ -70,183 +33,92 @@ impl Shared {
 
 /// See the module.
 pub(super) struct Link {
-    pub(super) pair: Qp,
-    send: Slab,
-    /// `None` when receives are shared.
-    pub(super) receive: Option<Slab>,
-    ring: Ring,
-    rank: Rank,
+    pub(super) first: Lane,
+    /// For pieces of puts only.
+    pub(super) extra: Vec<Lane>,
+    turn: Turn,
+    /// Pieces that the extra lanes have taken, ever.
+    pub(super) taken: u64,
     /// Where our packet numbers begin.
     pub(super) sequence: u32,
-    /// From when the peer's offer is known.
-    pub(super) credits: Option<Credits>,
     /// Bytes that fit into a slot here and there.
     pub(super) room: usize,
     /// The longest piece of a put.
-    pub(super) piece: usize,
+    pub(super) longest: usize,
     /// An offer has been sent.
     pub(super) offered: bool,
-    /// The peer can receive.
-    pub(super) ready: bool,
-    /// Something has completed since the last look.
-    pub(super) heard: bool,
 }
 
 impl Link {
-    pub(super) fn new(rank: Rank, pair: Qp, send: Slab, receive: Option<Slab>, sequence: u32) -> Self {
-        Self {
-            pair,
-            send,
-            receive,
-            ring: Ring::default(),
-            rank,
-            sequence,
-            credits: None,
-            room: 0,
-            piece: 0,
-            offered: false,
-            ready: false,
-            heard: true,
+    pub(super) fn new(first: Lane, extra: Vec<Lane>, sequence: u32) -> Self {
+        Self { first, extra, turn: Turn::default(), taken: 0, sequence, room: 0, longest: 0, offered: false }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        1 + self.extra.len()
+    }
+
+    pub(super) fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        std::iter::once(&self.first).chain(&self.extra)
+    }
+
+    pub(super) fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+        std::iter::once(&mut self.first).chain(&mut self.extra)
+    }
+
+    /// Lane `index`, of which 0 is the first.
+    pub(super) fn lane(&mut self, index: usize) -> Option<&mut Lane> {
+        match index.checked_sub(1) {
+            None => Some(&mut self.first),
+            Some(extra) => self.extra.get_mut(extra),
         }
     }
 
-    /// Lends slot `slot` of this peer's own to the device, again or for the first time.
-    pub(super) fn post_receive(&mut self, slot: usize) -> io::Result<()> {
-        let id = Id::Receive(self.rank, slot).encode();
-        self.receive.as_mut().map_or(Ok(()), |slab| self.pair.post_receive(slab, slot, id))
+    /// Numbers of the queue pairs, in order.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        self.lanes().map(|lane| lane.pair.number()).collect()
+    }
+
+    /// The queue pairs are connected, though the peer may not know yet.
+    pub(super) fn is_connected(&self) -> bool {
+        self.first.credits.is_some()
     }
 
     /// Whether anything may be sent at all.
     pub(super) fn is_open(&self) -> bool {
-        self.ready && self.credits.is_some()
+        self.first.is_open()
     }
 
-    /// Takes a credit if `needed`; `false` when there is none, or no link yet.
-    fn admit(&mut self, needed: bool) -> bool {
-        match &mut self.credits {
-            Some(credits) if self.ready => !needed || credits.take(),
-            _ => false,
-        }
+    /// The peer can receive.
+    pub(super) fn open(&mut self) {
+        self.lanes_mut().for_each(|lane| lane.ready = true);
     }
 
-    /// Sends what fits into one slot; `false` when that has to wait.
-    pub(super) fn send(
-        &mut self,
-        kind: Kind,
-        (id, length): (u32, u64),
-        header: &[u8],
-        payload: &[u8],
-    ) -> io::Result<bool> {
-        let total = PRELUDE + header.len() + payload.len();
-        let inline = total <= self.pair.inline();
-        if !self.has_place(inline) || !self.admit(kind.takes_credit()) {
-            return Ok(false);
-        }
-        let credits = self.credits.as_mut().map_or(0, Credits::settle);
-        let prelude = Prelude { kind, header: header.len(), credits, id, length }.encode();
-        let work = if kind == Kind::ByeAck { Work::ByeAck } else { Work::Copy };
-        self.post_copy(&[&prelude, header, payload], None, work)
+    /// Whether some lane has gathered credits that should travel.
+    pub(super) fn owes(&self) -> bool {
+        self.lanes().any(Lane::owes)
     }
 
-    /// Writes a few bytes into the peer's memory, copied before this returns; `false` when that has to wait.
-    pub(super) fn write_copy(&mut self, bytes: &[u8], write: Write) -> io::Result<bool> {
-        let inline = bytes.len() <= self.pair.inline();
-        if !self.has_place(inline) || !self.admit(true) {
-            return Ok(false);
-        }
-        self.post_copy(&[bytes], Some(write), Work::Copy)
+    /// The length of each piece of a put of `length` bytes.
+    pub(super) fn piece(&self, length: usize) -> usize {
+        pieces::length(length, self.count(), self.longest)
     }
 
-    fn has_place(&self, inline: bool) -> bool {
-        if inline { self.ring.has_room() } else { self.ring.slot().is_some() }
-    }
-
-    /// The longest that [`Link::write_copy`] takes.
-    pub(super) fn copy_limit(&self) -> usize {
-        self.send.slot_size()
-    }
-
-    fn post_copy(&mut self, parts: &[&[u8]], write: Option<Write>, work: Work) -> io::Result<bool> {
-        let total: usize = parts.iter().map(|part| part.len()).sum();
-        let (number, signal) = self.ring.next(work);
-        let id = Id::Send(self.rank, number).encode();
-        if total <= self.pair.inline() {
-            let mut bytes = [0; MAX_INLINE];
-            gather(parts, &mut bytes);
-            self.pair.send_inline(&bytes[..total], write, id, signal)?;
-            self.ring.posted(work, None);
-            return Ok(true);
-        }
-        let slot = self.ring.slot().ok_or(io::ErrorKind::WouldBlock)?;
-        gather(parts, self.send.bytes_mut(slot).ok_or(io::ErrorKind::InvalidData)?);
-        self.pair.send_slot(&mut self.send, (slot, total), write, id, signal)?;
-        self.ring.posted(work, Some(slot));
-        Ok(true)
-    }
-
-    /// Begins to write a piece of a put; `false` when that has to wait.
+    /// Has a lane that has room begin to write a piece of put number `put`; `false` when none has.
     pub(super) fn write_piece(
         &mut self,
         source: &Registered<SendMemory>,
-        (offset, length): (usize, usize),
+        span: (usize, usize),
         write: Write,
-        last: bool,
+        put: u32,
     ) -> io::Result<bool> {
-        if !self.ring.has_room() || self.ring.pieces() >= MAX_PIECES || !self.admit(true) {
-            return Ok(false);
-        }
-        let work = Work::Piece { last };
-        let (number, _) = self.ring.next(work);
-        self.pair.write(source, (offset, length), write, Id::Send(self.rank, number).encode())?;
-        self.ring.posted(work, None);
-        Ok(true)
-    }
-
-    /// Work request `number` is done, and with it all before. Frees their slots; tells what they were for.
-    pub(super) fn done(&mut self, number: u32, mut each: impl FnMut(Work)) -> Result<(), String> {
-        let Some(done) = self.ring.done(number) else {
-            return Err(format!(
-                "the device reports the end of work request {number}, which is not under way"
-            ));
-        };
-        for (work, slot) in done {
-            if let Some(slot) = slot {
-                self.send.take_back(slot);
-            }
-            each(work);
-        }
-        Ok(())
-    }
-
-    /// Finds out whether the peer is there, unless that is being done or other work will tell.
-    pub(super) fn probe(&mut self) -> io::Result<()> {
-        if !self.is_open() || !self.ring.has_room() || self.ring.is_probing() {
-            return Ok(());
-        }
-        let (number, _) = self.ring.next(Work::Probe);
-        self.pair.probe(Id::Send(self.rank, number).encode())?;
-        self.ring.posted(Work::Probe, None);
-        Ok(())
-    }
-}
-
-fn gather(parts: &[&[u8]], into: &mut [u8]) {
-    let mut at = 0;
-    for part in parts {
-        into[at..at + part.len()].copy_from_slice(part);
-        at += part.len();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_work_requests_say_what_they_are() {
-        for id in [Id::Receive(70_000, 63), Id::Shared(999, 15), Id::Send(0, u32::MAX), Id::Send(1 << 20, 0)]
-        {
-            assert_eq!(Id::decode(id.encode()), id);
-        }
+        let (mut turn, count) = (self.turn, self.count());
+        let taken = turn.offer(count, |index| match self.lane(index) {
+            Some(lane) => lane.write_piece(source, span, write, put),
+            None => Ok(false),
+        })?;
+        self.turn = turn;
+        self.taken += u64::from(taken.is_some_and(|index| index > 0));
+        Ok(taken.is_some())
     }
 }

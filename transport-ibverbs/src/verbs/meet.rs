@@ -7,7 +7,8 @@
 //! ```
 //!
 //! If both are first, both have made their pair and offered it when the other's offer comes, and go on from there:
-//! each rank makes one pair for each peer, whoever begins. Nothing is sent before the other end has said that
+//! each rank makes one link for each peer, whoever begins. A link has several pairs where both ranks are set to; they
+//! are offered together, and go through all of this together. Nothing is sent before the other end has said that
 //! it can receive, for what reaches a pair in INIT is dropped and would be sent again only after a timeout.
 //! Neighbours: `door.rs` carries the words, `link.rs` is what is made.
 
@@ -20,16 +21,15 @@ use tracing::{debug, warn};
 
 use super::device::{Cq, Qp, Remote, Shape, Slab, Srq, Timing};
 use super::door::{News, Word};
+use super::lane::Lane;
 use super::link::{Link, Shared};
 use super::peer::State;
 use super::transport::Ibverbs;
 use crate::blob::{BITS_24, Offer};
-use crate::config::{SHARED_SLOTS, SLOT, SLOTS};
+use crate::config::{BULK_SLOT, BULK_SLOTS, SHARED_SLOTS, SLOT, SLOTS};
 use crate::credits::Credits;
+use crate::pieces;
 use crate::ring::{DEPTH, SEND_SLOTS};
-
-/// The longest piece of a put: long enough that the device is busy, short enough that others get a turn.
-const PIECE: usize = 1 << 20;
 
 /// Whether a registration failed for want of memory that may be pinned.
 pub(super) fn is_out_of_memory(error: &io::Error) -> bool {
@@ -81,18 +81,19 @@ impl Ibverbs {
         if !matches!(self.peers[rank].state, State::Idle) {
             return;
         }
-        if let Err(cause) = self.make(rank).and_then(|()| self.offer(rank)) {
+        let pairs = self.peers[rank].pairs;
+        if let Err(cause) = self.make(rank, pairs).and_then(|()| self.offer(rank)) {
             self.fail(rank, cause);
         }
     }
 
-    /// Makes the queue pair for `rank`, with its receives posted.
-    fn make(&mut self, rank: Rank) -> Result<(), Cause> {
+    /// Makes the queue pairs for `rank`, with their receives posted.
+    fn make(&mut self, rank: Rank, pairs: usize) -> Result<(), Cause> {
         let memory = |error: io::Error| {
             if is_out_of_memory(&error) {
                 Cause::Memory(advice(&error, (SLOTS + SEND_SLOTS) * SLOT))
             } else {
-                Cause::Unreachable(format!("no queue pair can be made: {error}"))
+                Cause::Unreachable(format!("no queue pair can be made, of {pairs} that are wanted: {error}"))
             }
         };
         let cq = self.completion_queue(rank)?;
@@ -102,7 +103,7 @@ impl Ibverbs {
             self.shared = Some(Shared { queue, slabs: Vec::new() });
         }
         let queue = self.shared.as_ref().map(|shared| &shared.queue);
-        let shape = Shape { send_depth: DEPTH, receive_depth: SLOTS };
+        let mut shape = Shape { send_depth: DEPTH, receive_depth: SLOTS };
         let pair = Qp::new(&self.domain, &cq, queue, shape).map_err(memory)?;
         pair.initialise(self.port.port).map_err(memory)?;
         let send = Slab::new(&self.domain, SEND_SLOTS, SLOT).map_err(memory)?;
@@ -113,30 +114,40 @@ impl Ibverbs {
             }
             None => Some(Slab::new(&self.domain, SLOTS, SLOT).map_err(memory)?),
         };
+        let first = Lane::new((rank, 0), pair, send, receive).map_err(memory)?;
+        shape.receive_depth = BULK_SLOTS;
+        let extra = |index| {
+            // With receives of their own, though others be shared: they are small.
+            let pair = Qp::new(&self.domain, &cq, None, shape)?;
+            pair.initialise(self.port.port)?;
+            let send = Slab::new(&self.domain, SEND_SLOTS, BULK_SLOT)?;
+            let receive = Slab::new(&self.domain, BULK_SLOTS, BULK_SLOT)?;
+            Lane::new((rank, index), pair, send, Some(receive))
+        };
+        let extra = (1..pairs).map(extra).collect::<io::Result<_>>().map_err(memory)?;
         let mut random = [0; 4];
         getrandom::fill(&mut random).map_err(|error| Cause::Unreachable(error.to_string()))?;
-        let mut link = Link::new(rank, pair, send, receive, u32::from_le_bytes(random) & BITS_24);
-        for slot in 0..link.receive.as_ref().map_or(0, Slab::slots) {
-            link.post_receive(slot).map_err(memory)?;
-        }
+        let link = Link::new(first, extra, u32::from_le_bytes(random) & BITS_24);
         self.links += 1;
         self.meeting += 1;
-        self.pairs.insert(link.pair.number(), rank);
+        self.pairs.extend(link.numbers().into_iter().map(|number| (number, rank)));
         self.peers[rank].state = State::Linked(Box::new(link));
         self.run_timer(true);
         Ok(())
     }
 
-    /// The completion queue, with room for one queue pair more.
+    /// The completion queue, with room for one peer more.
     fn completion_queue(&mut self, rank: Rank) -> Result<std::sync::Arc<Cq>, Cause> {
         let shares = self.shares_receives();
-        let each = DEPTH + if shares { SHARED_SLOTS } else { SLOTS };
+        let extra = self.config.queue_pairs.saturating_sub(1);
+        let each = DEPTH + if shares { SHARED_SLOTS } else { SLOTS } + extra * (DEPTH + BULK_SLOTS);
         let shared = if shares { self.limits.shared_receives / SHARED_SLOTS } else { usize::MAX };
         let most = shared.min(self.limits.completions / each);
         if self.links >= most {
+            let (device, pairs) = (&self.port.device, extra + 1);
             return Err(Cause::Unreachable(format!(
-                "device {} has queues for {most} peers only; use another transport for rank {rank}",
-                self.port.device
+                "device {device} has queues for {most} peers only (queue pairs for each: {pairs}); use fewer queue \
+                 pairs, or another transport for rank {rank}"
             )));
         }
         if self.cq.is_none() {
@@ -151,12 +162,12 @@ impl Ibverbs {
         self.cq.clone().ok_or_else(|| Cause::Unreachable("no completion queue".to_owned()))
     }
 
-    /// Tells `rank` of our queue pair, once.
+    /// Tells `rank` of our queue pairs, once.
     fn offer(&mut self, rank: Rank) -> Result<(), Cause> {
         let port = self.here();
         let Some(link) = self.peers[rank].link().filter(|link| !link.offered) else { return Ok(()) };
         link.offered = true;
-        let offer = Offer { port, number: link.pair.number(), sequence: link.sequence };
+        let offer = Offer { port, sequence: link.sequence, numbers: link.numbers() };
         self.door.say(rank, &Word::Offer(offer))
     }
 
@@ -177,11 +188,14 @@ impl Ibverbs {
 
     fn on_offer(&mut self, rank: Rank, offer: &Offer) -> Result<(), Cause> {
         let here = self.here();
+        let agreed = here.agreed_pairs(&offer.port);
         let connected = match &mut self.peers[rank].state {
             State::Gone(_) => return Ok(()),
-            State::Idle => here.reaches(&offer.port).map_err(Cause::Rejected).and_then(|()| self.make(rank)),
-            State::Linked(link) if link.credits.is_some() => {
-                return Err(Cause::Protocol("it offered a second queue pair".to_owned()));
+            State::Idle => {
+                here.reaches(&offer.port).map_err(Cause::Rejected).and_then(|()| self.make(rank, agreed))
+            }
+            State::Linked(link) if link.is_connected() => {
+                return Err(Cause::Protocol("it offered queue pairs a second time".to_owned()));
             }
             State::Linked(_) => Ok(()),
         };
@@ -201,9 +215,19 @@ impl Ibverbs {
         let (port, gid_index) = (self.port.port, self.gid_index);
         let timing = Timing { timeout: self.config.timeout, retries: self.config.retries };
         let Some(link) = self.peers[rank].link() else { return Ok(()) };
-        let remote = Remote { offer, here: &here, port, gid_index };
-        let connected =
-            link.pair.receive_from(remote).and_then(|()| link.pair.send_with(link.sequence, timing));
+        let (offered, made) = (offer.numbers.len(), link.count());
+        if offered != made {
+            return Err(Cause::Protocol(format!(
+                "it offered {offered} queue pairs, and this rank has made {made}: the smaller of the two ranks' \
+                 settings ({} and {})",
+                offer.port.pairs, here.pairs
+            )));
+        }
+        let sequence = link.sequence;
+        let connected = link.lanes().zip(&offer.numbers).try_for_each(|(lane, &number)| {
+            lane.pair.receive_from(Remote { offer, number, here: &here, port, gid_index })?;
+            lane.pair.send_with(sequence, timing)
+        });
         connected.map_err(|error| {
             let (mine, theirs) = (here.gid, offer.port.gid);
             Cause::Unreachable(format!(
@@ -212,19 +236,22 @@ impl Ibverbs {
             ))
         })?;
         let few = || Cause::Protocol(format!("it has {} receive slots, which is too few", offer.port.slots));
-        link.credits = Some(Credits::new(here.slots, offer.port.slots).ok_or_else(few)?);
+        link.first.credits = Some(Credits::new(here.slots, offer.port.slots).ok_or_else(few)?);
+        for lane in &mut link.extra {
+            lane.credits = Credits::new(BULK_SLOTS as u16, BULK_SLOTS as u16);
+        }
         link.room = SLOT.min(offer.port.slot_size as usize);
-        link.piece = PIECE.min(here.max_message.min(offer.port.max_message) as usize);
-        debug!(rank, pair = link.pair.number(), inline = link.pair.inline(), "queue pair connected");
+        link.longest = pieces::LONGEST.min(here.max_message.min(offer.port.max_message) as usize);
+        debug!(rank, pairs = ?link.numbers(), inline = link.first.pair.inline(), "queue pairs connected");
         Ok(())
     }
 
     fn on_ready(&mut self, rank: Rank) -> Result<(), Cause> {
         let Some(link) = self.peers[rank].link() else { return Ok(()) };
-        if link.ready || link.credits.is_none() {
+        if link.is_open() || !link.is_connected() {
             return Err(Cause::Protocol("it is ready out of turn".to_owned()));
         }
-        link.ready = true;
+        link.open();
         self.meeting = self.meeting.saturating_sub(1);
         self.list(rank);
         Ok(())

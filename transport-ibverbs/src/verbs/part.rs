@@ -1,6 +1,6 @@
 //! How connections end: in good order, by loss, or by decision of the runtime.
 //!
-//! The orderly end, on the queue pair itself, so that nothing on it is overtaken:
+//! The orderly end, on the first queue pair itself, so that nothing on it is overtaken:
 //!
 //! ```text
 //! closer   everything accepted … Bye   ->   peer has read everything before it, reports PeerClosed,
@@ -8,7 +8,8 @@
 //! closer   destroys the queue pair, shuts the side door
 //! ```
 //!
-//! Both may say Bye at once; each then acknowledges the other's. Invariant: a queue pair is destroyed by whoever has
+//! Both may say Bye at once; each then acknowledges the other's. Pieces of puts on extra queue pairs may be overtaken:
+//! so both words say how many of these there were, and count as heard when all have come. Invariant: a queue pair is destroyed by whoever has
 //! heard the acknowledgement, and whose own has reached the other; and before anybody is told of an end, the device
 //! has let go of all memory of that peer. Neighbours: `peer.rs` has the state, `receiving.rs` hears the words.
 
@@ -19,6 +20,7 @@ use super::link::Link;
 use super::peer::{Peer, State};
 use super::transport::{Ibverbs, Phase};
 use crate::exposures::Exposures;
+use crate::pieces::Flying;
 use crate::wire::Kind;
 
 impl Ibverbs {
@@ -29,7 +31,7 @@ impl Ibverbs {
         };
         let farewell = &peer.farewell;
         // Whoever has said goodbye may leave.
-        if farewell.ack_heard || (farewell.reported && peer.is_idle()) {
+        if farewell.ack_heard() || (farewell.reported && peer.is_idle()) {
             return self.release(rank, Cause::Finished);
         }
         self.fail(rank, cause);
@@ -55,7 +57,7 @@ impl Ibverbs {
         if !matches!(peer.state, State::Linked(_)) {
             return;
         }
-        if peer.farewell.bye_heard && !peer.farewell.reported {
+        if peer.farewell.bye_heard() && !peer.farewell.reported {
             peer.farewell.reported = true;
             self.deferred.push(Event::PeerClosed { peer: rank });
             if !peer.exposures.is_empty() {
@@ -67,7 +69,7 @@ impl Ibverbs {
         let Peer { state: State::Linked(link), farewell, .. } = peer else { return };
         let say = |link: &mut Link, kind, said: &mut bool| {
             if !*said {
-                match link.send(kind, (0, 0), &[], &[]) {
+                match link.first.send(kind, (0, link.taken), &[], &[]) {
                     Ok(sent) => *said = sent,
                     Err(error) => return Err(error),
                 }
@@ -81,7 +83,7 @@ impl Ibverbs {
         } else {
             Ok(())
         };
-        let answered = farewell.ack_heard || (farewell.reported && !farewell.bye_sent);
+        let answered = farewell.ack_heard() || (farewell.reported && !farewell.bye_sent);
         let conclude = closing && answered && (!farewell.reported || farewell.ack_done) && idle;
         if let Err(error) = said {
             return self.trouble(rank, &error);
@@ -127,14 +129,16 @@ impl Ibverbs {
     /// Drops everything of a peer. When this returns, the device touches no memory of it any more.
     fn release(&mut self, rank: Rank, cause: Cause) {
         let Some(peer) = self.peers.get_mut(rank) else { return };
-        // Destroys the queue pair, and only then the registrations.
+        // Destroys the queue pairs, and only then the registrations.
         let state = std::mem::replace(&mut peer.state, State::Gone(cause));
         if let State::Linked(link) = &state {
-            self.pairs.remove(&link.pair.number());
-            self.meeting = self.meeting.saturating_sub(usize::from(!link.ready));
+            for number in link.numbers() {
+                self.pairs.remove(&number);
+            }
+            self.meeting = self.meeting.saturating_sub(usize::from(!link.first.ready));
         }
         drop(state);
-        peer.flying.clear();
+        peer.flying = Flying::default();
         peer.puts.clear();
         peer.queue.clear();
         peer.inbound = None;

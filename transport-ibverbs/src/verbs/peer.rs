@@ -1,7 +1,7 @@
 //! What is known about one peer: where it is, the link to it, and everything that is on its way.
 //!
-//! Invariant: a peer moves only forward through [`State`], so it has at most one queue pair in its life, and
-//! `Gone` holds no memory of anybody. Neighbours: `transport.rs` drives it, `link.rs` is its queue pair.
+//! Invariant: a peer moves only forward through [`State`], so it has at most one link in its life, and
+//! `Gone` holds no memory of anybody. Neighbours: `transport.rs` drives it, `link.rs` has its queue pairs.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,13 @@ use ringworld_transport::{Cause, Header, RecvMemory, SendMemory, Token};
 use super::device::Registered;
 use super::link::Link;
 use crate::exposures::{Exposures, Key};
+use crate::pieces::Flying;
 
 /// Where a peer stands.
 pub(super) enum State {
     /// Nothing has been sent to it or by it.
     Idle,
-    /// There is a queue pair; whether it is connected, it says itself.
+    /// There are queue pairs; whether they are connected, they say themselves.
     Linked(Box<Link>),
     /// Over, for this reason.
     Gone(Cause),
@@ -36,8 +37,8 @@ pub(super) struct Outgoing {
 pub(super) enum Source {
     /// Not decided yet.
     Plain(SendMemory),
-    /// Registered: the device reads them where they are.
-    Registered(Registered<SendMemory>),
+    /// Registered: the device reads them where they are. With the put's number among those that fly.
+    Registered(Registered<SendMemory>, u32),
     /// Copied through slots, because one side could not register its memory.
     Copied(SendMemory),
 }
@@ -93,26 +94,56 @@ pub(super) enum Opened {
 #[derive(Debug, Default)]
 pub(super) struct Farewell {
     pub(super) bye_sent: bool,
-    pub(super) bye_heard: bool,
+    /// What the peer's bye says: how many pieces its extra queue pairs have carried.
+    pub(super) bye: Option<u64>,
     /// The peer's bye has been reported.
     pub(super) reported: bool,
     pub(super) ack_sent: bool,
     /// Our acknowledgement has reached the peer.
     pub(super) ack_done: bool,
-    pub(super) ack_heard: bool,
+    /// What the peer's acknowledgement says, as its bye does.
+    pub(super) ack: Option<u64>,
+    /// Pieces that have come by extra queue pairs. What the first says may overtake them.
+    pub(super) pieces: u64,
+}
+
+impl Farewell {
+    /// The peer has said bye, and everything before it has come.
+    pub(super) fn bye_heard(&self) -> bool {
+        self.bye.is_some_and(|pieces| self.pieces >= pieces)
+    }
+
+    /// The peer has acknowledged our bye, and everything before that has come.
+    pub(super) fn ack_heard(&self) -> bool {
+        self.ack.is_some_and(|pieces| self.pieces >= pieces)
+    }
+
+    /// A piece of a put has come by an extra queue pair.
+    pub(super) fn piece(&mut self) -> Result<(), String> {
+        self.pieces += 1;
+        match self.bye.or(self.ack) {
+            Some(all) if self.pieces > all => Err(format!(
+                "it wrote {} pieces of puts, after its farewell had spoken of {all}",
+                self.pieces
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// One peer.
 pub(super) struct Peer {
-    // First: its queue pair goes before any memory.
+    // First: its queue pairs go before any memory.
     pub(super) state: State,
     pub(super) known: bool,
+    /// Queue pairs to be made when it is first sent to, as its address has it.
+    pub(super) pairs: usize,
     pub(super) exposures: Exposures<Opened>,
     pub(super) inbound: Option<Inbound>,
     pub(super) queue: VecDeque<Outgoing>,
     pub(super) puts: VecDeque<Put>,
-    /// Puts whose last piece is under way, oldest first.
-    pub(super) flying: VecDeque<(Registered<SendMemory>, Token)>,
+    /// Puts of which pieces are under way.
+    pub(super) flying: Flying<(Registered<SendMemory>, Token)>,
     pub(super) farewell: Farewell,
     /// It is in the list of those that might be able to send.
     pub(super) listed: bool,
@@ -124,11 +155,12 @@ impl Peer {
         Self {
             state: State::Idle,
             known: false,
+            pairs: 1,
             exposures: Exposures::default(),
             inbound: None,
             queue: VecDeque::new(),
             puts: VecDeque::new(),
-            flying: VecDeque::new(),
+            flying: Flying::default(),
             farewell: Farewell::default(),
             listed: false,
             down_reported: false,
@@ -145,5 +177,21 @@ impl Peer {
     /// Whether nothing that was accepted is left to be sent.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.puts.is_empty() && self.flying.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_farewell_counts_when_all_that_it_overtook_has_come() {
+        let mut farewell = Farewell { pieces: 3, bye: Some(5), ..Farewell::default() };
+        assert!(farewell.piece().is_ok() && !farewell.bye_heard());
+        assert!(farewell.piece().is_ok() && farewell.bye_heard());
+        assert!(!farewell.ack_heard());
+        farewell.ack = Some(5);
+        assert!(farewell.ack_heard());
+        assert!(farewell.piece().unwrap_err().contains("5"), "a piece after the farewell went unnoticed");
     }
 }

@@ -7,7 +7,7 @@
 use ringworld_transport::{Cause, Event, Placer, Rank};
 
 use super::device::{Arrived, Completion, Slab};
-use super::link::Id;
+use super::lane::Id;
 use super::peer::{Farewell, Inbound, Opened, Peer, State};
 use super::transport::Ibverbs;
 use crate::exposures::Exposures;
@@ -19,8 +19,19 @@ const BATCHES: usize = 16;
 
 /// Where a message has arrived.
 enum Place {
-    Own(usize),
+    /// A slot of one of the peer's lanes.
+    Own(usize, usize),
+    /// A slot of the shared queue: of which slab, and which. Only first lanes use it.
     Shared(usize, usize),
+}
+
+impl Place {
+    fn lane(&self) -> usize {
+        match self {
+            Self::Own(lane, _) => *lane,
+            Self::Shared(..) => 0,
+        }
+    }
 }
 
 impl Ibverbs {
@@ -53,8 +64,8 @@ impl Ibverbs {
 
     fn complete(&mut self, completion: Completion, placer: &mut dyn Placer, events: &mut Vec<Event>) {
         let (rank, place) = match Id::decode(completion.id) {
-            Id::Send(rank, number) => return self.sent(rank, number, completion.result),
-            Id::Receive(rank, slot) => (Some(rank), Place::Own(slot)),
+            Id::Send(rank, lane, number) => return self.sent((rank, lane), number, completion.result),
+            Id::Receive(rank, lane, slot) => (Some(rank), Place::Own(lane, slot)),
             Id::Shared(slab, slot) => (self.pairs.get(&completion.pair).copied(), Place::Shared(slab, slot)),
         };
         let linked = rank.filter(|rank| matches!(self.peers[*rank].state, State::Linked(_)));
@@ -71,7 +82,7 @@ impl Ibverbs {
                 if let Place::Shared(slab, slot) = place {
                     self.repost_shared(slab, slot);
                 }
-                return self.broke(rank, status);
+                return self.broke(rank, place.lane(), status);
             }
         };
         if let Err(why) = self.arrive(rank, &place, arrived, placer, events) {
@@ -80,13 +91,12 @@ impl Ibverbs {
         let peer = &mut self.peers[rank];
         let (ready, parting) = match &peer.state {
             State::Linked(link) => {
-                let credits = link.credits.as_ref();
                 let waiting = !peer.queue.is_empty() || !peer.puts.is_empty();
-                (waiting || credits.is_some_and(|c| c.should_return()), peer.farewell.bye_heard)
+                (waiting || link.owes(), peer.farewell.bye.is_some())
             }
             _ => (false, false),
         };
-        if ready || parting || peer.farewell.ack_heard {
+        if ready || parting || peer.farewell.ack.is_some() {
             self.list(rank);
         }
     }
@@ -104,31 +114,36 @@ impl Ibverbs {
         else {
             return Ok(());
         };
-        link.heard = true;
+        let lane = link.lane(place.lane()).ok_or("the device reports a queue pair that does not exist")?;
+        lane.heard = true;
         let (slab, slot) = match (place, &mut self.shared) {
-            (Place::Own(slot), _) => (link.receive.as_mut(), *slot),
+            (Place::Own(_, slot), _) => (lane.receive.as_mut(), *slot),
             (Place::Shared(slab, slot), Some(shared)) => (shared.slabs.get_mut(*slab), *slot),
             (Place::Shared(..), None) => (None, 0),
         };
         let slab = slab.ok_or("the device reports a slot that does not exist")?;
         slab.take_back(slot);
-        let mut inward = Inward { rank, exposures, inbound, farewell, placer, events };
+        let extra = place.lane() > 0;
+        let mut inward = Inward { rank, extra, exposures, inbound, farewell, placer, events };
         let kind = match arrived {
             Arrived::Message(length) => {
                 let prelude = inward.slot(slab, slot, length)?;
-                if let Some(credits) = &mut link.credits {
+                if let Some(credits) = &mut lane.credits {
                     credits.returned(prelude.credits)?;
                 }
                 prelude.kind
             }
             Arrived::Written(length, id) => {
+                if extra {
+                    inward.farewell.piece()?;
+                }
                 inward.written(id, length)?;
                 Kind::Staged
             }
             Arrived::Done => return Err("the device reports a send in the place of a receive".to_owned()),
         };
         let posted = match place {
-            Place::Own(slot) => link.post_receive(*slot),
+            Place::Own(_, slot) => lane.post_receive(*slot),
             Place::Shared(index, slot) => match &mut self.shared {
                 Some(shared) => {
                     let id = Id::Shared(*index, *slot).encode();
@@ -137,7 +152,7 @@ impl Ibverbs {
                 None => Ok(()),
             },
         };
-        match &mut link.credits {
+        match &mut lane.credits {
             Some(credits) if kind.takes_credit() => credits.owe()?,
             _ => {}
         }
@@ -159,25 +174,26 @@ impl Ibverbs {
     }
 
     /// A work request of the send queue has ended.
-    fn sent(&mut self, rank: Rank, number: u32, result: Result<Arrived, Option<u32>>) {
+    fn sent(&mut self, (rank, lane): (Rank, usize), number: u32, result: Result<Arrived, Option<u32>>) {
         let Some(Peer { state: State::Linked(link), flying, farewell, .. }) = self.peers.get_mut(rank) else {
             return;
         };
         if let Err(status) = result {
-            return self.broke(rank, status);
+            return self.broke(rank, lane, status);
         }
-        link.heard = true;
+        let Some(lane) = link.lane(lane) else { return };
+        lane.heard = true;
         let deferred = &mut self.deferred;
-        let done = link.done(number, |work| match work {
-            Work::Piece { last: true } => {
+        let done = lane.done(number, |work| match work {
+            Work::Piece { put } => {
                 // Deregisters the memory before its owner hears of it.
-                if let Some((source, token)) = flying.pop_front() {
+                if let Some((source, token)) = flying.landed(put) {
                     drop(source);
                     deferred.push(Event::Sent { token });
                 }
             }
             Work::ByeAck => farewell.ack_done = true,
-            Work::Piece { last: false } | Work::Copy | Work::Probe => {}
+            Work::Copy | Work::Probe => {}
         });
         match done {
             Ok(()) => self.list(rank),
@@ -185,19 +201,23 @@ impl Ibverbs {
         }
     }
 
-    /// A work request has failed, and with it the queue pair.
-    fn broke(&mut self, rank: Rank, status: Option<u32>) {
+    /// A work request has failed, and with it the queue pair, and with that all queue pairs of the peer.
+    fn broke(&mut self, rank: Rank, lane: usize, status: Option<u32>) {
         let why = match status {
             Some(status) => super::device::status(status),
             None => "its queue pair was put in error".to_owned(),
         };
-        self.lost(rank, Cause::Lost(format!("{}: {why}", self.port.device)));
+        let count = self.peers[rank].link().map_or(1, |link| link.count());
+        let which = if count > 1 { format!(" (queue pair {} of {count})", lane + 1) } else { String::new() };
+        self.lost(rank, Cause::Lost(format!("{}: {why}{which}", self.port.device)));
     }
 }
 
 /// What is needed to digest a slot.
 struct Inward<'a> {
     rank: Rank,
+    /// It came by an extra queue pair.
+    extra: bool,
     exposures: &'a mut Exposures<Opened>,
     inbound: &'a mut Option<Inbound>,
     farewell: &'a mut Farewell,
@@ -209,9 +229,14 @@ impl Inward<'_> {
     fn slot(&mut self, slab: &Slab, slot: usize, length: usize) -> Result<Prelude, String> {
         let bytes = slab.bytes(slot, length).ok_or("the device reports more than a slot holds")?;
         let (prelude, header, payload) = Prelude::decode(bytes)?;
-        if self.farewell.ack_heard
-            || (self.farewell.bye_heard && prelude.kind != Kind::ByeAck && prelude.kind.takes_credit())
-        {
+        if self.extra {
+            // Whether before or after the farewell, which is said elsewhere, means nothing here.
+            return match prelude.kind {
+                Kind::Credits => Ok(prelude),
+                kind => Err(format!("it said {kind:?} on a queue pair that is for puts alone")),
+            };
+        }
+        if self.farewell.ack.is_some() || (self.farewell.bye.is_some() && prelude.kind.takes_credit()) {
             return Err(format!("it said {:?} after its farewell", prelude.kind));
         }
         match prelude.kind {
@@ -222,8 +247,8 @@ impl Inward<'_> {
             Kind::Bye if self.inbound.is_some() => {
                 return Err("it said bye in the middle of a message".to_owned());
             }
-            Kind::Bye => self.farewell.bye_heard = true,
-            Kind::ByeAck => self.farewell.ack_heard = true,
+            Kind::Bye => self.farewell.bye = Some(prelude.length),
+            Kind::ByeAck => self.farewell.ack = Some(prelude.length),
         }
         Ok(prelude)
     }

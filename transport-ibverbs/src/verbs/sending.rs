@@ -3,23 +3,25 @@
 //! ```text
 //! message    copied into one slot or several (a short one inline), in order, each with a credit
 //! put        up to a slot: copied into a slot of this side and written from there
-//!            longer:       registered and written in pieces from where it is
+//!            longer:       registered and written in pieces from where it is, over all queue pairs
 //!            without registration at this side:  copied slot by slot, and written from there
 //!            without registration at the other:  copied slot by slot, sent, and copied there
 //! ```
 //!
 //! Every write carries an immediate that names the exposure; the completion that it makes at the receiver says
-//! how many bytes came. Messages go before puts: they are short. Neighbours: `link.rs` posts, `receiving.rs`.
+//! how many bytes came. Messages go before puts: they are short. Neighbours: `link.rs` and
+//! `lane.rs` post, `receiving.rs`.
 
 use std::io;
 use std::sync::Arc;
 
-use ringworld_transport::{Event, Rank};
+use ringworld_transport::{Event, Rank, SendMemory, Token};
 
 use super::device::{Pd, Registered, Write};
 use super::link::Link;
 use super::peer::{Outgoing, Peer, Put, Source, State};
 use super::transport::Ibverbs;
+use crate::pieces::Flying;
 use crate::wire::{Kind, PRELUDE};
 
 impl Outgoing {
@@ -31,7 +33,7 @@ impl Outgoing {
                 if self.begun { (Kind::More, &[][..]) } else { (Kind::Message, self.header.as_bytes()) };
             let room = link.room.saturating_sub(PRELUDE + header.len());
             let end = bytes.len().min(self.sent + room);
-            if !link.send(kind, (0, bytes.len() as u64), header, &bytes[self.sent..end])? {
+            if !link.first.send(kind, (0, bytes.len() as u64), header, &bytes[self.sent..end])? {
                 return Ok(false);
             }
             (self.begun, self.sent) = (true, end);
@@ -55,18 +57,19 @@ impl Put {
         &mut self,
         link: &mut Link,
         domain: &Arc<Pd>,
+        flying: &mut Flying<(Registered<SendMemory>, Token)>,
         refused: &mut Option<(io::Error, usize)>,
     ) -> io::Result<Step> {
         if !link.is_open() {
             return Ok(Step::Wait);
         }
         if let Source::Plain(memory) = &mut self.source {
-            let memory = std::mem::replace(memory, ringworld_transport::SendMemory::empty());
-            self.source = if self.key.staged || memory.len() <= link.copy_limit() {
+            let memory = std::mem::replace(memory, SendMemory::empty());
+            self.source = if self.key.staged || memory.len() <= link.first.copy_limit() {
                 Source::Copied(memory)
             } else {
                 match Registered::to_read(domain, memory) {
-                    Ok(registered) => Source::Registered(registered),
+                    Ok(registered) => Source::Registered(registered, flying.begin()),
                     Err((memory, error)) => {
                         *refused = Some((error, memory.len()));
                         Source::Copied(memory)
@@ -80,14 +83,15 @@ impl Put {
                 let bytes = memory.as_slice();
                 while self.posted < bytes.len() {
                     let staged = self.key.staged;
-                    let room = if staged { link.room.saturating_sub(PRELUDE) } else { link.copy_limit() };
+                    let room =
+                        if staged { link.room.saturating_sub(PRELUDE) } else { link.first.copy_limit() };
                     let end = bytes.len().min(self.posted + room);
                     let piece = &bytes[self.posted..end];
                     let at = (self.offset + self.posted) as u64;
                     let sent = if staged {
-                        link.send(Kind::Staged, (self.key.id, at), &[], piece)?
+                        link.first.send(Kind::Staged, (self.key.id, at), &[], piece)?
                     } else {
-                        link.write_copy(piece, self.write_at(self.posted))?
+                        link.first.write_copy(piece, self.write_at(self.posted))?
                     };
                     if !sent {
                         return Ok(Step::Wait);
@@ -96,14 +100,14 @@ impl Put {
                 }
                 Ok(Step::Copied)
             }
-            Source::Registered(source) => {
+            Source::Registered(source, number) => {
                 while self.posted < source.len() {
-                    let length = link.piece.min(source.len() - self.posted);
-                    let last = self.posted + length == source.len();
+                    let length = link.piece(source.len()).min(source.len() - self.posted);
                     let write = self.write_at(self.posted);
-                    if !link.write_piece(source, (self.posted, length), write, last)? {
+                    if !link.write_piece(source, (self.posted, length), write, *number)? {
                         return Ok(Step::Wait);
                     }
+                    flying.piece(*number);
                     self.posted += length;
                 }
                 Ok(Step::Posted)
@@ -144,19 +148,27 @@ impl Ibverbs {
             queue.pop_front();
         }
         while let Some(put) = puts.front_mut() {
-            let step = put.advance(link, &self.domain, refused)?;
+            let step = put.advance(link, &self.domain, flying, refused)?;
             if matches!(step, Step::Wait) {
                 break;
             }
             let Some(put) = puts.pop_front() else { break };
-            match put.source {
-                Source::Registered(source) => flying.push_back((source, put.token)),
-                _ => self.deferred.push(Event::Sent { token: put.token }),
+            let over = match put.source {
+                Source::Registered(source, number) => flying.posted(number, (source, put.token)),
+                _ => {
+                    self.deferred.push(Event::Sent { token: put.token });
+                    None
+                }
+            };
+            if let Some((source, token)) = over {
+                // Deregisters the memory before its owner hears of it.
+                drop(source);
+                self.deferred.push(Event::Sent { token });
             }
         }
         // After the rest, on which credits ride too.
-        if link.credits.as_ref().is_some_and(|credits| credits.should_return()) {
-            link.send(Kind::Credits, (0, 0), &[], &[])?;
+        for lane in link.lanes_mut().filter(|lane| lane.owes()) {
+            lane.send(Kind::Credits, (0, 0), &[], &[])?;
         }
         Ok(())
     }

@@ -69,9 +69,9 @@ pub struct Ibverbs {
     pub(super) config: Config,
     pub(super) port: DeviceReport,
     pub(super) gid_index: u8,
-    /// Queue pairs made so far, of which each needs room in the completion queue.
+    /// Links made so far, of which each needs room in the completion queue.
     pub(super) links: usize,
-    /// Queue pairs that are being connected.
+    /// Links that are being connected.
     pub(super) meeting: usize,
     /// Ranks by the numbers of their queue pairs.
     pub(super) pairs: BTreeMap<u32, Rank>,
@@ -220,6 +220,7 @@ impl Ibverbs {
             slots: if self.shares_receives() { SHARED_SLOTS as u16 } else { SLOTS as u16 },
             slot_size: SLOT as u32,
             max_message: self.port.max_message,
+            pairs: self.config.queue_pairs as u8,
         }
     }
 
@@ -254,13 +255,13 @@ impl Ibverbs {
     fn post_put(&mut self, rank: Rank, key: Key, offset: usize, memory: SendMemory, token: Token) -> Posted {
         let put = Put { key, offset, source: Source::Plain(memory), token, posted: 0 };
         let peer = &mut self.peers[rank];
-        let (alone, flying) = (peer.is_idle(), peer.flying.len());
+        let alone = peer.is_idle();
         peer.puts.push_back(put);
         self.dial(rank);
         self.pump(rank);
         // A short one has been copied and is done; then the caller need not wait for the event.
         let peer = &self.peers[rank];
-        let copied = alone && peer.puts.is_empty() && peer.flying.len() == flying;
+        let copied = alone && peer.puts.is_empty() && peer.flying.is_empty();
         let sent = |event: &mut Event| matches!(event, Event::Sent { token: done } if *done == token);
         if copied && self.deferred.pop_if(sent).is_some() { Posted::Complete } else { Posted::Pending }
     }
@@ -290,7 +291,7 @@ impl Transport for Ibverbs {
         here.reaches(&there.port).map_err(|why| error(format!("{why} (its device is {})", there.device)))?;
         self.door.connect(peer, &there.door).map_err(|refused| error(refused.reason))?;
         if let Some(peer) = self.peers.get_mut(peer) {
-            peer.known = true;
+            (peer.known, peer.pairs) = (true, here.agreed_pairs(&there.port));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Everything beside completions: the side door, the channel, events of the device, and the passing of time.
 //!
 //! A rank that only receives would never learn that the network to its peer is dead: nothing is under way that
-//! could fail. So a connection on which nothing has completed for a while is probed by an RDMA write of no
+//! could fail. So a queue pair on which nothing has completed for a while is probed by an RDMA write of no
 //! bytes, which the other device acknowledges by itself, whatever its process does. Neighbours: `part.rs`.
 
 use std::mem::MaybeUninit;
@@ -13,6 +13,7 @@ use tracing::{debug, warn};
 
 use super::device::AsyncEvent;
 use super::door::News;
+use super::lane::Lane;
 use super::peer::State;
 use super::transport::{Ibverbs, Watch};
 
@@ -78,9 +79,10 @@ impl Ibverbs {
         for rank in 0..self.peers.len() {
             let State::Linked(link) = &mut self.peers[rank].state else { continue };
             any = true;
-            if !std::mem::replace(&mut link.heard, false)
-                && let Err(error) = link.probe()
-            {
+            let silent = |lane: &mut Lane| !std::mem::replace(&mut lane.heard, false);
+            let probed: std::io::Result<()> =
+                link.lanes_mut().filter_map(|lane| silent(lane).then(|| lane.probe())).collect();
+            if let Err(error) = probed {
                 self.trouble(rank, &error);
             }
         }

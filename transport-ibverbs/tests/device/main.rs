@@ -14,6 +14,7 @@
 
 mod failures;
 mod limits;
+mod pairs;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -90,6 +90,8 @@ pub(crate) struct Timing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Remote<'a> {
     pub(crate) offer: &'a Offer,
+    /// Which of the offered queue pairs.
+    pub(crate) number: u32,
     pub(crate) here: &'a PortPart,
     pub(crate) port: u8,
     pub(crate) gid_index: u8,
@@ -191,7 +193,7 @@ impl Qp {
     /// INIT to RTR: the pair knows its other end, and receives.
     pub(crate) fn receive_from(&self, remote: Remote<'_>) -> io::Result<()> {
         use ffi::ibv_qp_attr_mask as mask;
-        let Remote { offer, here, port, gid_index } = remote;
+        let Remote { offer, number, here, port, gid_index } = remote;
         let mut address = ffi::ibv_ah_attr { port_num: port, ..Default::default() };
         // InfiniBand routes by LID within a subnet, and the first half of a GID names the subnet.
         let routed = here.link_layer == LinkLayer::Ethernet || here.gid.0[..8] != offer.port.gid.0[..8];
@@ -207,7 +209,7 @@ impl Qp {
         let attributes = ffi::ibv_qp_attr {
             qp_state: ffi::ibv_qp_state::IBV_QPS_RTR,
             path_mtu: u32::from(here.mtu.min(offer.port.mtu)),
-            dest_qp_num: offer.number,
+            dest_qp_num: number,
             rq_psn: offer.sequence,
             max_dest_rd_atomic: 0,
             // 0.64 ms, in the code of the specification. Credits see to it that it is never waited for.
