@@ -206,8 +206,9 @@ fn nothing_is_left_behind_in_the_kernel() {
         eprintln!("skipped: the command `rdma resource show` (package iproute2) does not work here");
         return;
     };
-    for shared in [false, true] {
-        let adjust: fn(&mut Config) = if shared { |config| config.shared_above = 0 } else { |_| {} };
+    let shared = |config: &mut Config| config.shared_above = 0;
+    let adjustments: [fn(&mut Config); 3] = [|_| {}, shared, |config| config.queue_pairs = 3];
+    for adjust in adjustments {
         for end in ["drop", "abort", "close", "lost"] {
             let mut world = sides(3, adjust);
             acquaint(&mut world);

@@ -69,3 +69,18 @@ done
 for bytes in 65536 1048576 8388608; do
     step "streaming $bytes bytes beside ib_write_bw" 300 bandwidth "$bytes"
 done
+
+# What more queue pairs do to a stream, in turns. Nothing is wanted: the device is a program on the same processors.
+pairs() { # bytes
+    local i n
+    for i in $(seq "$rounds"); do
+        for n in 1 2 4; do
+            RINGWORLD_IB_QUEUE_PAIRS=$n bench stream "$1" "$forever" |
+                awk -F, -v b="$1" '{ print b / $4 / 1048576 }' >>"/tmp/pairs-$n"
+        done
+    done
+    for n in 1 2 4; do
+        echo "soft-roce: streaming $1 bytes over $n queue pairs: $(median <"/tmp/pairs-$n") MiB/s ($(tr '\n' ' ' <"/tmp/pairs-$n"))"
+    done
+}
+step "streaming 8388608 bytes over 1, 2 and 4 queue pairs" 300 pairs 8388608
