@@ -9,9 +9,10 @@
 //! ```
 //!
 //! Both may say Bye at once; each then acknowledges the other's. Pieces of puts on extra queue pairs may be overtaken:
-//! so both words say how many of these there were, and count as heard when all have come. Invariant: a queue pair is destroyed by whoever has
-//! heard the acknowledgement, and whose own has reached the other; and before anybody is told of an end, the device
-//! has let go of all memory of that peer. Neighbours: `peer.rs` has the state, `receiving.rs` hears the words.
+//! so both words say how many of these there were, and count as heard when all have come. Invariant: queue pairs are
+//! destroyed by whoever has heard the acknowledgement, and whose own has reached the other; and before anybody is told
+//! of an end, the device has let go of all memory of that peer. Neighbours: `peer.rs` has the state, `receiving.rs`
+//! hears the words.
 
 use ringworld_transport::{Cause, Event, Placer, Rank};
 
