@@ -175,8 +175,8 @@ impl Core {
         Begun::Waits(slot)
     }
 
-    /// Begins a send like [`Core::send`], from a call that does not wait: small messages in a row to one peer may
-    /// leave together, at the next poll. Measured, 64 messages of 8 bytes take 1.1 us each instead of 6.
+    /// Begins a send like [`Core::send`], from a call that does not wait: messages that are not long may leave together
+    /// with others in a row to one peer, at the next poll. Measured, 64 messages of 8 bytes take 1.1 us each instead of 6.
     pub(crate) fn send_soon(
         &mut self,
         to: usize,

@@ -38,8 +38,8 @@ impl Spin {
     /// What serves `ranks` ranks on `cores` cores.
     ///
     /// With a core for each: long enough for most answers. Even then the peer may be waiting for this very
-    /// core, which it gets after 2 us (measured with both ranks of a ping-pong on one core: a hop costs so
-    /// long and 7 us; on two cores it makes no difference).
+    /// core, which it gets after 2 us, once it has taken an offer (measured with both ranks of a ping-pong on one core:
+    /// a hop costs so long and 7 us; on two cores it makes no difference).
     ///
     /// With more ranks than cores, keeping the core would take it from the very rank that is waited for.
     /// Offering it at once and polling again is still cheaper than sleeping and being woken. Measured on two
