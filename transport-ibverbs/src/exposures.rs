@@ -11,9 +11,9 @@
 //!
 //! Neighbours: `verbs/sending.rs` (reads keys), `verbs/receiving.rs` (counts bytes).
 
-use std::collections::BTreeMap;
-
 use ringworld_transport::{RemoteKey, Token};
+
+use crate::numbered::Numbered;
 
 const MAGIC: [u8; 4] = *b"IBV\x01";
 
@@ -66,13 +66,12 @@ struct Exposure<M> {
 
 /// The exposures of one peer.
 pub(crate) struct Exposures<M> {
-    open: BTreeMap<u32, Exposure<M>>,
-    next: u32,
+    open: Numbered<Exposure<M>>,
 }
 
 impl<M> Default for Exposures<M> {
     fn default() -> Self {
-        Self { open: BTreeMap::new(), next: 0 }
+        Self { open: Numbered::default() }
     }
 }
 
@@ -83,23 +82,17 @@ impl<M> Exposures<M> {
 
     /// Opens `length` bytes; returns their number.
     pub(crate) fn open(&mut self, memory: M, length: usize, token: Token) -> u32 {
-        while self.open.contains_key(&self.next) {
-            self.next = self.next.wrapping_add(1);
-        }
-        let id = self.next;
-        self.next = id.wrapping_add(1);
-        self.open.insert(id, Exposure { memory, token, missing: length });
-        id
+        self.open.insert(Exposure { memory, token, missing: length })
     }
 
     /// The memory of exposure `id`, to be written by this side.
     pub(crate) fn memory(&mut self, id: u32) -> Option<&mut M> {
-        self.open.get_mut(&id).map(|exposure| &mut exposure.memory)
+        self.open.get_mut(id).map(|exposure| &mut exposure.memory)
     }
 
     /// The peer has written `bytes` more to exposure `id`; returns the memory and the token once it is full.
     pub(crate) fn written(&mut self, id: u32, bytes: usize) -> Result<Option<(M, Token)>, String> {
-        let Some(exposure) = self.open.get_mut(&id) else {
+        let Some(exposure) = self.open.get_mut(id) else {
             return Err(format!("it wrote to exposure {id}, which is not open to it"));
         };
         let Some(missing) = exposure.missing.checked_sub(bytes) else {
@@ -112,7 +105,7 @@ impl<M> Exposures<M> {
         if missing > 0 {
             return Ok(None);
         }
-        Ok(self.open.remove(&id).map(|exposure| (exposure.memory, exposure.token)))
+        Ok(self.open.remove(id).map(|exposure| (exposure.memory, exposure.token)))
     }
 }
 

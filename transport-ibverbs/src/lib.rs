@@ -23,6 +23,7 @@ mod config;
 mod credits;
 mod exposures;
 mod filter;
+mod numbered;
 mod pieces;
 mod ring;
 #[cfg(feature = "verbs")]

@@ -4,7 +4,7 @@
 //! memory of a put is let go exactly when all of its pieces have been posted and none is under way. Pure, and
 //! generic in how the memory is held. Neighbours: `verbs/sending.rs` posts pieces, `verbs/receiving.rs` ends them.
 
-use std::collections::BTreeMap;
+use crate::numbered::Numbered;
 
 /// The longest piece: long enough that the device is busy, short enough that others get a turn.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -49,13 +49,12 @@ struct Flight<M> {
 
 /// The puts of one peer that have begun.
 pub(crate) struct Flying<M> {
-    puts: BTreeMap<u32, Flight<M>>,
-    next: u32,
+    puts: Numbered<Flight<M>>,
 }
 
 impl<M> Default for Flying<M> {
     fn default() -> Self {
-        Self { puts: BTreeMap::new(), next: 0 }
+        Self { puts: Numbered::default() }
     }
 }
 
@@ -66,42 +65,36 @@ impl<M> Flying<M> {
 
     /// A put of which pieces will be posted; returns its number.
     pub(crate) fn begin(&mut self) -> u32 {
-        while self.puts.contains_key(&self.next) {
-            self.next = self.next.wrapping_add(1);
-        }
-        let put = self.next;
-        self.next = put.wrapping_add(1);
-        self.puts.insert(put, Flight { pieces: 0, memory: None });
-        put
+        self.puts.insert(Flight { pieces: 0, memory: None })
     }
 
     /// A piece of `put` is under way.
     pub(crate) fn piece(&mut self, put: u32) {
-        if let Some(flight) = self.puts.get_mut(&put) {
+        if let Some(flight) = self.puts.get_mut(put) {
             flight.pieces += 1;
         }
     }
 
     /// No piece of `put` will follow; gives its memory back if none is under way either.
     pub(crate) fn posted(&mut self, put: u32, memory: M) -> Option<M> {
-        let flight = self.puts.get_mut(&put)?;
+        let flight = self.puts.get_mut(put)?;
         flight.memory = Some(memory);
         self.end(put)
     }
 
     /// A piece of `put` is done; gives its memory back if that was the last of all.
     pub(crate) fn landed(&mut self, put: u32) -> Option<M> {
-        let flight = self.puts.get_mut(&put)?;
+        let flight = self.puts.get_mut(put)?;
         flight.pieces = flight.pieces.saturating_sub(1);
         self.end(put)
     }
 
     fn end(&mut self, put: u32) -> Option<M> {
-        let over = |flight: &Flight<M>| flight.pieces == 0 && flight.memory.is_some();
-        if !self.puts.get(&put).is_some_and(over) {
+        let over = |flight: &mut Flight<M>| flight.pieces == 0 && flight.memory.is_some();
+        if !self.puts.get_mut(put).is_some_and(over) {
             return None;
         }
-        self.puts.remove(&put).and_then(|flight| flight.memory)
+        self.puts.remove(put).and_then(|flight| flight.memory)
     }
 }
 
