@@ -78,6 +78,13 @@ impl<T> Slab<T> {
         slot.tenant.as_ref().map(|_| Id { index, generation: slot.generation })
     }
 
+    /// The tenant at `index` with its name.
+    pub(crate) fn at_mut(&mut self, index: u32) -> Option<(Id, &mut T)> {
+        let slot = self.slots.get_mut(index as usize)?;
+        let id = Id { index, generation: slot.generation };
+        slot.tenant.as_mut().map(|tenant| (id, tenant))
+    }
+
     pub(crate) fn remove(&mut self, id: Id) -> Option<T> {
         let slot = self.slots.get_mut(id.index as usize)?;
         if slot.generation != id.generation {
@@ -113,6 +120,9 @@ mod tests {
         assert_eq!(slab.remove(old), None);
         assert_eq!(slab.get(new), Some(&'b'));
         assert_eq!(slab.id_at(new.index), Some(new));
+        assert_eq!(slab.at_mut(new.index), Some((new, &mut 'b')));
+        slab.remove(new);
+        assert_eq!(slab.at_mut(new.index), None);
     }
 
     #[test]

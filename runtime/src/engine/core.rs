@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
-    Action, BufferId, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched, MatchedId, Mode,
-    Place, RequestId, Selector, Span, TagSelector,
+    Action, BufferId, Completion, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched,
+    MatchedId, Mode, Place, RequestId, Selector, Span, TagSelector,
 };
 use ringworld_transport::{
     Cause, Event, Header, Operation, Placement, Placer, RecvMemory, RemoteKey, SendMemory, Token,
@@ -403,7 +403,11 @@ impl Core {
         match event {
             Event::Sent { token } if token == NOBODY => {}
             Event::Sent { token } => self.machine.sent(token.0),
-            Event::Received { token, .. } => self.machine.delivered(token.0),
+            Event::Received { token, .. } => {
+                if let Some(completion) = self.machine.conclude(token.0) {
+                    self.complete(completion);
+                }
+            }
             Event::Filled { token } => self.machine.filled(token.0),
             Event::PeerDown { peer, cause } => self.lost(peer, cause),
             Event::PeerClosed { peer } => self.peer_finished(peer),
@@ -427,19 +431,23 @@ impl Core {
                 self.act(action);
             }
             let Some(completion) = self.machine.next_completion() else { break };
-            match self.owners.get_mut(completion.request.index()).and_then(Option::take) {
-                None => {}
-                Some((_, Owner::Slot(slot))) => {
-                    self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
-                }
-                Some((_, Owner::Step { run, step })) => match completion.outcome {
-                    Ok(done) => match self.runs.step_done(run, step, done.len) {
-                        Ok(()) => self.advance(run),
-                        Err(detail) => self.step_wrong(detail),
-                    },
-                    Err(failure) => self.step_failed(failure),
-                },
+            self.complete(completion);
+        }
+    }
+
+    fn complete(&mut self, completion: Completion) {
+        match self.owners.get_mut(completion.request.index()).and_then(Option::take) {
+            None => {}
+            Some((_, Owner::Slot(slot))) => {
+                self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
             }
+            Some((_, Owner::Step { run, step })) => match completion.outcome {
+                Ok(done) => match self.runs.step_done(run, step, done.len) {
+                    Ok(()) => self.advance(run),
+                    Err(detail) => self.step_wrong(detail),
+                },
+                Err(failure) => self.step_failed(failure),
+            },
         }
     }
 
