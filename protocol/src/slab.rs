@@ -85,15 +85,16 @@ impl<T> Slab<T> {
         slot.tenant.as_mut().map(|tenant| (id, tenant))
     }
 
-    pub(crate) fn remove(&mut self, id: Id) -> Option<T> {
-        let slot = self.slots.get_mut(id.index as usize)?;
-        if slot.generation != id.generation {
-            return None;
+    /// Frees the slot, if the tenant is still there. Tenants are large, and nobody wants one back.
+    pub(crate) fn remove(&mut self, id: Id) -> bool {
+        let Some(slot) = self.slots.get_mut(id.index as usize) else { return false };
+        if slot.generation != id.generation || slot.tenant.is_none() {
+            return false;
         }
-        let tenant = slot.tenant.take()?;
+        slot.tenant = None;
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.index);
-        Some(tenant)
+        true
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
@@ -112,12 +113,12 @@ mod tests {
     fn a_recycled_slot_does_not_answer_to_its_old_name() {
         let mut slab = Slab::new();
         let old = slab.insert('a');
-        assert_eq!(slab.remove(old), Some('a'));
+        assert!(slab.remove(old));
         let new = slab.insert('b');
         assert_eq!(new.index, old.index);
         assert_eq!(slab.get(old), None);
         assert_eq!(slab.get_mut(old), None);
-        assert_eq!(slab.remove(old), None);
+        assert!(!slab.remove(old));
         assert_eq!(slab.get(new), Some(&'b'));
         assert_eq!(slab.id_at(new.index), Some(new));
         assert_eq!(slab.at_mut(new.index), Some((new, &mut 'b')));

@@ -290,8 +290,6 @@ impl Core {
         if self.fault.is_some() {
             return false;
         }
-        let mut events = std::mem::take(&mut self.events);
-        let mut fates = std::mem::take(&mut self.fates);
         let mut placing = Placing {
             machine: &mut self.machine,
             buffers: &mut self.buffers,
@@ -300,25 +298,31 @@ impl Core {
             reminders: 0,
             reminded: None,
         };
-        let moved = self.router.poll(&mut placing, &mut events, &mut fates);
+        let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
         let Placing { clash, reminders, reminded, .. } = placing;
         // A peer that says it is waiting has brought nothing forward.
-        let moved = moved && (reminders == 0 || events.len() > reminders);
+        let moved = moved && (reminders == 0 || self.events.len() > reminders);
         if let Some((source, context, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
         }
-        for (peer, fate) in fates.drain(..) {
-            self.meet(peer, fate);
+        // Asked first: most polls find nothing.
+        if !self.fates.is_empty() {
+            let mut fates = std::mem::take(&mut self.fates);
+            fates.drain(..).for_each(|(peer, fate)| self.meet(peer, fate));
+            self.fates = fates;
         }
-        for event in events.drain(..) {
-            self.hear(event);
+        if !self.events.is_empty() {
+            let mut events = std::mem::take(&mut self.events);
+            events.drain(..).for_each(|event| self.hear(event));
+            self.events = events;
         }
-        for peer in std::mem::take(&mut self.farewells) {
-            self.peer_finished(peer);
-            // The transport has let go of what it refused.
-            self.machine.peer_down(peer);
+        if !self.farewells.is_empty() {
+            for peer in std::mem::take(&mut self.farewells) {
+                self.peer_finished(peer);
+                // The transport has let go of what it refused.
+                self.machine.peer_down(peer);
+            }
         }
-        (self.events, self.fates) = (events, fates);
         if let Some(context) = reminded {
             self.drop_reminders(context);
         }
