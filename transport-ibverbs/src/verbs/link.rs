@@ -96,7 +96,7 @@ impl Link {
 
     /// Whether some lane has gathered credits that should travel.
     pub(super) fn owes(&self) -> bool {
-        self.lanes().any(Lane::owes)
+        self.first.owes() || self.extra.iter().any(Lane::owes)
     }
 
     /// The length of each piece of a put of `length` bytes.

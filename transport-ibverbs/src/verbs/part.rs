@@ -155,6 +155,7 @@ impl Ibverbs {
             }
         }
         self.stash.clear();
+        self.spent.clear();
         self.troubled.clear();
         self.ready.clear();
         self.shared = None;
