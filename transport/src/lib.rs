@@ -89,12 +89,14 @@ impl Header {
         Some(header)
     }
 
-    /// The first [`MAX_HEADER`] of `bytes`.
+    /// The first `length` of `bytes`, or all of them when there are fewer. Copies all, which is quicker than to look
+    /// how many.
     #[must_use]
-    pub fn cut(bytes: &[u8]) -> Self {
-        let length = bytes.len().min(MAX_HEADER);
-        let mut header = Self { length: length as u8, bytes: [0; MAX_HEADER] };
-        header.bytes[..length].copy_from_slice(&bytes[..length]);
+    #[inline]
+    pub fn of<const ROOM: usize>(bytes: &[u8; ROOM], length: usize) -> Self {
+        const { assert!(ROOM <= MAX_HEADER) };
+        let mut header = Self { length: length.min(ROOM) as u8, bytes: [0; MAX_HEADER] };
+        header.bytes[..ROOM].copy_from_slice(bytes);
         header
     }
 

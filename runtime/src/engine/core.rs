@@ -708,8 +708,8 @@ impl Core {
 
 /// The protocol's header as the transports know headers.
 fn wire_header(header: &ringworld_protocol::Header) -> Header {
-    const { assert!(ringworld_protocol::Header::MAX <= ringworld_transport::MAX_HEADER) };
-    Header::cut(header.as_bytes())
+    let (bytes, length) = header.with_room();
+    Header::of(bytes, length)
 }
 
 fn own(owners: &mut Vec<Option<(RequestId, Owner)>>, request: RequestId, owner: Owner) {
