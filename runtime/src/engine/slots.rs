@@ -125,7 +125,7 @@ impl Slots {
     pub(crate) fn take(&mut self, id: SlotId) -> Option<Ending> {
         let slot = &mut self.slots[id.0];
         // A look costs less than to take what is not there, and most find nothing.
-        slot.ending?;
+        slot.ending.as_ref()?;
         let ending = slot.ending.take();
         self.dismiss(id);
         self.free.push(id.0);
