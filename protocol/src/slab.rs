@@ -67,6 +67,16 @@ impl<T> Slab<T> {
         if slot.generation == id.generation { slot.tenant.as_ref() } else { None }
     }
 
+    /// Frees the slot if the tenant is there and `leaves` says so by what it makes of it.
+    pub(crate) fn remove_if<R>(&mut self, id: Id, leaves: impl FnOnce(&T) -> Option<R>) -> Option<R> {
+        let slot = self.slots.get_mut(id.index as usize).filter(|slot| slot.generation == id.generation)?;
+        let left = leaves(slot.tenant.as_ref()?)?;
+        slot.tenant = None;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(id.index);
+        Some(left)
+    }
+
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
         let slot = self.slots.get_mut(id.index as usize)?;
         if slot.generation == id.generation { slot.tenant.as_mut() } else { None }
@@ -87,14 +97,7 @@ impl<T> Slab<T> {
 
     /// Frees the slot, if the tenant is still there. Tenants are large, and nobody wants one back.
     pub(crate) fn remove(&mut self, id: Id) -> bool {
-        let Some(slot) = self.slots.get_mut(id.index as usize) else { return false };
-        if slot.generation != id.generation || slot.tenant.is_none() {
-            return false;
-        }
-        slot.tenant = None;
-        slot.generation = slot.generation.wrapping_add(1);
-        self.free.push(id.index);
-        true
+        self.remove_if(id, |_| Some(())).is_some()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {

@@ -34,7 +34,17 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [Self::Message, Self::More, Self::Staged, Self::Credits, Self::Bye, Self::ByeAck];
+    fn of(code: u8) -> Option<Self> {
+        Some(match code {
+            1 => Self::Message,
+            2 => Self::More,
+            3 => Self::Staged,
+            4 => Self::Credits,
+            5 => Self::Bye,
+            6 => Self::ByeAck,
+            _ => return None,
+        })
+    }
 
     /// Whether a slot of this kind takes a credit; the others use the slots in reserve.
     pub(crate) fn takes_credit(self) -> bool {
@@ -71,8 +81,7 @@ impl Prelude {
             return Err(format!("a slot of {} bytes is too short for its prelude", slot.len()));
         };
         let [code, header, c0, c1, i0, i1, i2, i3, length @ ..] = *front;
-        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code);
-        let kind = kind.ok_or_else(|| format!("there is no slot of kind {code}"))?;
+        let kind = Kind::of(code).ok_or_else(|| format!("there is no slot of kind {code}"))?;
         let header = usize::from(header);
         let allowed = if kind == Kind::Message { MAX_HEADER } else { 0 };
         if header > allowed || header > rest.len() {

@@ -89,7 +89,7 @@ impl Machine {
         }
         if token & RECEIVE != 0 {
             let id = Id::from_bits(token & !RECEIVE);
-            if let Some(outcome) = self.arrived(id) {
+            if let Some(outcome) = self.requests.get(id).and_then(arrived) {
                 self.finish(id, outcome);
             }
             return;
@@ -134,20 +134,9 @@ impl Machine {
             return None;
         }
         let id = Id::from_bits(token & !RECEIVE);
-        let outcome = self.arrived(id)?;
-        self.requests.remove(id);
+        let outcome = self.requests.remove_if(id, arrived)?;
         self.pending -= 1;
         Some(Completion { request: RequestId(id), outcome })
-    }
-
-    /// How the receive ends whose message has arrived in its memory.
-    fn arrived(&self, id: Id) -> Option<Result<Done, Failure>> {
-        let Some(Request::Receive(Receive { stage: ReceiveStage::Arriving(incoming), into, .. })) =
-            self.requests.get(id)
-        else {
-            return None;
-        };
-        Some(received(incoming, into.len))
     }
 
     /// Checks a control message: what is not eager.
@@ -242,6 +231,16 @@ impl Machine {
             (id, Request::Receive(receive)) => Some((id, receive)),
             _ => None,
         }
+    }
+}
+
+/// How a receive ends whose message has arrived in its memory.
+fn arrived(request: &Request) -> Option<Result<Done, Failure>> {
+    match request {
+        Request::Receive(Receive { stage: ReceiveStage::Arriving(incoming), into, .. }) => {
+            Some(received(incoming, into.len))
+        }
+        _ => None,
     }
 }
 
