@@ -27,6 +27,11 @@ fn assert_regions(expected: usize, when: &str) {
     assert_eq!(regions(), Some(expected), "{when}");
 }
 
+/// Whether an exposure could not be registered, so that what is put there is copied: the last byte of its key.
+fn is_staged(key: &RemoteKey) -> bool {
+    key.as_bytes().last() == Some(&1)
+}
+
 fn expose(side: &mut Side, memory: Buffer) -> RemoteKey {
     side.transport.expose(0, memory.lend(), Token(0)).unwrap()
 }
@@ -141,6 +146,7 @@ fn memory_that_may_not_be_pinned_is_not_registered_and_travels_all_the_same() {
             assert_eq!(world[0].transport.register(from.lend_to_register()), Ok(None));
             assert_eq!(world[1].transport.register(into.lend_to_register()), Ok(None));
             let key = expose(&mut world[1], into);
+            assert!(is_staged(&key), "the limit on pinned memory has no effect here");
             world[0].put_buffer(1, key, from);
             until_all(&mut world, "filled", |world| world[1].filled == 1 && world[0].all_sent());
         });
@@ -150,6 +156,7 @@ fn memory_that_may_not_be_pinned_is_not_registered_and_travels_all_the_same() {
         world[1].transport.register(into.lend_to_register()).unwrap().unwrap();
         without_memory(|| {
             let key = expose(&mut world[1], into.part(0..100_000));
+            assert!(!is_staged(&key));
             let put = Operation::Put {
                 peer: 1,
                 key,
