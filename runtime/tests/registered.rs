@@ -203,14 +203,36 @@ fn a_leaked_guard_stays_registered() {
     });
 }
 
+/// Over a verbs device this is the real thing; where nothing is gained, nothing is registered.
 #[test]
-fn nothing_is_registered_where_nothing_is_gained() {
+fn registered_memory_serves_every_kind_of_call_over_every_wire() {
+    let costly = std::env::var("RINGWORLD_TEST_TRANSPORT").is_ok_and(|wire| wire == "ibverbs");
     for wire in wires() {
-        world(wire, 2, &small(), |rank| {
-            let guard = rank.register(vec![1u8; LONG]).unwrap();
-            let costly = std::env::var("RINGWORLD_TEST_TRANSPORT").is_ok_and(|wire| wire == "ibverbs");
+        world(wire, 3, &small(), |rank| {
+            let (me, size) = (rank.rank(), rank.size());
+            let mine = |round: usize| vec![(me + round) as u64 + 1; 3 * LONG];
+            let sum = |round: usize| (0..size).map(|rank| (rank + round) as u64 + 1).sum::<u64>();
+            let mut guard = rank.register(mine(0)).unwrap();
             assert_eq!(guard.is_pinned(), costly, "{wire:?}");
-            assert_eq!(guard.into_inner(), vec![1; LONG]);
+            let mut step = rank.prepare_all_reduce(mine(0), Op::Sum).unwrap();
+            for round in 0..4 {
+                guard.copy_from_slice(&mine(round));
+                rank.all_reduce(&mut guard, Op::Sum).unwrap();
+                assert!(guard.iter().all(|x| *x == sum(round)), "{wire:?}");
+                step.input_mut().copy_from_slice(&mine(round));
+                assert_eq!(step.run().unwrap()[..], guard[..], "{wire:?}");
+                // From one part of it into others, across one another.
+                let (left, right) = guard.split_at_mut(LONG + 1);
+                left.fill(me as u64);
+                let (before, after) = ((me + size - 1) % size, (me + 1) % size);
+                rank.send_recv(left, after, 4, &mut right[..LONG + 1], before, 4).unwrap();
+                assert_eq!(right[..LONG + 1], vec![before as u64; LONG + 1], "{wire:?}");
+            }
+            let half = guard.split_at_mut(LONG).0;
+            let dropped = rank.scope(|s| s.all_reduce(half, Op::Max)?.wait().map(|data| data[0]));
+            assert_eq!(dropped.unwrap(), size as u64 - 1);
+            drop(step);
+            assert_eq!(guard.into_inner().len(), 3 * LONG);
         });
     }
 }
