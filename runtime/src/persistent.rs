@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use ringworld_collectives::Schedule;
+use ringworld_collectives::{Action, Buffer, Schedule};
 use ringworld_protocol::{Envelope, Mode, Selector};
 
 use crate::Result;
@@ -37,9 +37,9 @@ use crate::request::{Place, Request, name_of, sealed};
 /// # Ok::<(), ringworld::Error>(())
 /// ```
 ///
-/// Buffers that are longer than [the eager limit](crate::eager_limit) stay registered with the transports that gain by
-/// that (see [`Communicator::register`]) for as long as it has them. A card that refuses them, for another reason than
-/// the limit on pinned memory, makes `prepare_*` fail with [`crate::Error::System`].
+/// Buffers that take part in messages longer than [the eager limit](crate::eager_limit) stay registered with the transports
+/// that gain by that (see [`Communicator::register`]) for as long as it has them. A card that refuses them, for another
+/// reason than the limit on pinned memory, makes `prepare_*` fail with [`crate::Error::System`].
 ///
 /// While it runs, its buffers cannot be touched:
 ///
@@ -85,6 +85,25 @@ impl<T: Pod + Send> Prepared<T> {
         let running = self.begin();
         running.prepared.loan.help();
         Ok(running)
+    }
+
+    /// The longest message that is sent from or received into each buffer (input, output), in bytes. Collectives cut long
+    /// vectors into segments, so this may be far less than the length of the buffer.
+    fn longest_messages(&self) -> [usize; 2] {
+        let What::Collective { plan, schedule } = &self.what else { return self.loan.lengths().into() };
+        let mut longest = [0; 2];
+        for action in schedule.actions() {
+            let (Action::Send { from: span, .. } | Action::Recv { into: span, .. }) = action else {
+                continue;
+            };
+            let longest = match span.buffer {
+                Buffer::Input => &mut longest[0],
+                Buffer::Output => &mut longest[1],
+                Buffer::Scratch => continue,
+            };
+            *longest = span.len.saturating_mul(plan.request.element).max(*longest);
+        }
+        longest
     }
 
     fn begin(&mut self) -> Running<'_, T> {
@@ -245,7 +264,8 @@ impl Communicator {
     ) -> Result<Prepared<T>> {
         let loan = Loan::new(self.engine(), input, output);
         let mut prepared = Prepared { communicator: self.clone(), loan, what };
-        prepared.loan.register_long().map_err(|cause| refused(format!("{prepared:?}"), &cause))?;
+        let longest = prepared.longest_messages();
+        prepared.loan.register_for(longest).map_err(|cause| refused(format!("{prepared:?}"), &cause))?;
         Ok(prepared)
     }
 

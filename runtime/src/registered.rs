@@ -78,10 +78,11 @@ impl<T: Pod + Send> fmt::Debug for Registered<T> {
 }
 
 impl Communicator {
-    /// Has the transports prepare a vector's memory once for all transfers in which it will take part. That pays for
-    /// memory that is sent or received more than a few times over InfiniBand or RoCE, in messages or parts of
-    /// collectives that are longer than [the eager limit](crate::eager_limit); shorter ones, and all over TCP, are not
-    /// affected. Prepared operations (`prepare_*`) register their buffers by themselves.
+    /// Has the transports prepare a vector's memory once for all transfers in which it will take part. That pays over
+    /// InfiniBand and RoCE, for memory of which messages longer than [the eager limit](crate::eager_limit) are sent or
+    /// received more than a few times. Shorter ones are not affected, and nor are collectives that cut long vectors
+    /// into segments below that limit, as most do by default ([`Options::segment`](crate::Options::segment)); nor is
+    /// anything over TCP. Prepared operations (`prepare_*`) register by themselves what gains by it.
     ///
     /// Pinning takes time, during which other calls of this process wait. The memory stays pinned until the
     /// [`Registered`] is dropped, and counts against the limit on pinned memory (`ulimit -l`).
@@ -91,15 +92,15 @@ impl Communicator {
     /// [`Error::System`] when a card refuses the memory for another reason than that limit; the vector is freed.
     ///
     /// ```
-    /// use ringworld::Op;
     /// # let world = ringworld::testing::alone();
-    /// let mut gradients = world.register(vec![1f32; 1000])?;
-    /// for _step in 0..3 {
-    ///     world.all_reduce(&mut gradients, Op::Average)?;
-    ///     world.broadcast(&mut gradients[..10], 0)?;
+    /// # let (left, right) = (0, 0);
+    /// let (outgoing, mut incoming) = (world.register(vec![1f64; 100_000])?, world.register(vec![0.0; 100_000])?);
+    /// for step in 0..3 {
+    ///     world.send_recv(&outgoing, right, step, &mut incoming, left, step)?;
+    ///     world.broadcast(&mut incoming[..10], 0)?;
     /// }
-    /// let gradients: Vec<f32> = gradients.into_inner();
-    /// assert_eq!(gradients, vec![1.0; 1000]);
+    /// let incoming: Vec<f64> = incoming.into_inner();
+    /// assert_eq!(incoming, vec![1.0; 100_000]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn register<T: Pod + Send>(&self, data: Vec<T>) -> Result<Registered<T>> {

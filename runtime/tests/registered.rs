@@ -11,7 +11,7 @@ use std::sync::{Arc, Barrier, Mutex};
 
 use common::{small, wires, world, world_over};
 use ringworld::testing::{self, Choice, Rank};
-use ringworld::{Error, Op, Prepared, Registered, UserOp};
+use ringworld::{Error, Op, Options, Prepared, Registered, UserOp};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
     Region, RegionId, RemoteKey, Token, Transport,
@@ -253,27 +253,42 @@ fn operations_that_are_started_once_do_not_register() {
 fn prepared_operations_register_long_buffers_for_as_long_as_they_have_them() {
     pair(&small(), |seat| {
         let peer = 1 - seat.rank();
-        for (count, buffers) in [(LONG, 1), (testing::SMALL.0 + 1, 1), (testing::SMALL.0, 0), (0, 0)] {
+        for (count, each) in [(LONG, 1), (testing::SMALL.0 + 1, 1), (testing::SMALL.0, 0), (0, 0)] {
             let before = seat.registered();
             let mut send = seat.prepare_send(vec![7u8; count], peer, 1).unwrap();
             let mut recv = seat.prepare_recv(vec![0u8; count], peer, 1).unwrap();
             let mut both = seat.prepare_all_gather(vec![1u8; count], vec![0; 2 * count]).unwrap();
-            let of_both = buffers + usize::from(2 * count > testing::SMALL.0);
             for _ in 0..5 {
                 let receiving = recv.start().unwrap();
                 send.run().unwrap();
                 assert_eq!(receiving.wait().unwrap(), vec![7; count]);
                 assert_eq!(both.run().unwrap(), vec![1; 2 * count]);
             }
-            assert_eq!(seat.open(), 2 * buffers + of_both, "{count}");
-            assert_eq!(seat.registered() - before, (2 * buffers + of_both) as u64);
+            assert_eq!((seat.open(), seat.registered() - before), (4 * each, 4 * each as u64), "{count}");
             drop(send);
-            assert_eq!(seat.open(), buffers + of_both);
+            assert_eq!(seat.open(), 3 * each);
             assert_eq!(recv.into_buffers(), (Vec::new(), vec![7; count]));
-            assert_eq!(seat.open(), of_both);
+            assert_eq!(seat.open(), 2 * each);
             assert_eq!(both.into_buffers(), (vec![1; count], vec![1; 2 * count]));
             seat.assert_balanced();
         }
+    });
+}
+
+/// What travels in segments that need no asking is never exposed, however long it is as a whole.
+#[test]
+fn prepared_collectives_register_what_they_send_in_long_messages() {
+    pair(&Choice::default(), |seat| {
+        const COUNT: usize = 1 << 20;
+        let segments = seat.prepare_all_reduce(vec![1f32; COUNT], Op::Sum).unwrap();
+        assert_eq!(seat.registered(), 0);
+        let whole = seat.prepare_gather(vec![1u8; COUNT], vec![0; 2 * COUNT * (1 - seat.rank())], 0).unwrap();
+        assert_eq!(seat.registered(), 1, "the root's output, and the input of others");
+        let longer = seat.with(&Options::new().segment(COUNT));
+        let longer = longer.prepare_all_reduce(vec![1f32; COUNT], Op::Sum).unwrap();
+        assert_eq!(seat.registered(), 2);
+        drop((segments, whole, longer));
+        seat.assert_balanced();
     });
 }
 

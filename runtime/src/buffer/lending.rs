@@ -155,28 +155,27 @@ impl<T: Pod + Send> Loan<T> {
         Self { engine: Arc::clone(engine), slot: None, input, output, registrations: Registrations::new() }
     }
 
-    /// Has the transports register the buffers, for as long as the loan has them.
+    /// Has the transports register both buffers, for as long as the loan has them.
     pub(crate) fn register(&mut self) -> Result<(), Cause> {
-        self.register_above(|_| 0)
+        self.register_if(|_| [true, true])
     }
 
-    /// Like [`Loan::register`], but leaves out buffers that are too short for a message that is not eager: then the
-    /// receiver exposes nothing, and nothing is put.
-    pub(crate) fn register_long(&mut self) -> Result<(), Cause> {
-        self.register_above(|core| core.machine.config().eager_limit)
+    /// Like [`Loan::register`], but leaves out a buffer (input, output) of which no message is longer than the eager limit,
+    /// the longest being given in bytes: for others the receiver exposes nothing, and nothing is put.
+    pub(crate) fn register_for(&mut self, longest: [usize; 2]) -> Result<(), Cause> {
+        self.register_if(|core| longest.map(|longest| longest > core.machine.config().eager_limit))
     }
 
-    fn register_above(&mut self, limit: impl Fn(&Core) -> usize) -> Result<(), Cause> {
+    fn register_if(&mut self, wanted: impl Fn(&Core) -> [bool; 2]) -> Result<(), Cause> {
         let mut core = self.engine.lock();
-        let limit = limit(&core);
-        for data in [&mut self.input, &mut self.output].into_iter().flatten() {
+        let wanted = wanted(&core);
+        let buffers = [&mut self.input, &mut self.output].into_iter().zip(wanted);
+        for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
             let (pointer, length) = (data.as_mut_ptr().cast(), size_of_val(data.as_slice()));
-            if length > limit {
-                // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
-                // uses it: the loan gives it back after both (`take`), and when dropped leaves it to the slot that uses
-                // it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
-                core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
-            }
+            // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
+            // uses it: the loan gives it back after both (`take`), and when dropped leaves it to the slot that uses
+            // it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
+            core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
         }
         Ok(())
     }
@@ -289,10 +288,10 @@ impl<T: Pod + Send> Loan<T> {
 
 impl<T: Pod + Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        let registrations = std::mem::take(&mut self.registrations);
-        if self.slot.is_none() && registrations.is_empty() {
+        if self.slot.is_none() && self.registrations.is_empty() {
             return;
         }
+        let registrations = std::mem::take(&mut self.registrations);
         let keep = Box::new((self.input.take(), self.output.take()));
         match self.slot {
             Some(slot) => {
