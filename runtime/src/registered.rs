@@ -1,7 +1,7 @@
 //! Registered memory: prepared once for all transfers in which it takes part.
 //!
-//! A network card reaches memory only where it has been pinned and registered. That costs more than sending a page, and
-//! each long transfer otherwise pays for it at both ends. [`Registered`] owns its memory: a guard on borrowed memory
+//! A network card reaches memory only where it has been pinned and registered. That is work for every page, which each
+//! long transfer otherwise does at both ends. [`Registered`] owns its memory: a guard on borrowed memory
 //! could be forgotten, and would leave a card with access to memory that has become something else; one that owns it leaks
 //! it then. Neighbours: `buffer/lending` keeps the memory and its registrations together, `persistent` registers by itself.
 
@@ -85,7 +85,8 @@ impl Communicator {
     /// anything over TCP. Prepared operations (`prepare_*`) register by themselves what gains by it.
     ///
     /// Pinning takes time, during which other calls of this process wait. The memory stays pinned until the
-    /// [`Registered`] is dropped, and counts against the limit on pinned memory (`ulimit -l`).
+    /// [`Registered`] is dropped, and counts against the limit on pinned memory (`ulimit -l`). So long, a rank that once was
+    /// to write a message into it could write to it again: ranks of a world trust each other not to.
     ///
     /// # Errors
     ///

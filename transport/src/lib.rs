@@ -43,7 +43,7 @@
 //! `unsafe` constructor to stay valid until the operation completes. Dropping one is always safe and
 //! never frees anything.
 //!
-//! **Registered regions.** Some wires pin memory before a device may touch it, which costs more than moving a page.
+//! **Registered regions.** Some wires pin memory before a device may touch it: a system call, and work for every page.
 //! Whoever uses the same memory for many transfers [registers](Transport::register) it once. A [`Region`] grants no
 //! access: what is read or written is still said by operations, each with its own memory. An operation whose memory
 //! lies wholly within a registered region uses that region's registration. A transport finds this out by address, and
