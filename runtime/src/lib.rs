@@ -42,7 +42,8 @@
 //! [`World`] is the rendezvous and derefs to the [`Communicator`] of all ranks, which has the calls.
 //! Blocking calls borrow their buffers; `start_*` calls take owned buffers and return a [`Pending`],
 //! which is also a future; [`Communicator::scope`] begins operations on borrowed buffers that end with the
-//! scope; `prepare_*` calls make a [`Prepared`] that is started many times. `ARCHITECTURE.md` in the
+//! scope; `prepare_*` calls make a [`Prepared`] that is started many times. [`Communicator::register`] prepares
+//! memory of many transfers for network cards. `ARCHITECTURE.md` in the
 //! repository has the picture behind it, `docs/mpi.md` a table of what MPI's calls are called here.
 
 #![deny(unsafe_code)]
@@ -64,6 +65,7 @@ mod operation;
 mod options;
 mod persistent;
 mod reduce;
+mod registered;
 mod request;
 mod route;
 mod scope;
@@ -87,6 +89,7 @@ pub use num_complex::Complex;
 pub use options::Options;
 pub use persistent::{Prepared, Running};
 pub use reduce::{Op, Reduction, Scaled, UserOp};
+pub use registered::Registered;
 pub use request::{Outcome, Pending, Request, test_any, wait_all, wait_any};
 pub use route::Route;
 pub use scope::{Given, Scope, Scoped};

@@ -1,14 +1,14 @@
 //! Persistent operations: arguments checked, schedule made and buffers owned once, started many times.
 //!
 //! The loop of a training step or a stencil calls the same collectives on the same buffers again and
-//! again. [`Prepared`] keeps all that stays the same; [`Prepared::start`] costs no check, no lookup and no
-//! allocation.
+//! again. [`Prepared`] keeps all that stays the same, registrations of the buffers with network cards included;
+//! [`Prepared::start`] costs no check, no lookup and no allocation.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use ringworld_collectives::Schedule;
+use ringworld_collectives::{Action, Buffer, Schedule};
 use ringworld_protocol::{Envelope, Mode, Selector};
 
 use crate::Result;
@@ -18,6 +18,7 @@ use crate::communicator::{Communicator, Source, Status, Tag};
 use crate::engine::Ending;
 use crate::operation::Operation;
 use crate::reduce::Reduction;
+use crate::registered::refused;
 use crate::request::{Place, Request, name_of, sealed};
 
 /// An operation with its buffers, to be started any number of times, one after the other.
@@ -35,6 +36,10 @@ use crate::request::{Place, Request, name_of, sealed};
 /// }
 /// # Ok::<(), ringworld::Error>(())
 /// ```
+///
+/// Buffers that take part in messages longer than [the eager limit](crate::eager_limit) stay registered with the transports
+/// that gain by that (see [`Communicator::register`]) for as long as it has them. A card that refuses them, for another
+/// reason than the limit on pinned memory, makes `prepare_*` fail with [`crate::Error::System`].
 ///
 /// While it runs, its buffers cannot be touched:
 ///
@@ -82,6 +87,25 @@ impl<T: Pod + Send> Prepared<T> {
         Ok(running)
     }
 
+    /// The longest message that is sent from or received into each buffer (input, output), in bytes. Collectives cut long
+    /// vectors into segments, so this may be far less than the length of the buffer.
+    fn longest_messages(&self) -> [usize; 2] {
+        let What::Collective { plan, schedule } = &self.what else { return self.loan.lengths().into() };
+        let mut longest = [0; 2];
+        for action in schedule.actions() {
+            let (Action::Send { from: span, .. } | Action::Recv { into: span, .. }) = action else {
+                continue;
+            };
+            let longest = match span.buffer {
+                Buffer::Input => &mut longest[0],
+                Buffer::Output => &mut longest[1],
+                Buffer::Scratch => continue,
+            };
+            *longest = span.len.saturating_mul(plan.request.element).max(*longest);
+        }
+        longest
+    }
+
     fn begin(&mut self) -> Running<'_, T> {
         let communicator = &self.communicator;
         let lengths = self.loan.lengths();
@@ -123,13 +147,13 @@ impl<T: Pod + Send> Prepared<T> {
     /// What it reads, to be changed between runs. In place, and for a receive: the one buffer there is.
     pub fn input_mut(&mut self) -> &mut [T] {
         let (input, output) = self.loan.buffers();
-        input.or(output).map_or(&mut [], Vec::as_mut_slice)
+        input.or(output).unwrap_or_default()
     }
 
     /// What it writes. In place, and for a send: the one buffer there is.
     pub fn output(&mut self) -> &mut [T] {
         let (input, output) = self.loan.buffers();
-        output.or(input).map_or(&mut [], Vec::as_mut_slice)
+        output.or(input).unwrap_or_default()
     }
 
     /// Gives the buffers back: (input, output), of which one may not exist and is empty then.
@@ -229,9 +253,20 @@ impl Communicator {
         output: Option<Vec<T>>,
     ) -> Result<Prepared<T>> {
         let schedule = self.schedule(&plan)?;
+        self.prepared(What::Collective { plan: Box::new(plan), schedule }, input, output)
+    }
+
+    fn prepared<T: Pod + Send>(
+        &self,
+        what: What,
+        input: Option<Vec<T>>,
+        output: Option<Vec<T>>,
+    ) -> Result<Prepared<T>> {
         let loan = Loan::new(self.engine(), input, output);
-        let what = What::Collective { plan: Box::new(plan), schedule };
-        Ok(Prepared { communicator: self.clone(), loan, what })
+        let mut prepared = Prepared { communicator: self.clone(), loan, what };
+        let longest = prepared.longest_messages();
+        prepared.loan.register_for(longest).map_err(|cause| refused(format!("{prepared:?}"), &cause))?;
+        Ok(prepared)
     }
 
     /// Prepares a [`Communicator::send`] that is started many times on one owned buffer.
@@ -244,8 +279,7 @@ impl Communicator {
     pub fn prepare_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Prepared<T>> {
         self.check_rank("prepare_send", to)?;
         let what = What::Send { peer: self.world_rank(to), envelope: self.envelope(tag), to, tag };
-        let loan = Loan::new(self.engine(), Some(data), None);
-        Ok(Prepared { communicator: self.clone(), loan, what })
+        self.prepared(what, Some(data), None)
     }
 
     /// Prepares a [`Communicator::recv`] that is started many times into one owned buffer, at its present
@@ -264,8 +298,7 @@ impl Communicator {
     ) -> Result<Prepared<T>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("prepare_recv", from, tag)?;
-        let loan = Loan::new(self.engine(), None, Some(buffer));
-        Ok(Prepared { communicator: self.clone(), loan, what: What::Recv { selector, from, tag } })
+        self.prepared(What::Recv { selector, from, tag }, None, Some(buffer))
     }
 
     /// Prepares a [`Communicator::barrier`] that is started many times.

@@ -110,6 +110,60 @@ impl End {
         self.say(&format!("puts of {size} B, {count} in a row"), rates, "MB/s");
     }
 
+    /// Transfers of `size` bytes from rank 0 to rank 1, one after the other and from the same memory into the same, each
+    /// with its exposure and the message that tells of it: as they come, and with the memory registered, in turns.
+    fn transfers(&mut self, size: usize, count: usize) {
+        let memory = Buffer::new(vec![1; size]);
+        let mut rates = [Vec::new(), Vec::new()];
+        for turn in 0..2 * REPEATS {
+            let registers = turn % 2 == 1;
+            let region = registers.then(|| self.side.transport.register(memory.lend_to_register()).unwrap());
+            self.meet();
+            let start = Instant::now();
+            for _ in 0..count {
+                if self.reports {
+                    self.receive();
+                    let key = RemoteKey::new(&self.side.inbox.0[self.keys].header).unwrap();
+                    self.keys += 1;
+                    self.side.put_buffer(self.peer, key, memory);
+                    while !self.side.all_sent() {
+                        self.side.poll();
+                    }
+                } else {
+                    let filled = self.side.filled;
+                    let key = self.side.transport.expose(self.peer, memory.lend(), Token(0)).unwrap();
+                    self.side.send(self.peer, key.as_bytes(), b"");
+                    while self.side.filled == filled {
+                        self.side.poll();
+                    }
+                }
+            }
+            rates[usize::from(registers)].push((size * count) as f64 / start.elapsed().as_secs_f64() / 1e6);
+            self.meet();
+            if let Some(region) = region.flatten() {
+                self.side.transport.deregister(region);
+            }
+        }
+        let [plain, registered] = rates;
+        self.say(&format!("transfers of {size} B"), plain, "MB/s");
+        self.say(&format!("transfers of {size} B, registered"), registered, "MB/s");
+    }
+
+    /// What registering costs by itself, and ending that.
+    fn registering(&mut self, size: usize, count: usize) {
+        let memory = Buffer::new(vec![1; size]);
+        let mut times = Vec::new();
+        for _ in 0..REPEATS {
+            let start = Instant::now();
+            for _ in 0..count {
+                let region = self.side.transport.register(memory.lend_to_register()).unwrap();
+                region.into_iter().for_each(|region| self.side.transport.deregister(region));
+            }
+            times.push(start.elapsed().as_secs_f64() * 1e6 / count as f64);
+        }
+        self.say(&format!("registering {size} B"), times, "us");
+    }
+
     fn run(mut self, rounds: usize) {
         self.meet();
         std::thread::sleep(Duration::from_millis(20));
@@ -118,6 +172,15 @@ impl End {
         }
         for (size, count) in [(4096, 64), (65_536, 16), (1 << 20, 4), (8 << 20, 1)] {
             self.stream(size, count);
+        }
+        for (size, count) in [(65_536, 32), (1 << 20, 8), (8 << 20, 2)] {
+            self.transfers(size, count);
+            self.meet();
+            // One at a time.
+            if self.reports {
+                self.registering(size, 20);
+            }
+            self.meet();
         }
     }
 }

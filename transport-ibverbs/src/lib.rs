@@ -11,7 +11,7 @@
 //! The transport is behind the feature `verbs`, which needs libibverbs to build and to run. Without it the
 //! crate has no foreign code and holds what can be tested without a device: [`Config`], the
 //! [device filter](DeviceFilter), the [choice of ports and GIDs](choice), what is said on the wire, and the
-//! books on credits, send queues and exposures.
+//! books on credits, send queues, exposures and registered regions.
 
 #![deny(unsafe_code)]
 // What the transport would use is tested all the same.
@@ -25,6 +25,7 @@ mod exposures;
 mod filter;
 mod numbered;
 mod pieces;
+mod regions;
 mod ring;
 #[cfg(feature = "verbs")]
 mod verbs;

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ringworld_transport::conformance::{self, PROMISES};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placement, Placer, Posted, Rank,
-    RecvMemory, Refused, RemoteKey, Token, Transport,
+    RecvMemory, Refused, Region, RegionId, RemoteKey, Token, Transport,
 };
 use ringworld_transport_sim::{Config, Fabric, Sim};
 
@@ -37,6 +37,9 @@ enum Fault {
     RefusalIgnored,
     AbortForgotten,
     NeverWakes,
+    RegionNamedTwice,
+    DeregisteringLosesOperations,
+    RegisteredAfterAbort,
 }
 
 /// A simulated transport with a fault.
@@ -44,7 +47,12 @@ struct Faulty {
     fault: Fault,
     sim: Sim,
     closed: bool,
+    /// `close` or `abort` has been called.
+    over: bool,
     rank: Rank,
+    /// Regions registered so far, and whether one has been deregistered.
+    regions: u64,
+    deregistered: bool,
     /// Readable for ever, or never: the poorest descriptor that keeps the promise, and one that does not.
     bell: (PipeReader, PipeWriter),
 }
@@ -103,6 +111,7 @@ impl Faulty {
             | (Fault::PeerDownNever, Event::PeerDown { .. })
             | (Fault::PeerClosedNever, Event::PeerClosed { .. }) => {}
             (Fault::ClosedAtOnce, Event::Closed) => {}
+            (Fault::DeregisteringLosesOperations, Event::Filled { .. }) if self.deregistered => {}
             (Fault::RefusalIgnored, Event::Received { token: Token(u64::MAX), .. }) => {}
             (_, event) => events.push(event),
         }
@@ -163,6 +172,18 @@ impl Transport for Faulty {
         moved
     }
 
+    fn register(&mut self, region: Region) -> Result<Option<RegionId>, Cause> {
+        if region.is_empty() || (self.over && self.fault != Fault::RegisteredAfterAbort) {
+            return Ok(None);
+        }
+        self.regions += 1;
+        Ok(Some(RegionId(if self.fault == Fault::RegionNamedTwice { 7 } else { self.regions })))
+    }
+
+    fn deregister(&mut self, _: RegionId) {
+        self.deregistered = true;
+    }
+
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.bell.0.as_fd())
     }
@@ -174,11 +195,12 @@ impl Transport for Faulty {
     }
 
     fn close(&mut self) {
-        self.closed = true;
+        (self.closed, self.over) = (true, true);
         self.sim.close();
     }
 
     fn abort(&mut self) {
+        self.over = true;
         if self.fault != Fault::AbortForgotten || self.rank != 0 {
             self.sim.abort();
         }
@@ -201,7 +223,16 @@ impl conformance::Fabric for Faults {
             if self.fault != Fault::NeverWakes {
                 bell.1.write_all(b"!").expect("a pipe takes a byte");
             }
-            Faulty { fault: self.fault, rank: sim.rank(), sim, closed: false, bell }
+            Faulty {
+                fault: self.fault,
+                rank: sim.rank(),
+                sim,
+                closed: false,
+                over: false,
+                regions: 0,
+                deregistered: false,
+                bell,
+            }
         };
         sims.into_iter().map(|sim| Box::new(faulty(sim)) as Box<dyn Transport>).collect()
     }
@@ -259,5 +290,8 @@ faults! {
     never_wakes_one_of_several: NeverWakes, a_sleeper_is_woken_although_others_poll_and_arm, "not woken: the one";
     disconnect_forgotten: DisconnectForgotten, disconnect_is_reported_once, "post after disconnect";
     refusal_ignored: RefusalIgnored, a_refused_header_takes_only_that_peer_down, "after its header was refused";
+    region_named_twice: RegionNamedTwice, puts_from_and_into_registered_memory_arrive, "to two regions";
+    deregistering_loses_operations: DeregisteringLosesOperations, deregistering_leaves_operations_under_way_alone, "not in time";
+    registered_after_abort: RegisteredAfterAbort, nothing_is_registered_after_the_end, "after the end";
     abort_forgotten: AbortForgotten, abort_frees_everything_at_once, "after abort";
 }

@@ -42,6 +42,7 @@ mod messages;
 mod pattern;
 mod puts;
 mod refusals;
+mod regions;
 mod sleeping;
 
 #[cfg(test)]
@@ -68,6 +69,10 @@ pub use puts::{
 pub use refusals::{
     a_peer_without_address_is_unknown, a_receiver_that_does_not_poll_loses_nothing,
     impossible_operations_are_invalid, refusals_hand_back_the_operation,
+};
+pub use regions::{
+    a_lost_peer_leaves_registered_memory_alone, deregistering_leaves_operations_under_way_alone,
+    nothing_is_registered_after_the_end, puts_from_and_into_registered_memory_arrive,
 };
 pub use sleeping::{
     a_sleeper_is_woken_although_others_poll_and_arm, waiting_wakes_for_a_finished_send,
@@ -121,6 +126,10 @@ macro_rules! conformance_tests {
             puts_fill_exposures_in_any_order
             an_exposure_is_filled_by_its_last_byte_only
             large_puts_and_messages_both_ways_at_once_finish
+            puts_from_and_into_registered_memory_arrive
+            deregistering_leaves_operations_under_way_alone
+            a_lost_peer_leaves_registered_memory_alone
+            nothing_is_registered_after_the_end
             a_peer_without_address_is_unknown
             impossible_operations_are_invalid
             refusals_hand_back_the_operation

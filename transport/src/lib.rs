@@ -43,10 +43,22 @@
 //! `unsafe` constructor to stay valid until the operation completes. Dropping one is always safe and
 //! never frees anything.
 //!
+//! **Registered regions.** Some wires pin memory before a device may touch it: a system call, and work for every page.
+//! Whoever uses the same memory for many transfers [registers](Transport::register) it once. A [`Region`] grants no
+//! access: what is read or written is still said by operations, each with its own memory. An operation whose memory
+//! lies wholly within a registered region uses that region's registration. A transport finds this out by address, and
+//! may, because whoever registers a region promises to keep it allocated: that is the difference to a cache, which
+//! cannot know that memory was freed and lent out again for something else. [`Transport::deregister`] may be called
+//! while operations on the region are under way: they end as they would have, and the registration ends with the last
+//! of them at the latest. The key of an exposure in a registered region may let its peer write to *all* of the region, and
+//! until the region is deregistered, not only until [`Event::Filled`]: ranks trust each other to write only what they
+//! were asked for. Memory that is not registered is open to a peer for as long as it is exposed, and no wider.
+//!
 //! **Closing.** [`Transport::close`] begins an orderly end: everything accepted is still delivered,
 //! then each connected peer is told, and once all have acknowledged, [`Event::Closed`] is reported.
 //! The peer sees [`Event::PeerClosed`] after everything that was sent to it, and acknowledges by
-//! itself while it polls. [`Transport::abort`] drops everything at once and frees all memory.
+//! itself while it polls. [`Transport::abort`] drops everything at once and frees all memory. After `Closed`, and when
+//! `abort` returns, no region is registered any more.
 
 #![deny(unsafe_code)]
 
@@ -59,7 +71,7 @@ mod memory;
 
 pub use address::Address;
 pub use error::{Cause, ConnectError};
-pub use memory::{RecvMemory, RemoteKey, SendMemory};
+pub use memory::{RecvMemory, Region, RemoteKey, SendMemory};
 
 /// A rank in the world, from `0` to the size of the world less one.
 pub type Rank = usize;
@@ -72,6 +84,10 @@ pub const MAX_HEADER: usize = 96;
 /// A transport never interprets it. Sends, placements and exposures are separate name spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
+
+/// A region that a transport has registered. No transport gives a name twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RegionId(pub u64);
 
 /// The header of a message: up to [`MAX_HEADER`] bytes, held in place so that posting allocates nothing.
 #[derive(Clone, Copy)]
@@ -124,7 +140,7 @@ pub struct Capabilities {
     /// Payloads up to this many bytes are copied by `post`, which then always returns [`Posted::Complete`]
     /// if it accepts; 0 when the transport never promises that.
     pub inline: usize,
-    /// Exposing memory is costly (pinning); worth keeping regions registered.
+    /// Exposing memory is costly (pinning): memory of many transfers is worth [registering](Transport::register).
     pub costly_exposure: bool,
     /// Estimated one-way latency of a small message, in nanoseconds.
     pub latency_ns: u64,
@@ -308,6 +324,27 @@ pub trait Transport: Send {
     /// [`Cause`] when the peer is down, unknown, or the memory cannot be registered.
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause>;
 
+    /// Prepares a region once for all operations whose memory will lie in it; see *Registered regions* in the
+    /// [crate documentation](crate). Regions may overlap, and the same one may be registered several times.
+    ///
+    /// `None`: nothing is registered, and nothing has to be deregistered. That is so where operations need no
+    /// preparation, for an empty region, when the system lets no more memory be pinned, and once the end of the
+    /// transport has begun. Operations on the memory are possible all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Cause::Memory`] when the memory cannot be registered for another reason.
+    fn register(&mut self, region: Region) -> Result<Option<RegionId>, Cause> {
+        let _nothing_to_prepare = region;
+        Ok(None)
+    }
+
+    /// Ends the registration of a region, as soon as no operation uses it. Nothing happens when there is no such
+    /// region (any more).
+    fn deregister(&mut self, region: RegionId) {
+        let _nothing_was_prepared = region;
+    }
+
     /// Moves whatever can be moved without waiting; appends what happened to `events` and asks `placer`
     /// where payloads go. Returns whether anything moved, bytes of unfinished payloads included.
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool;
@@ -330,7 +367,7 @@ pub trait Transport: Send {
     /// Begins the orderly end; nothing can be posted any more. [`Event::Closed`] says when it is over.
     fn close(&mut self);
 
-    /// Drops every operation, placement, exposure and connection at once. No more events; all memory is
+    /// Drops every operation, placement, exposure, registered region and connection at once. No more events; all memory is
     /// the caller's again when this returns.
     fn abort(&mut self);
 }

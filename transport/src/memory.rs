@@ -127,6 +127,62 @@ impl fmt::Debug for RecvMemory {
     }
 }
 
+/// Memory that its owner keeps for many operations, so that a transport can prepare it once.
+///
+/// Says nothing about what is in it, and grants no access to it: who may read or write when is said by each
+/// operation's [`SendMemory`] or [`RecvMemory`].
+pub struct Region {
+    pointer: *mut u8,
+    length: usize,
+}
+
+// SAFETY: it grants no access to the memory, which the constructor's contract keeps where it is.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Names `length` bytes at `pointer`.
+    ///
+    /// # Safety
+    ///
+    /// Until this value is dropped, the bytes must stay allocated as they are, so that they could be read and written
+    /// from any thread by whoever is lent them; between operations the owner does with them what it likes. `pointer`
+    /// must not be null, even if `length` is 0.
+    ///
+    /// A transport that is given this value by [`Transport::register`](crate::Transport::register) has dropped it when
+    /// [`Transport::deregister`](crate::Transport::deregister) has been called and every operation within the region
+    /// has ended, or when [`Transport::abort`](crate::Transport::abort) has returned.
+    #[must_use]
+    pub unsafe fn new(pointer: *mut u8, length: usize) -> Self {
+        Self { pointer, length }
+    }
+
+    /// How many bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Address of the first byte, for transports that hand it to a device.
+    #[must_use]
+    pub fn as_mut_ptr(&self) -> *mut u8 {
+        self.pointer
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Region({} bytes)", self.length)
+    }
+}
+
 /// The name of exposed memory, as sent to the peer that may write there: at most [`RemoteKey::MAX`] bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RemoteKey {

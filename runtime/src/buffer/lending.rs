@@ -16,9 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use ringworld_protocol::BufferId;
+use ringworld_transport::{Cause, Region};
 use smallvec::SmallVec;
 
-use crate::engine::{Begun, Core, Ending, Engine, Locked, SlotId};
+use crate::engine::{Begun, Core, Ending, Engine, Locked, Registrations, SlotId};
 use crate::operation::Operation;
 
 /// The memory of one blocking call.
@@ -138,18 +139,58 @@ fn wait_for(engine: &Engine, core: Locked<'_>, begun: Pair<Begun>) -> Pair<Endin
 }
 
 /// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
-/// them: one after the other, any number of times.
+/// them: one after the other, any number of times. Where there will be many, transports may register the buffers.
 pub(crate) struct Loan<T: Pod + Send> {
     engine: Arc<Engine>,
     /// The operation under way; while there is one, nobody touches the buffers.
     slot: Option<SlotId>,
     input: Option<Vec<T>>,
     output: Option<Vec<T>>,
+    /// Of either buffer, which therefore is not freed, nor given to anybody who could free it, before these have ended.
+    registrations: Registrations,
 }
 
 impl<T: Pod + Send> Loan<T> {
     pub(crate) fn new(engine: &Arc<Engine>, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
-        Self { engine: Arc::clone(engine), slot: None, input, output }
+        Self { engine: Arc::clone(engine), slot: None, input, output, registrations: Registrations::new() }
+    }
+
+    /// Has the transports register both buffers, for as long as the loan has them.
+    pub(crate) fn register(&mut self) -> Result<(), Cause> {
+        self.register_if(|_| [true, true])
+    }
+
+    /// Like [`Loan::register`], but leaves out a buffer (input, output) of which no message is longer than the eager limit,
+    /// the longest being given in bytes: for others the receiver exposes nothing, and nothing is put.
+    pub(crate) fn register_for(&mut self, longest: [usize; 2]) -> Result<(), Cause> {
+        self.register_if(|core| longest.map(|longest| longest > core.machine.config().eager_limit))
+    }
+
+    fn register_if(&mut self, wanted: impl Fn(&Core) -> [bool; 2]) -> Result<(), Cause> {
+        let mut core = self.engine.lock();
+        let wanted = wanted(&core);
+        let buffers = [&mut self.input, &mut self.output].into_iter().zip(wanted);
+        for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
+            let (pointer, length) = (data.as_mut_ptr().cast(), size_of_val(data.as_slice()));
+            // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
+            // uses it: the loan gives it back after both (`take`), and when dropped leaves it to the slot that uses
+            // it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
+            core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a transport has registered any of the buffers.
+    pub(crate) fn is_registered(&self) -> bool {
+        !self.registrations.is_empty()
+    }
+
+    /// What is in the buffer that operations would write; nothing while one is under way.
+    pub(crate) fn at_rest(&self) -> &[T] {
+        match self.slot {
+            None => self.output.as_deref().unwrap_or_default(),
+            Some(_) => &[],
+        }
     }
 
     /// Begins an operation that reads `input`, and reads and writes `output`. One that is still under way
@@ -223,10 +264,10 @@ impl<T: Pod + Send> Loan<T> {
         self.slot
     }
 
-    /// The buffers, after the end of the operation under way, if there is one.
-    pub(crate) fn buffers(&mut self) -> (Option<&mut Vec<T>>, Option<&mut Vec<T>>) {
+    /// What is in the buffers, after the end of the operation under way, if there is one.
+    pub(crate) fn buffers(&mut self) -> (Option<&mut [T]>, Option<&mut [T]>) {
         let _unheard = self.wait();
-        (self.input.as_mut(), self.output.as_mut())
+        (self.input.as_deref_mut(), self.output.as_deref_mut())
     }
 
     /// The lengths of input and output in bytes.
@@ -238,15 +279,28 @@ impl<T: Pod + Send> Loan<T> {
     /// Gives the buffers back, after the end of the operation under way, if there is one.
     pub(crate) fn take(&mut self) -> (Option<Vec<T>>, Option<Vec<T>>) {
         let _unheard = self.wait();
+        if self.is_registered() {
+            self.engine.lock().deregister(std::mem::take(&mut self.registrations));
+        }
         (self.input.take(), self.output.take())
     }
 }
 
 impl<T: Pod + Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot {
-            let keep = Box::new((self.input.take(), self.output.take()));
-            self.engine.lock().slots.detach(slot, keep);
+        if self.slot.is_none() && self.registrations.is_empty() {
+            return;
+        }
+        let registrations = std::mem::take(&mut self.registrations);
+        let keep = Box::new((self.input.take(), self.output.take()));
+        match self.slot {
+            Some(slot) => {
+                let mut core = self.engine.lock();
+                // First: if the operation has ended already, the buffers go at once.
+                core.deregister(registrations);
+                core.slots.detach(slot, keep);
+            }
+            None => self.engine.let_go(registrations, keep),
         }
     }
 }

@@ -11,11 +11,11 @@ use ringworld_protocol::{
     MatchedId, Mode, Place, RequestId, Selector, Span, TagSelector,
 };
 use ringworld_transport::{
-    Cause, Event, Header, Operation, Placement, Placer, RecvMemory, RemoteKey, SendMemory, Token,
+    Cause, Event, Header, Operation, Placement, Placer, RecvMemory, Region, RemoteKey, SendMemory, Token,
 };
 
 use super::inbox::{Inbox, Notice};
-use super::router::{Fate, Router};
+use super::router::{Fate, Registrations, Router};
 use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
 use super::slots::{SlotId, Slots};
 use super::{Control, PANICKED, Parts};
@@ -238,6 +238,21 @@ impl Core {
         self.advance(run);
         self.settle();
         (slot, sequence)
+    }
+
+    /// Has the transports register memory for many operations; see [`Router::register`]. Nothing is registered once the
+    /// world is over.
+    pub(crate) fn register(
+        &mut self,
+        region: impl Fn() -> Region,
+        into: &mut Registrations,
+    ) -> Result<(), Cause> {
+        self.router.register(region, into)
+    }
+
+    /// Operations that are under way in the memory end as they would have.
+    pub(crate) fn deregister(&mut self, registrations: Registrations) {
+        self.router.deregister(registrations);
     }
 
     /// See [`Runs::forget`].
@@ -518,11 +533,15 @@ impl Core {
 
     // ---- failure -------------------------------------------------------------------------------------
 
-    fn read_inbox(&mut self) {
+    pub(super) fn read_inbox(&mut self) {
         for notice in self.inbox.take() {
             match notice {
                 Notice::Fault(fault) => self.fail(fault),
                 Notice::Finished { rank } => self.peer_finished(rank),
+                Notice::Left { registrations, memory } => {
+                    self.deregister(registrations);
+                    drop(memory);
+                }
             }
         }
     }

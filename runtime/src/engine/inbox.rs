@@ -1,11 +1,14 @@
-//! The inbox: how the control plane, which has a thread of its own, reaches the engine.
+//! The inbox: how the control plane, which has a thread of its own, reaches the engine; and destructors, which may run
+//! under the engine's lock.
 //!
 //! A notice is put in and everybody who is parked is woken; whoever drives the engine next takes it out.
 //! Looking for notices costs one atomic load.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::router::Registrations;
 use super::wait::Bell;
 use crate::error::Fault;
 
@@ -16,6 +19,8 @@ pub(crate) enum Notice {
     Fault(Fault),
     /// A rank has left in good order.
     Finished { rank: usize },
+    /// Registered memory that nobody has any more: to be deregistered, and freed only then.
+    Left { registrations: Registrations, memory: Box<dyn Any + Send> },
 }
 
 #[derive(Default)]

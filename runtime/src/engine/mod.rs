@@ -13,12 +13,13 @@
 //!
 //! Files: `core` joins the pieces, `runs` executes schedules, `router` knows the transports, `slots` are
 //! what callers wait for, `wait` spins and parks, `home` keeps waiting ranks on cores of their own, `inbox` is how other
-//! threads reach the engine.
+//! threads reach the engine, `leaving` how destructors do.
 
 mod core;
 mod helper;
 mod home;
 mod inbox;
+mod leaving;
 mod limits;
 mod offers;
 mod router;
@@ -32,6 +33,7 @@ use std::time::Duration;
 pub(crate) use self::core::{Begun, Core};
 pub(crate) use self::inbox::{Inbox, Notice};
 pub(crate) use self::limits::Limits;
+pub(crate) use self::router::Registrations;
 pub(crate) use self::runs::Start;
 pub(crate) use self::slots::{Ending, SlotId};
 pub(crate) use self::wait::Spin;

@@ -8,8 +8,13 @@ use std::collections::VecDeque;
 
 use ringworld_transport::loopback::Loopback;
 use ringworld_transport::{
-    Cause, Event, Operation, Placer, Posted, RecvMemory, Refused, RemoteKey, Token, Transport,
+    Cause, Event, Operation, Placer, Posted, RecvMemory, Refused, Region, RegionId, RemoteKey, Token,
+    Transport,
 };
+use smallvec::SmallVec;
+
+/// What transports have registered of memory: which transport, and its name for it. Mostly nothing.
+pub(crate) type Registrations = SmallVec<[(usize, RegionId); 2]>;
 
 pub(crate) struct Router {
     loopback: Loopback,
@@ -71,6 +76,29 @@ impl Router {
         token: Token,
     ) -> Result<RemoteKey, Cause> {
         self.transport(peer).expose(peer, memory, token)
+    }
+
+    /// Has every transport register a region that gains by it; what they have registered goes to `into`, also when one
+    /// of them refuses. `region` names the same memory each time.
+    pub(crate) fn register(
+        &mut self,
+        region: impl Fn() -> Region,
+        into: &mut Registrations,
+    ) -> Result<(), Cause> {
+        for (index, transport) in self.transports.iter_mut().enumerate() {
+            if transport.capabilities().costly_exposure
+                && let Some(registered) = transport.register(region())?
+            {
+                into.push((index, registered));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn deregister(&mut self, registrations: Registrations) {
+        for (index, region) in registrations {
+            self.transports[index].deregister(region);
+        }
     }
 
     /// Polls every transport once. Fates of operations that had been stalled go to `fates`.

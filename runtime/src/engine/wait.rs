@@ -132,6 +132,10 @@ impl Waits {
         Ok(Self { fds, blind, spin, custom, home, op_timeout, inbox, waiting })
     }
 
+    pub(super) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
     fn offers(&self) -> Offers<'_> {
         Offers::new(self.spin.keen, &self.custom)
     }

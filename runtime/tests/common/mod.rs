@@ -147,19 +147,30 @@ pub(crate) fn mixed_world<R: Send>(
     choice: impl Fn(usize) -> Choice,
     body: impl Fn(Rank) -> R + Sync,
 ) -> Vec<R> {
+    world_over(&format!("{wire:?}"), transports(wire, size), choice, body)
+}
+
+/// Like [`mixed_world`], over transports that know one another.
+pub(crate) fn world_over<R: Send>(
+    wire: &str,
+    transports: Vec<Box<dyn Transport>>,
+    choice: impl Fn(usize) -> Choice,
+    body: impl Fn(Rank) -> R + Sync,
+) -> Vec<R> {
+    let size = transports.len();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| {
             let start = std::time::Instant::now();
             while !done.load(std::sync::atomic::Ordering::SeqCst) {
                 if start.elapsed() > patient(BOUND) {
-                    eprintln!("a world of {size} over {wire:?} hangs");
+                    eprintln!("a world of {size} over {wire} hangs");
                     std::process::exit(99);
                 }
                 std::thread::park_timeout(BOUND);
             }
         });
-        let ranks: Vec<_> = transports(wire, size)
+        let ranks: Vec<_> = transports
             .into_iter()
             .enumerate()
             .map(|(rank, transport)| {

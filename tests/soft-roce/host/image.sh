@@ -32,7 +32,7 @@ build() {
     # Only what the suites run then: linking the rest takes longer than running these.
     cargo_build test --no-run "${packages[@]}" --features "$features" \
         --test conformance --test device --test messages --test requests --test mismatch --test failure \
-        --test collectives --test sweep --test random --test verbs
+        --test collectives --test registered --test sweep --test random --test verbs
     cargo_build test --no-run -p ringworld-transport-ibverbs --features ringworld-transport-ibverbs/verbs --lib
 }
 

@@ -154,6 +154,8 @@ impl Ibverbs {
                 self.release(rank, Cause::Finished);
             }
         }
+        // No queue pair is left that could use them.
+        self.regions.clear();
         self.stash.clear();
         self.spent.clear();
         self.troubled.clear();

@@ -214,7 +214,7 @@ impl Ibverbs {
         let deferred = &mut self.deferred;
         let done = lane.done(number, |work| match work {
             Work::Piece { put } => {
-                // Deregisters the memory before its owner hears of it.
+                // Deregisters the memory before its owner hears of it, unless its owner has registered it.
                 if let Some((source, token)) = flying.landed(put) {
                     drop(source);
                     deferred.push(Event::Sent { token });
@@ -319,7 +319,7 @@ impl Inward<'_> {
 
     fn written(&mut self, id: u32, length: usize) -> Result<(), String> {
         if let Some((memory, token)) = self.exposures.written(id, length)? {
-            // Deregisters the memory before its owner hears of it.
+            // Deregisters the memory before its owner hears of it, unless its owner has registered it.
             drop(memory);
             self.events.push(Event::Filled { token });
         }

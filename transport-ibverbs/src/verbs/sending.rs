@@ -3,7 +3,8 @@
 //! ```text
 //! message    copied into one slot or several (a short one inline), in order, each with a credit
 //! put        up to a slot: copied into a slot of this side and written from there
-//!            longer:       registered and written in pieces from where it is, over all queue pairs
+//!            longer:       registered, unless its owner has done so, and written in pieces from where it is, over
+//!                          all queue pairs
 //!            without registration at this side:  copied slot by slot, and written from there
 //!            without registration at the other:  copied slot by slot, sent, and copied there
 //! ```
@@ -17,11 +18,12 @@ use std::sync::Arc;
 
 use ringworld_transport::{Event, Rank, SendMemory, Token};
 
-use super::device::{Pd, Registered, Write};
+use super::device::{Pd, Region, Registered, Write};
 use super::link::Link;
 use super::peer::{Outgoing, Peer, Put, Source, State};
 use super::transport::Ibverbs;
 use crate::pieces::Flying;
+use crate::regions::Regions;
 use crate::wire::{Kind, PRELUDE};
 
 impl Outgoing {
@@ -56,7 +58,7 @@ impl Put {
     fn advance(
         &mut self,
         link: &mut Link,
-        domain: &Arc<Pd>,
+        (domain, regions): (&Arc<Pd>, &Regions<Arc<Region>>),
         flying: &mut Flying<(Registered<SendMemory>, Token)>,
         refused: &mut Option<(io::Error, usize)>,
     ) -> io::Result<Step> {
@@ -68,7 +70,8 @@ impl Put {
             self.source = if self.key.staged || memory.len() <= link.first.copy_limit() {
                 Source::Copied(memory)
             } else {
-                match Registered::to_read(domain, memory) {
+                let around = regions.covering(memory.as_slice().as_ptr() as usize, memory.len());
+                match Registered::to_read(domain, around, memory) {
                     Ok(registered) => Source::Registered(registered, flying.begin()),
                     Err((memory, error)) => {
                         *refused = Some((error, memory.len()));
@@ -148,7 +151,7 @@ impl Ibverbs {
             queue.pop_front();
         }
         while let Some(put) = puts.front_mut() {
-            let step = put.advance(link, &self.domain, flying, refused)?;
+            let step = put.advance(link, (&self.domain, &self.regions), flying, refused)?;
             if matches!(step, Step::Wait) {
                 break;
             }
@@ -161,7 +164,7 @@ impl Ibverbs {
                 }
             };
             if let Some((source, token)) = over {
-                // Deregisters the memory before its owner hears of it.
+                // Deregisters the memory before its owner hears of it, unless its owner has registered it.
                 drop(source);
                 self.deferred.push(Event::Sent { token });
             }

@@ -1,4 +1,4 @@
-//! [`Ibverbs`]: what the runtime calls. Posting, exposing, polling and sleeping.
+//! [`Ibverbs`]: what the runtime calls. Posting, exposing, registering, polling and sleeping.
 //!
 //! Polling looks at the completion queue each time, which costs no system call, and at everything else (side
 //! door, device, clock) when it has slept, while a queue pair is being made, and now and then. Invariant: what
@@ -9,13 +9,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use ringworld_transport::{
-    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
-    RemoteKey, SendMemory, Token, Transport,
+    self as seam, Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank,
+    RecvMemory, Refused, RegionId, RemoteKey, SendMemory, Token, Transport,
 };
 use rustix::event::epoll;
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
-use super::device::{Channel, Completion, Context, Cq, Limits, Pd, Registered};
+use super::device::{Channel, Completion, Context, Cq, Limits, Pd, Region, Registered};
 use super::door::Door;
 use super::link::Shared;
 use super::meet::{advice, is_out_of_memory};
@@ -26,6 +26,7 @@ use crate::blob::{PortPart, Whereabouts};
 use crate::choice::DeviceReport;
 use crate::config::{Config, OpenError, SHARED_SLOTS, SLOT, SLOTS};
 use crate::exposures::Key;
+use crate::regions::Regions;
 
 /// How often a poll looks beyond the completion queue although nothing asks for it, in polls. That is a system
 /// call, and a poll is none. With 512 ping-pong on Soft-RoCE was slower (16 to 18 us instead of 13 to 14), for the
@@ -57,6 +58,8 @@ pub struct Ibverbs {
     // Peers go first, with their queue pairs, then what these use.
     pub(super) peers: Vec<Peer>,
     pub(super) shared: Option<Shared>,
+    /// Memory that its owner has registered for many operations, each of which holds the registration it uses.
+    pub(super) regions: Regions<Arc<Region>>,
     /// Made with the first queue pair, when the size of the world is known.
     pub(super) cq: Option<Arc<Cq>>,
     pub(super) channel: Arc<Channel>,
@@ -156,6 +159,7 @@ impl Ibverbs {
         Ok(Self {
             peers: std::iter::repeat_with(Peer::new).take(config.size).collect(),
             shared: None,
+            regions: Regions::default(),
             cq: None,
             channel,
             domain,
@@ -348,7 +352,7 @@ impl Transport for Ibverbs {
         }
     }
 
-    fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
+    fn expose(&mut self, peer: Rank, mut memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
         if let Some(cause) = self.closed(peer) {
             return Err(cause);
         }
@@ -361,7 +365,8 @@ impl Transport for Ibverbs {
             return Err(Cause::Memory("there is none; expose at least one byte".to_owned()));
         }
         let length = memory.len();
-        let (opened, address, rkey, staged) = match Registered::to_write(&self.domain, memory) {
+        let around = self.regions.covering(memory.as_mut_ptr() as usize, length);
+        let (opened, address, rkey, staged) = match Registered::to_write(&self.domain, around, memory) {
             Ok(registered) => {
                 let (address, rkey) = registered.remote();
                 (Opened::Registered { _memory: registered }, address, rkey, false)
@@ -375,6 +380,26 @@ impl Transport for Ibverbs {
         let id = self.peers[peer].exposures.open(opened, length, token);
         let key = Key { id, address, length: length as u64, rkey, staged };
         key.encode().ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
+    }
+
+    fn register(&mut self, memory: seam::Region) -> Result<Option<RegionId>, Cause> {
+        if self.phase != Phase::Live || memory.is_empty() {
+            return Ok(None);
+        }
+        let (start, length) = (memory.as_mut_ptr() as usize, memory.len());
+        match Region::keep(&self.domain, memory) {
+            Ok(region) => Ok(Some(self.regions.insert(start, length, Arc::new(region)))),
+            Err(error) if is_out_of_memory(&error) => {
+                self.warn_of_memory(&error, length);
+                Ok(None)
+            }
+            Err(error) => Err(Cause::Memory(advice(&error, length))),
+        }
+    }
+
+    fn deregister(&mut self, region: RegionId) {
+        // Operations under way on it hold it too, and the last of them ends it.
+        drop(self.regions.remove(region));
     }
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {

@@ -103,7 +103,7 @@ fn a_put_that_does_not_fit_is_refused() {
 ///
 /// The device has to be opened there: the kernel refuses work on a device from a thread whose rights have
 /// changed since.
-fn limited(test: impl FnOnce() + Send + 'static) {
+pub(crate) fn limited(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::spawn(|| {
         let sets = capabilities(None).unwrap();
         let effective = sets.effective - CapabilitySet::IPC_LOCK;
@@ -116,7 +116,7 @@ fn limited(test: impl FnOnce() + Send + 'static) {
 }
 
 /// Runs `during` while this process may pin nothing more.
-fn without_memory<T>(during: impl FnOnce() -> T) -> T {
+pub(crate) fn without_memory<T>(during: impl FnOnce() -> T) -> T {
     let before = getrlimit(Resource::Memlock);
     setrlimit(Resource::Memlock, Rlimit { current: Some(4096), ..before }).unwrap();
     let result = during();

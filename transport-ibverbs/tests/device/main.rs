@@ -15,6 +15,7 @@
 mod failures;
 mod limits;
 mod pairs;
+mod regions;
 #[path = "../support/mod.rs"]
 mod support;
 

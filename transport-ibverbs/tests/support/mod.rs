@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use ringworld_transport::{
-    Cause, Event, Header, Operation, Placement, Placer, Posted, Rank, RecvMemory, RemoteKey, SendMemory,
-    Token, Transport,
+    Cause, Event, Header, Operation, Placement, Placer, Posted, Rank, RecvMemory, Region, RemoteKey,
+    SendMemory, Token, Transport,
 };
 use ringworld_transport_ibverbs::{Config, Ibverbs};
 
@@ -61,6 +61,17 @@ impl Buffer {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let bytes = Box::leak(bytes.into_boxed_slice());
         Self { start: bytes.as_mut_ptr(), length: bytes.len() }
+    }
+
+    /// A part of it.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.length);
+        Self { start: self.start.wrapping_add(range.start), length: range.len() }
+    }
+
+    pub(crate) fn lend_to_register(&self) -> Region {
+        // SAFETY: the memory is never freed.
+        unsafe { Region::new(self.start, self.length) }
     }
 
     pub(crate) fn lend_to_send(&self) -> SendMemory {

@@ -5,7 +5,7 @@
 //! `harness` (feeds the events in), `buffer` (the memory).
 
 use super::buffer::Buffer;
-use crate::{Cause, Event, Placement, Placer, Rank, Token, Transport};
+use crate::{Cause, Event, Placement, Placer, Rank, RegionId, Token, Transport};
 
 /// Overwrites memory that a sender has back.
 pub(super) const SENT: u8 = 0xe5;
@@ -93,6 +93,10 @@ pub(super) struct End {
     pub(super) desk: Desk,
     pub(super) sendings: Vec<Sending>,
     pub(super) exposures: Vec<Exposure>,
+    /// Memory of which operations use parts, here so that it outlives the transport.
+    pub(super) memories: Vec<Buffer>,
+    /// The names of all regions that were ever registered.
+    pub(super) regions: Vec<RegionId>,
     pub(super) down: Vec<(Rank, Cause)>,
     pub(super) closed_peers: Vec<Rank>,
     pub(super) closed: bool,
@@ -114,6 +118,8 @@ impl End {
             },
             sendings: Vec::new(),
             exposures: Vec::new(),
+            memories: Vec::new(),
+            regions: Vec::new(),
             down: Vec::new(),
             closed_peers: Vec::new(),
             closed: false,

@@ -5,17 +5,58 @@
 
 #![allow(unsafe_code)]
 
-use crate::{RecvMemory, SendMemory};
+use std::ops::Range;
+use std::rc::Rc;
 
-/// Heap bytes at a fixed place, reached through a raw pointer so that moving the owner disturbs nobody.
+use crate::{RecvMemory, Region, SendMemory};
+
+/// Heap bytes at a fixed place, or a part of them, reached through a raw pointer so that moving the owner disturbs
+/// nobody.
 pub(crate) struct Buffer {
     bytes: *mut [u8],
+    /// What the bytes are a part of; freed with the last part.
+    whole: Rc<Whole>,
+}
+
+struct Whole(*mut [u8]);
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw` in `Buffer::new`, freed only here.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
 }
 
 impl Buffer {
     /// Takes over the bytes.
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes: Box::into_raw(bytes.into_boxed_slice()) }
+        let bytes = Box::into_raw(bytes.into_boxed_slice());
+        Self { bytes, whole: Rc::new(Whole(bytes)) }
+    }
+
+    /// A part, to be lent and overwritten apart from the rest.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.bytes.len(), "a part lies within the whole");
+        let start = self.bytes.cast::<u8>().wrapping_add(range.start);
+        let bytes = std::ptr::slice_from_raw_parts_mut(start, range.len());
+        Self { bytes, whole: Rc::clone(&self.whole) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The memory as a region to be registered.
+    pub(crate) fn lend_to_register(&self) -> Region {
+        // SAFETY: the bytes outlive every transport (the invariant of this module).
+        unsafe { Region::new(self.bytes.cast(), self.bytes.len()) }
+    }
+
+    /// Fills memory that nobody has been lent.
+    pub(crate) fn copy_in(&self, bytes: &[u8]) {
+        // SAFETY: valid until drop, and no transport uses it (the invariant of this module).
+        let memory = unsafe { &mut *self.bytes };
+        memory.copy_from_slice(bytes);
     }
 
     /// The memory as a sender's payload.
@@ -44,12 +85,5 @@ impl Buffer {
         // SAFETY: valid until drop, and no transport uses it any more (the invariant of this module).
         let bytes = unsafe { &mut *self.bytes };
         bytes.fill(byte);
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: made by `Box::into_raw` in `new`, freed only here.
-        drop(unsafe { Box::from_raw(self.bytes) });
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::Fabric;
 use super::books::{End, Exposure, Policy, SENT, Sending, State, TAKEN};
 use super::buffer::Buffer;
-use crate::{Cause, Event, Header, Operation, Posted, Rank, Refused, RemoteKey, SendMemory, Token};
+use crate::{Cause, Event, Header, Operation, Posted, Rank, Refused, RegionId, RemoteKey, SendMemory, Token};
 
 /// One world under test.
 pub(super) struct Harness<'f> {
@@ -149,9 +149,12 @@ impl<'f> Harness<'f> {
         bytes: Vec<u8>,
         make: &Make<'_>,
     ) -> Result<Posted, Refused> {
+        self.try_post_from(from, Buffer::new(bytes), make)
+    }
+
+    fn try_post_from(&mut self, from: Rank, buffer: Buffer, make: &Make<'_>) -> Result<Posted, Refused> {
         let end = &mut self.ends[from];
         let token = Token(end.sendings.len() as u64);
-        let buffer = Buffer::new(bytes);
         let operation = make(buffer.lend_to_send(), token);
         let peer = operation.peer();
         let (expected, memory) = identity(&operation);
@@ -197,9 +200,13 @@ impl<'f> Harness<'f> {
 
     /// Posts, polling and trying again while the transport is busy.
     fn post(&mut self, from: Rank, bytes: &[u8], make: &Make<'_>) {
+        self.post_from(from, || Buffer::new(bytes.to_vec()), make);
+    }
+
+    fn post_from(&mut self, from: Rank, buffer: impl Fn() -> Buffer, make: &Make<'_>) {
         let deadline = Instant::now() + self.fabric.patience();
         loop {
-            match self.try_post(from, bytes.to_vec(), make) {
+            match self.try_post_from(from, buffer(), make) {
                 Ok(_) => return,
                 Err(Refused::Busy(_)) => {
                     self.step();
@@ -222,6 +229,40 @@ impl<'f> Harness<'f> {
         self.post(from, bytes, &put(to, key, offset));
     }
 
+    /// Posts a put of what is in `part` of memory from [`Harness::memory`], waiting out `Busy`.
+    pub(super) fn put_part(&mut self, from: Rank, to: Rank, key: RemoteKey, offset: usize, part: &Buffer) {
+        self.post_from(from, || part.part(0..part.len()), &put(to, key, offset));
+    }
+
+    /// Memory of rank `at` for operations to use parts of.
+    pub(super) fn memory(&mut self, at: Rank, length: usize) -> Buffer {
+        let memory = Buffer::new(vec![TAKEN; length]);
+        self.ends[at].memories.push(memory.part(0..length));
+        memory
+    }
+
+    /// Registers memory from [`Harness::memory`].
+    pub(super) fn register(&mut self, at: Rank, memory: &Buffer) -> Option<RegionId> {
+        let end = &mut self.ends[at];
+        let region = match end.transport().register(memory.lend_to_register()) {
+            Ok(region) => region?,
+            Err(cause) => {
+                self.broken(format!("rank {at} could not register {} bytes: {cause}", memory.len()))
+            }
+        };
+        if end.regions.contains(&region) {
+            self.broken(format!("rank {at} gave the name {region:?} to two regions"));
+        }
+        end.regions.push(region);
+        Some(region)
+    }
+
+    pub(super) fn deregister(&mut self, at: Rank, region: Option<RegionId>) {
+        if let Some(region) = region {
+            self.ends[at].transport().deregister(region);
+        }
+    }
+
     /// Opens `length` bytes at `at` to puts of `peer`; returns the index of the exposure and its key.
     pub(super) fn expose(&mut self, at: Rank, peer: Rank, length: usize) -> (usize, RemoteKey) {
         match self.try_expose(at, peer, length) {
@@ -236,9 +277,20 @@ impl<'f> Harness<'f> {
         peer: Rank,
         length: usize,
     ) -> Result<(usize, RemoteKey), Cause> {
+        self.try_expose_into(at, peer, Buffer::new(vec![TAKEN; length]))
+    }
+
+    /// Opens `part` of memory from [`Harness::memory`] to puts of `peer`.
+    pub(super) fn expose_part(&mut self, at: Rank, peer: Rank, part: Buffer) -> (usize, RemoteKey) {
+        match self.try_expose_into(at, peer, part) {
+            Ok(exposed) => exposed,
+            Err(cause) => self.broken(format!("rank {at} could not expose memory to rank {peer}: {cause}")),
+        }
+    }
+
+    fn try_expose_into(&mut self, at: Rank, peer: Rank, buffer: Buffer) -> Result<(usize, RemoteKey), Cause> {
         let end = &mut self.ends[at];
         let index = end.exposures.len();
-        let buffer = Buffer::new(vec![TAKEN; length]);
         let key = end.transport().expose(peer, buffer.lend_to_receive(), Token(index as u64))?;
         end.exposures.push(Exposure { peer, state: State::Pending, bytes: Vec::new(), buffer });
         Ok((index, key))

@@ -1,7 +1,7 @@
 # The whole runtime over verbs: the same tests that run over the simulator and over TCP elsewhere. Not in full: those
 # that a wire can break most.
 export RINGWORLD_TEST_TRANSPORT=ibverbs
-rules="messages requests mismatch failure collectives"
+rules="messages requests mismatch failure collectives registered"
 largest=$((64 << 10))
 random=everything_at_once_agrees_with_the_oracle_over_a_real_wire
 if [ -n "$FULL" ]; then

@@ -1,4 +1,5 @@
-//! Memory that devices may touch: registered spans of somebody else's, and slabs of slots of our own.
+//! Memory that devices may touch: registered spans of somebody else's, for one operation or for all that lie in them,
+//! and slabs of slots of our own.
 
 use std::io;
 use std::ptr::NonNull;
@@ -10,9 +11,16 @@ use ringworld_transport::{RecvMemory, SendMemory};
 use super::context::Pd;
 use super::{check, object};
 
+/// What a device must be permitted so that peers may write.
+const WRITABLE: ffi::ibv_access_flags = ffi::ibv_access_flags(
+    ffi::ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0 | ffi::ibv_access_flags::IBV_ACCESS_REMOTE_WRITE.0,
+);
+
 /// A registration; ends when dropped.
-struct Region {
+pub(crate) struct Region {
     raw: NonNull<ffi::ibv_mr>,
+    /// The memory that it is for, unless that is owned beside this.
+    kept: Option<ringworld_transport::Region>,
     _domain: Arc<Pd>,
 }
 
@@ -34,7 +42,25 @@ impl Region {
     ) -> io::Result<Self> {
         // SAFETY: the domain exists; the caller vouches for the memory.
         let raw = unsafe { ffi::ibv_reg_mr(domain.as_raw(), start.cast(), length, access.0 as i32) };
-        Ok(Self { raw: object(raw)?, _domain: Arc::clone(domain) })
+        Ok(Self { raw: object(raw)?, kept: None, _domain: Arc::clone(domain) })
+    }
+
+    /// For the device to read and for peers to write, as operations within it ask for.
+    pub(crate) fn keep(domain: &Arc<Pd>, memory: ringworld_transport::Region) -> io::Result<Self> {
+        // SAFETY: the memory stays allocated while `memory` lives, which from here on is as long as the region: `drop`
+        // deregisters before fields are dropped. The device is told to access what operations lend it, and nobody
+        // else accesses that meanwhile.
+        let mut region = unsafe { Self::new(domain, memory.as_mut_ptr(), memory.len(), WRITABLE) }?;
+        region.kept = Some(memory);
+        Ok(region)
+    }
+
+    /// Whether it was made by [`Region::keep`] for memory that holds all the `length` bytes from `start`.
+    fn keeps(&self, start: *mut u8, length: usize) -> bool {
+        self.kept.as_ref().is_some_and(|memory| {
+            let before = (start as usize).checked_sub(memory.as_mut_ptr() as usize);
+            before.and_then(|before| before.checked_add(length)).is_some_and(|end| end <= memory.len())
+        })
     }
 
     fn local_key(&self) -> u32 {
@@ -55,22 +81,32 @@ impl Drop for Region {
     }
 }
 
-/// Memory of somebody else, registered for as long as this lives.
+/// Memory of somebody else that the device can use for as long as this lives.
+///
+/// Its registration ends with it, unless its owner has registered more memory around it.
 pub(crate) struct Registered<M> {
-    // First, so that the device has lost its way to the memory before that is given back.
-    region: Region,
+    // First: of a registration of its own, so that the device has lost its way to the memory before that is given back.
+    region: Arc<Region>,
     memory: M,
     start: u64,
 }
 
 impl Registered<SendMemory> {
-    /// For the device to read; gives the memory back if that is refused.
-    pub(crate) fn to_read(domain: &Arc<Pd>, memory: SendMemory) -> Result<Self, (SendMemory, io::Error)> {
+    /// For the device to read: by the registration `around` it, if that holds all of it, else by one of its own. Gives
+    /// the memory back if that is refused.
+    pub(crate) fn to_read(
+        domain: &Arc<Pd>,
+        around: Option<&Arc<Region>>,
+        memory: SendMemory,
+    ) -> Result<Self, (SendMemory, io::Error)> {
         let start = memory.as_slice().as_ptr().cast_mut();
+        if let Some(region) = around.filter(|region| region.keeps(start, memory.len())) {
+            return Ok(Self { region: Arc::clone(region), memory, start: start as u64 });
+        }
         // SAFETY: the memory is valid and unchanged while `memory` lives, which is longer than the region,
-        // by the order of fields; without an access flag the device may only read it.
+        // by the order of fields and because nobody else gets it; without an access flag the device may only read it.
         match unsafe { Region::new(domain, start, memory.len(), ffi::ibv_access_flags(0)) } {
-            Ok(region) => Ok(Self { region, memory, start: start as u64 }),
+            Ok(region) => Ok(Self { region: Arc::new(region), memory, start: start as u64 }),
             Err(error) => Err((memory, error)),
         }
     }
@@ -88,18 +124,21 @@ impl Registered<SendMemory> {
 }
 
 impl Registered<RecvMemory> {
-    /// For peers to write; gives the memory back if that is refused.
+    /// For peers to write: by the registration `around` it, if that holds all of it, else by one of its own. Gives the
+    /// memory back if that is refused.
     pub(crate) fn to_write(
         domain: &Arc<Pd>,
+        around: Option<&Arc<Region>>,
         mut memory: RecvMemory,
     ) -> Result<Self, (RecvMemory, io::Error)> {
-        let access =
-            ffi::ibv_access_flags::IBV_ACCESS_LOCAL_WRITE | ffi::ibv_access_flags::IBV_ACCESS_REMOTE_WRITE;
         let start = memory.as_mut_ptr();
+        if let Some(region) = around.filter(|region| region.keeps(start, memory.len())) {
+            return Ok(Self { region: Arc::clone(region), memory, start: start as u64 });
+        }
         // SAFETY: the memory is valid and accessed by nobody else while `memory` lives, which is longer than
-        // the region, by the order of fields.
-        match unsafe { Region::new(domain, start, memory.len(), access) } {
-            Ok(region) => Ok(Self { region, memory, start: start as u64 }),
+        // the region, by the order of fields and because nobody else gets it.
+        match unsafe { Region::new(domain, start, memory.len(), WRITABLE) } {
+            Ok(region) => Ok(Self { region: Arc::new(region), memory, start: start as u64 }),
             Err(error) => Err((memory, error)),
         }
     }

@@ -2,14 +2,15 @@
 //!
 //! A thin layer of owners over libibverbs, in the words of the specification: a [`Context`] is an open
 //! device, a [`Pd`] a protection domain, [`Channel`] and [`Cq`] report completions, a [`Qp`] is a queue
-//! pair, an [`Srq`] a shared receive queue, and memory is registered while a [`Registered`] or a [`Slab`]
-//! lives. Each holds a reference to what it was made from, so they are destroyed in the one order that the
+//! pair, an [`Srq`] a shared receive queue, and memory is registered while a [`Registered`], a [`Slab`] or a
+//! [`Region`] lives. Each holds a reference to what it was made from, so they are destroyed in the one order that the
 //! kernel accepts (another is `EBUSY`): queue pairs, memory regions, completion queue, channel, domain, device.
 //!
 //! What keeps this safe to use:
 //!
 //! * memory that a device may touch is owned by a value whose drop deregisters it first, and after that the
-//!   device has no way to it;
+//!   device has no way to it; or it lies in a [`Region`] that its owner keeps allocated, and then the device is told
+//!   to touch it by operations only, each of which owns its part for as long as it lasts;
 //! * a slot of a [`Slab`] is lent to the device when it is posted; until it is taken back no reference to it
 //!   can be had. Callers take a slot back only when its completion has been polled, or its queue pair is gone.
 //!
@@ -26,7 +27,7 @@ mod queue;
 use std::io;
 
 pub(crate) use context::{AsyncEvent, Context, Limits, Pd};
-pub(crate) use memory::{Registered, Slab};
+pub(crate) use memory::{Region, Registered, Slab};
 pub(crate) use pair::{Qp, Remote, Shape, Srq, Timing, Write};
 pub(crate) use queue::{Arrived, Channel, Completion, Cq, status};
 
