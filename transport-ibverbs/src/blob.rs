@@ -86,6 +86,11 @@ impl PortPart {
         if sane { Ok(part) } else { Err(DAMAGED.to_owned()) }
     }
 
+    /// Bytes of a packet between these two ports.
+    pub(crate) fn agreed_packet(&self, there: &Self) -> usize {
+        128 << self.mtu.min(there.mtu)
+    }
+
     /// How many queue pairs this rank and that one have with each other: both come to the same number.
     pub(crate) fn agreed_pairs(&self, other: &Self) -> usize {
         usize::from(self.pairs.min(other.pairs))
@@ -222,6 +227,11 @@ mod tests {
     fn the_smaller_number_of_queue_pairs_holds_whoever_asks() {
         let (few, many) = (part("fe80::1"), PortPart { pairs: 8, ..part("fe80::1") });
         assert_eq!((few.agreed_pairs(&many), many.agreed_pairs(&few), many.agreed_pairs(&many)), (3, 3, 8));
+        let short = PortPart { mtu: 3, ..part("10::1") };
+        assert_eq!(
+            (few.agreed_packet(&many), few.agreed_packet(&short), short.agreed_packet(&few)),
+            (4096, 1024, 1024)
+        );
     }
 
     #[test]

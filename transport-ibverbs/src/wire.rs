@@ -100,6 +100,16 @@ impl Prelude {
     }
 }
 
+/// How many of `left` bytes go into a slot of `room` bytes behind `front` others: all if they fit, else as many as make
+/// whole packets. A slot costs by its packets, and one for the few bytes beyond the last whole one costs as much as any.
+pub(crate) fn share(left: usize, front: usize, room: usize, packet: usize) -> usize {
+    if front + left <= room {
+        return left;
+    }
+    let whole = room - room % packet.max(1);
+    (if whole > front { whole } else { room }).saturating_sub(front)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +122,22 @@ mod tests {
             let mut slot = prelude.encode().to_vec();
             slot.extend_from_slice(&[9; 3][..header]);
             assert_eq!(Prelude::decode(&slot), Ok((prelude, &[9, 9, 9][..header], &[][..])));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_a_slot_is_cut_to_whole_packets() {
+        assert_eq!(share(8_192, 40, 8_320, 4_096), 8_192, "it fits");
+        assert_eq!(share(8_280, 40, 8_320, 4_096), 8_280, "it just fits");
+        assert_eq!(share(8_281, 40, 8_320, 4_096), 8_192 - 40);
+        assert_eq!(share(1 << 20, 16, 8_320, 1_024), 8_192 - 16);
+        assert_eq!(share(1 << 20, 16, 8_320, 8_192), 8_192 - 16);
+        assert_eq!(share(1 << 20, 16, 256, 4_096), 240, "a slot shorter than a packet is filled");
+        for (room, packet) in [(8_320, 4_096), (256, 256), (300, 256), (8_320, 256)] {
+            for left in (0..20_000).step_by(37) {
+                let share = share(left, 112, room, packet);
+                assert!(share <= left && 112 + share <= room && (share > 0 || left == 0), "{left} of {room}");
+            }
         }
     }
 
