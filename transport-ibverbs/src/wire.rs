@@ -116,7 +116,9 @@ mod tests {
 
     #[test]
     fn a_prelude_survives() {
-        for kind in (0..=u8::MAX).filter_map(Kind::of) {
+        let kinds: Vec<Kind> = (0..=u8::MAX).filter_map(Kind::of).collect();
+        assert_eq!(kinds.iter().map(|kind| *kind as u8).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+        for kind in kinds {
             let header = if kind == Kind::Message { 3 } else { 0 };
             let prelude = Prelude { kind, header, credits: 60_000, id: 7, length: 1 << 40 };
             let mut slot = prelude.encode().to_vec();

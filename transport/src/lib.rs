@@ -46,7 +46,7 @@
 //! **Registered regions.** Some wires pin memory before a device may touch it: a system call, and work for every page.
 //! Whoever uses the same memory for many transfers [registers](Transport::register) it once. A [`Region`] grants no
 //! access: what is read or written is still said by operations, each with its own memory. An operation whose memory
-//! lies wholly within a registered region uses that region's registration. A transport finds this out by address, and
+//! lies wholly within a registered region uses that region's registration, if it needs one. A transport finds this out by address, and
 //! may, because whoever registers a region promises to keep it allocated: that is the difference to a cache, which
 //! cannot know that memory was freed and lent out again for something else. [`Transport::deregister`] may be called
 //! while operations on the region are under way: they end as they would have, and the registration ends with the last

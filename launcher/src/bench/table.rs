@@ -117,7 +117,7 @@ impl Table {
         if self.format == Format::Table {
             let what = if self.each { "single calls" } else { "batches" };
             self.print(&format!(
-                "Median, least and most of {what}, slowest rank of each; ping-pong is half a round trip.",
+                "Median, least and most of {what}, slowest rank of each; ping-pong is half a round trip by rank 0's clock.",
             ));
         }
     }

@@ -99,9 +99,9 @@ impl Ibverbs {
 
     /// Digests what has arrived in a slot.
     ///
-    /// The slot is posted again at the next poll, and its credit goes back after that: whoever waits for this message
-    /// has it, and has answered it, before. What came without a credit is posted at once, because few slots are in
-    /// reserve for such.
+    /// The slot is posted again at the next poll, unless many have been read, and its credit goes back after that: whoever
+    /// waits for this message has it, and has answered it, before. What came without a credit is posted at once,
+    /// because few slots are in reserve for such.
     fn arrive(
         &mut self,
         rank: Rank,
@@ -158,7 +158,12 @@ impl Ibverbs {
         let mut spent = std::mem::take(&mut self.spent);
         for (rank, place) in spent.drain(..) {
             self.post_again(rank, place);
-            let Some(link) = self.peers[rank].link() else { continue };
+            let peer = &mut self.peers[rank];
+            // A peer that has said its farewell needs no credits, and after ours has been acknowledged none may come.
+            if peer.farewell.bye.is_some() {
+                continue;
+            }
+            let Some(link) = peer.link() else { continue };
             let credits = link.lane(place.lane()).and_then(|lane| lane.credits.as_mut());
             match credits.map_or(Ok(()), Credits::owe) {
                 Ok(()) if link.owes() => self.list(rank),

@@ -33,6 +33,10 @@ use crate::regions::Regions;
 /// kernel does its part of the work there when a spinning processor enters it.
 const LOOK_EVERY: u64 = 64;
 
+/// Read slots may wait for the next poll, which comes when the program calls again, to be posted again: no more than so
+/// many, or a peer that has sent much would wait for credits while this rank computes.
+const FEW_SPENT: usize = 4;
+
 /// How far the transport's own life has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -415,6 +419,9 @@ impl Transport for Ibverbs {
         if look || self.polls.is_multiple_of(LOOK_EVERY) {
             self.due = false;
             moved |= self.look_around(placer, events);
+        }
+        if self.spent.len() > FEW_SPENT {
+            self.post_spent();
         }
         self.serve_ready();
         if self.phase == Phase::Closing {
