@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arbitrary::{Result, Unstructured};
 use ringworld_protocol::{
-    Action, BufferId, Config, Envelope, Key, Machine, MatchedId, Mode, OVERHEAD, Place, RequestId, Selector,
-    Span, TagSelector,
+    Action, BufferId, Completion, Config, Envelope, Key, Machine, MatchedId, Mode, OVERHEAD, Place,
+    RequestId, Selector, Span, TagSelector,
 };
 
 const RANK: usize = 1;
@@ -98,7 +98,11 @@ impl World {
             }
             8 => {
                 if let Some(token) = pick(input, &mut self.arriving)? {
-                    self.machine.delivered(token);
+                    if input.arbitrary()? {
+                        self.machine.delivered(token);
+                    } else if let Some(completion) = self.machine.conclude(token) {
+                        self.ended(&completion);
+                    }
                 }
             }
             9 => {
@@ -173,6 +177,11 @@ impl World {
         assert!(self.pending.insert(format!("{request:?}")), "{request:?} is in use already");
     }
 
+    fn ended(&mut self, completion: &Completion) {
+        let id = format!("{:?}", completion.request);
+        assert!(self.pending.remove(&id), "{id} completed but was not pending: {:?}", completion.outcome);
+    }
+
     fn settle(&mut self) {
         while let Some(action) = self.machine.next_action() {
             match action {
@@ -198,15 +207,14 @@ impl World {
             }
         }
         while let Some(completion) = self.machine.next_completion() {
-            let id = format!("{:?}", completion.request);
-            assert!(self.pending.remove(&id), "{id} completed but was not pending: {:?}", completion.outcome);
+            self.ended(&completion);
         }
     }
 }
 
 /// A header whose form is right and whose claims may be anything.
 fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
-    let kind = input.int_in_range(1..=7u8)?;
+    let kind = input.int_in_range(1..=8u8)?;
     let asks = u8::from(kind == 2 && input.arbitrary()?);
     let small = |input: &mut Unstructured<'_>| -> Result<u64> {
         Ok(match input.int_in_range(0..=7)? {
@@ -221,12 +229,15 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
         _ => 0,
     };
     let key: u8 = if kind == 3 { input.int_in_range(0..=33)? } else { 0 };
-    let context: u32 = if kind <= 2 { input.int_in_range(0..=1)? } else { 0 };
+    let named = matches!(kind, 1 | 2 | 8);
+    let context: u32 = if named { input.int_in_range(0..=1)? } else { 0 };
     let mut bytes = vec![kind, key, asks, 0];
     bytes.extend(context.to_le_bytes());
     bytes.extend(credit.to_le_bytes());
-    if kind <= 2 {
+    if named {
         bytes.extend(input.int_in_range(0..=2u64)?.to_le_bytes());
+    }
+    if kind <= 2 {
         bytes.extend([7; 24]);
     }
     let words = match kind {
@@ -242,7 +253,11 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 }
 
 fn envelope(input: &mut Unstructured<'_>) -> Result<Envelope> {
-    Ok(Envelope { context: input.int_in_range(0..=1)?, tag: input.int_in_range(0..=2)?, stamp: [7; 24] })
+    Ok(Envelope {
+        context: input.int_in_range(0..=1)?,
+        tag: input.int_in_range(0..=2)?,
+        stamp: if input.arbitrary()? { [7; 24] } else { [0; 24] },
+    })
 }
 
 fn selector(input: &mut Unstructured<'_>) -> Result<Selector> {

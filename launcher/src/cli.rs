@@ -89,6 +89,9 @@ pub(crate) struct BenchOptions {
     /// About how long to measure each size
     #[arg(long, value_name = "S", default_value = "500ms", value_parser = duration)]
     pub(crate) budget: Duration,
+    /// Time every call by itself instead of batches of them: the median, least and most of single calls
+    #[arg(long)]
+    pub(crate) each: bool,
     /// How to print
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,

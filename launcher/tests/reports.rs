@@ -81,6 +81,19 @@ fn bench_measures_every_size_of_every_operation() {
 }
 
 #[test]
+fn bench_times_each_call_by_itself_when_told_to() {
+    let sizes = ["--min", "8", "--max", "8", "--budget", "20ms", "--each"];
+    let job = finish(&mut ringworld(&[&["bench", "-n", "2"], &sizes[..]].concat()));
+    assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
+    assert!(job.out.contains("most of single calls"), "{}", job.out);
+    let calls =
+        job.out.lines().filter(|line| line.starts_with("ping-pong ") || line.starts_with("all-reduce "));
+    let calls: Vec<u64> =
+        calls.map(|line| line.split_whitespace().nth(2).unwrap().parse().unwrap()).collect();
+    assert!(calls.len() == 2 && calls.iter().all(|calls| *calls >= 11), "{}", job.out);
+}
+
+#[test]
 fn bench_prints_a_table_for_three_ranks() {
     let options = ["--ops", "all-reduce", "--min", "1K", "--max", "1K", "--budget", "20ms"];
     let job = finish(&mut ringworld(&[&["bench", "-n", "3"], &options[..]].concat()));

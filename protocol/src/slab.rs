@@ -67,6 +67,16 @@ impl<T> Slab<T> {
         if slot.generation == id.generation { slot.tenant.as_ref() } else { None }
     }
 
+    /// Frees the slot if the tenant is there and `leaves` says so by what it makes of it.
+    pub(crate) fn remove_if<R>(&mut self, id: Id, leaves: impl FnOnce(&T) -> Option<R>) -> Option<R> {
+        let slot = self.slots.get_mut(id.index as usize).filter(|slot| slot.generation == id.generation)?;
+        let left = leaves(slot.tenant.as_ref()?)?;
+        slot.tenant = None;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(id.index);
+        Some(left)
+    }
+
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
         let slot = self.slots.get_mut(id.index as usize)?;
         if slot.generation == id.generation { slot.tenant.as_mut() } else { None }
@@ -78,15 +88,16 @@ impl<T> Slab<T> {
         slot.tenant.as_ref().map(|_| Id { index, generation: slot.generation })
     }
 
-    pub(crate) fn remove(&mut self, id: Id) -> Option<T> {
-        let slot = self.slots.get_mut(id.index as usize)?;
-        if slot.generation != id.generation {
-            return None;
-        }
-        let tenant = slot.tenant.take()?;
-        slot.generation = slot.generation.wrapping_add(1);
-        self.free.push(id.index);
-        Some(tenant)
+    /// The tenant at `index` with its name.
+    pub(crate) fn at_mut(&mut self, index: u32) -> Option<(Id, &mut T)> {
+        let slot = self.slots.get_mut(index as usize)?;
+        let id = Id { index, generation: slot.generation };
+        slot.tenant.as_mut().map(|tenant| (id, tenant))
+    }
+
+    /// Frees the slot, if the tenant is still there. Tenants are large, and nobody wants one back.
+    pub(crate) fn remove(&mut self, id: Id) -> bool {
+        self.remove_if(id, |_| Some(())).is_some()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
@@ -105,14 +116,17 @@ mod tests {
     fn a_recycled_slot_does_not_answer_to_its_old_name() {
         let mut slab = Slab::new();
         let old = slab.insert('a');
-        assert_eq!(slab.remove(old), Some('a'));
+        assert!(slab.remove(old));
         let new = slab.insert('b');
         assert_eq!(new.index, old.index);
         assert_eq!(slab.get(old), None);
         assert_eq!(slab.get_mut(old), None);
-        assert_eq!(slab.remove(old), None);
+        assert!(!slab.remove(old));
         assert_eq!(slab.get(new), Some(&'b'));
         assert_eq!(slab.id_at(new.index), Some(new));
+        assert_eq!(slab.at_mut(new.index), Some((new, &mut 'b')));
+        slab.remove(new);
+        assert_eq!(slab.at_mut(new.index), None);
     }
 
     #[test]

@@ -233,7 +233,7 @@ fn cancel_is_local_and_only_before_the_match() {
         assert!(net.cancel(0, first));
         assert_eq!(net.outcome(0, first), Some(Err(Failure::Cancelled)));
         assert!(!net.cancel(0, first), "it has ended");
-        assert_eq!(net.kinds[0], [0; 8], "the other side hears nothing");
+        assert_eq!(net.kinds[0], [0; 9], "the other side hears nothing");
         net.send(1, 0, 0, 7, LARGE, Mode::Standard);
         net.step();
         assert!(!net.cancel(0, second), "it has matched");

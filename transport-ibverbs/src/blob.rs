@@ -15,7 +15,7 @@ use crate::choice::{Gid, LinkLayer};
 use crate::config::Config;
 
 /// Changes whenever bytes on any wire of this transport change their meaning.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const PORT: usize = 32;
 /// Size of an offer without the numbers of queue pairs.
 const OFFER: usize = 1 + PORT + 4;
@@ -84,6 +84,11 @@ impl PortPart {
         let sane = (1..=5).contains(&mtu) && part.slot_size >= 256 && part.max_message >= part.slot_size;
         let sane = sane && (1..=Config::MAX_QUEUE_PAIRS).contains(&usize::from(*pairs));
         if sane { Ok(part) } else { Err(DAMAGED.to_owned()) }
+    }
+
+    /// Bytes of a packet between these two ports.
+    pub(crate) fn agreed_packet(&self, there: &Self) -> usize {
+        128 << self.mtu.min(there.mtu)
     }
 
     /// How many queue pairs this rank and that one have with each other: both come to the same number.
@@ -222,6 +227,11 @@ mod tests {
     fn the_smaller_number_of_queue_pairs_holds_whoever_asks() {
         let (few, many) = (part("fe80::1"), PortPart { pairs: 8, ..part("fe80::1") });
         assert_eq!((few.agreed_pairs(&many), many.agreed_pairs(&few), many.agreed_pairs(&many)), (3, 3, 8));
+        let short = PortPart { mtu: 3, ..part("10::1") };
+        assert_eq!(
+            (few.agreed_packet(&many), few.agreed_packet(&short), short.agreed_packet(&few)),
+            (4096, 1024, 1024)
+        );
     }
 
     #[test]

@@ -34,7 +34,17 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [Self::Message, Self::More, Self::Staged, Self::Credits, Self::Bye, Self::ByeAck];
+    fn of(code: u8) -> Option<Self> {
+        Some(match code {
+            1 => Self::Message,
+            2 => Self::More,
+            3 => Self::Staged,
+            4 => Self::Credits,
+            5 => Self::Bye,
+            6 => Self::ByeAck,
+            _ => return None,
+        })
+    }
 
     /// Whether a slot of this kind takes a credit; the others use the slots in reserve.
     pub(crate) fn takes_credit(self) -> bool {
@@ -71,8 +81,7 @@ impl Prelude {
             return Err(format!("a slot of {} bytes is too short for its prelude", slot.len()));
         };
         let [code, header, c0, c1, i0, i1, i2, i3, length @ ..] = *front;
-        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == code);
-        let kind = kind.ok_or_else(|| format!("there is no slot of kind {code}"))?;
+        let kind = Kind::of(code).ok_or_else(|| format!("there is no slot of kind {code}"))?;
         let header = usize::from(header);
         let allowed = if kind == Kind::Message { MAX_HEADER } else { 0 };
         if header > allowed || header > rest.len() {
@@ -91,18 +100,46 @@ impl Prelude {
     }
 }
 
+/// How many of `left` bytes go into a slot of `room` bytes behind `front` others: all if they fit, else as many as make
+/// whole packets. A slot costs by its packets, and one for the few bytes beyond the last whole one costs as much as any.
+pub(crate) fn share(left: usize, front: usize, room: usize, packet: usize) -> usize {
+    if front + left <= room {
+        return left;
+    }
+    let whole = room - room % packet.max(1);
+    (if whole > front { whole } else { room }).saturating_sub(front)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_prelude_survives() {
-        for kind in Kind::ALL {
+        let kinds: Vec<Kind> = (0..=u8::MAX).filter_map(Kind::of).collect();
+        assert_eq!(kinds.iter().map(|kind| *kind as u8).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+        for kind in kinds {
             let header = if kind == Kind::Message { 3 } else { 0 };
             let prelude = Prelude { kind, header, credits: 60_000, id: 7, length: 1 << 40 };
             let mut slot = prelude.encode().to_vec();
             slot.extend_from_slice(&[9; 3][..header]);
             assert_eq!(Prelude::decode(&slot), Ok((prelude, &[9, 9, 9][..header], &[][..])));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_a_slot_is_cut_to_whole_packets() {
+        assert_eq!(share(8_192, 40, 8_320, 4_096), 8_192, "it fits");
+        assert_eq!(share(8_280, 40, 8_320, 4_096), 8_280, "it just fits");
+        assert_eq!(share(8_281, 40, 8_320, 4_096), 8_192 - 40);
+        assert_eq!(share(1 << 20, 16, 8_320, 1_024), 8_192 - 16);
+        assert_eq!(share(1 << 20, 16, 8_320, 8_192), 8_192 - 16);
+        assert_eq!(share(1 << 20, 16, 256, 4_096), 240, "a slot shorter than a packet is filled");
+        for (room, packet) in [(8_320, 4_096), (256, 256), (300, 256), (8_320, 256)] {
+            for left in (0..20_000).step_by(37) {
+                let share = share(left, 112, room, packet);
+                assert!(share <= left && 112 + share <= room && (share > 0 || left == 0), "{left} of {room}");
+            }
         }
     }
 

@@ -481,6 +481,16 @@ impl Link {
                     }
                     self.reading = begin(frame, inward)?;
                     self.start += used;
+                    if let Reading::Message { token, memory, left, .. } = &mut self.reading
+                        && let Some(payload) = self.staging[self.start..self.end].get(..*left)
+                    {
+                        // All of it is here, as with every short message: no need to go round again.
+                        let room = memory.len().min(*left);
+                        memory.as_mut_slice()[..room].copy_from_slice(&payload[..room]);
+                        self.start += *left;
+                        inward.events.push(Event::Received { peer: inward.rank, token: *token });
+                        self.reading = Reading::Prelude;
+                    }
                 }
                 Reading::Message { token, memory, filled, left } => {
                     let here = staged.len().min(*left);

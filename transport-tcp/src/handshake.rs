@@ -20,7 +20,7 @@ use ringworld_transport::Rank;
 /// First bytes of every connection.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWTCP";
 /// Changes whenever bytes on the wire change their meaning.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Size of the first frame.
 pub(crate) const HELLO: usize = 72;
 /// Size of what the responder sends, Welcome, Ready or Reject.
@@ -333,7 +333,10 @@ mod tests {
         let lanes = Identity { lanes: 4, ..identity(0, 7, b"s") };
         assert_eq!(meet(&lanes, &me, 3).unwrap_err(), Rejection::Lanes);
         assert_eq!(Responder::plausible(b"GET / HT"), Err(Rejection::Magic));
-        assert_eq!(Responder::plausible(b"RINGWTCP\x02\0\0\0"), Err(Rejection::Version));
+        for version in [1, VERSION + 1] {
+            let other = [&MAGIC[..], &version.to_le_bytes()].concat();
+            assert_eq!(Responder::plausible(&other), Err(Rejection::Version));
+        }
         assert_eq!(Responder::plausible(b"RING"), Ok(()));
     }
 

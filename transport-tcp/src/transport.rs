@@ -354,6 +354,14 @@ impl Tcp {
         moved || events.len() > before
     }
 
+    /// Hands on what happened outside of a poll, or must come now.
+    fn report(&mut self, events: &mut Vec<Event>) {
+        // Asked first: most polls find nothing.
+        if !self.deferred.is_empty() {
+            events.append(&mut self.deferred);
+        }
+    }
+
     /// Notes that a lane has traffic.
     pub(crate) fn heat(&mut self, rank: Rank, lane: usize) {
         match self.hot.iter_mut().find(|hot| (hot.rank, hot.lane) == (rank, lane)) {
@@ -379,7 +387,10 @@ impl Tcp {
             if self.receive(rank, lane, placer, events) {
                 moved = true;
                 // Receiving may have ended the lane, and with it other entries.
-                self.heat_if_open(rank, lane);
+                match self.hot.get_mut(index) {
+                    Some(hot) if (hot.rank, hot.lane) == (rank, lane) => hot.seen = self.polls,
+                    _ => self.heat_if_open(rank, lane),
+                }
             }
             index += 1;
         }
@@ -535,7 +546,7 @@ impl Transport for Tcp {
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         let before = events.len();
-        events.append(&mut self.deferred);
+        self.report(events);
         if self.phase == Phase::Over {
             return events.len() > before;
         }
@@ -546,16 +557,18 @@ impl Transport for Tcp {
         } else {
             self.poll_epoll(placer, events)
         };
-        for (rank, lane) in std::mem::take(&mut self.troubled) {
-            moved |= self.receive(rank, lane, placer, events);
-            // Not read out yet: it is seen to again at the next poll.
-            self.watch_writes(rank, lane);
+        if !self.troubled.is_empty() {
+            for (rank, lane) in std::mem::take(&mut self.troubled) {
+                moved |= self.receive(rank, lane, placer, events);
+                // Not read out yet: it is seen to again at the next poll.
+                self.watch_writes(rank, lane);
+            }
         }
         self.due = false;
         if self.phase == Phase::Closing {
             self.part_all();
         }
-        events.append(&mut self.deferred);
+        self.report(events);
         moved || events.len() > before
     }
 

@@ -46,7 +46,7 @@
 //! **Registered regions.** Some wires pin memory before a device may touch it: a system call, and work for every page.
 //! Whoever uses the same memory for many transfers [registers](Transport::register) it once. A [`Region`] grants no
 //! access: what is read or written is still said by operations, each with its own memory. An operation whose memory
-//! lies wholly within a registered region uses that region's registration. A transport finds this out by address, and
+//! lies wholly within a registered region uses that region's registration, if it needs one. A transport finds this out by address, and
 //! may, because whoever registers a region promises to keep it allocated: that is the difference to a cache, which
 //! cannot know that memory was freed and lent out again for something else. [`Transport::deregister`] may be called
 //! while operations on the region are under way: they end as they would have, and the registration ends with the last
@@ -105,12 +105,14 @@ impl Header {
         Some(header)
     }
 
-    /// The first [`MAX_HEADER`] of `bytes`.
+    /// The first `length` of `bytes`, or all of them when there are fewer. Copies all, which is quicker than to look
+    /// how many.
     #[must_use]
-    pub fn cut(bytes: &[u8]) -> Self {
-        let length = bytes.len().min(MAX_HEADER);
-        let mut header = Self { length: length as u8, bytes: [0; MAX_HEADER] };
-        header.bytes[..length].copy_from_slice(&bytes[..length]);
+    #[inline]
+    pub fn of<const ROOM: usize>(bytes: &[u8; ROOM], length: usize) -> Self {
+        const { assert!(ROOM <= MAX_HEADER) };
+        let mut header = Self { length: length.min(ROOM) as u8, bytes: [0; MAX_HEADER] };
+        header.bytes[..ROOM].copy_from_slice(bytes);
         header
     }
 

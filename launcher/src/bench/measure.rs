@@ -1,4 +1,4 @@
-//! Times one operation at one size: warm-up, then batches, then the slowest rank's time of each batch.
+//! Times one operation at one size: warm-up, then batches, or single calls, then the slowest rank's time of each.
 //!
 //! Invariant: rank 0 alone decides how often, and tells the others before each batch, so that ranks whose
 //! clocks run differently never disagree about the number of calls. Results are checked once per size.
@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// Batches per size: an odd number, so that the median is one of them.
 const BATCHES: usize = 11;
 
+/// Single calls are timed at most so many times: their times are kept.
+const MOST_CALLS: u64 = 1 << 20;
+
 /// Bytes of the messages that are under way at a time in a stream, unless two are more than that.
 const MOST_UNDER_WAY: usize = 16 << 20;
 
@@ -18,16 +21,16 @@ const WARM_UP: f64 = 0.2;
 /// What came out.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
-    /// Seconds per call, one per batch, in ascending order.
+    /// Seconds per call, one per batch or call, in ascending order.
     pub(crate) seconds: Vec<f64>,
-    /// Calls in all batches together.
+    /// Calls in all together.
     pub(crate) calls: u64,
     /// What was wrong with the result, if anything was.
     pub(crate) wrong: Option<String>,
 }
 
 impl Times {
-    /// The middle batch.
+    /// The middle batch or call.
     pub(crate) fn median(&self) -> f64 {
         self.seconds.get(self.seconds.len() / 2).copied().unwrap_or(f64::NAN)
     }
@@ -37,12 +40,13 @@ impl Times {
 pub(crate) struct Measure<'a> {
     world: &'a World,
     budget: Duration,
+    each: bool,
 }
 
 impl<'a> Measure<'a> {
-    /// Spends about `budget` on each size.
-    pub(crate) fn new(world: &'a World, budget: Duration) -> Self {
-        Self { world, budget }
+    /// Spends about `budget` on each size; `each`: looks at the clock after each call, not after each batch.
+    pub(crate) fn new(world: &'a World, budget: Duration, each: bool) -> Self {
+        Self { world, budget, each }
     }
 
     /// Ranks 0 and 1 send a message to and fro; the time is half of the round trip. Others wait.
@@ -50,7 +54,7 @@ impl<'a> Measure<'a> {
         let rank = self.world.rank();
         let send = vec![marker(rank); bytes];
         let mut recv = vec![0u8; bytes];
-        let mut times = self.batches(|| match rank {
+        let mut times = self.times(rank == 0, || match rank {
             0 => {
                 self.world.send(&send, 1, 0)?;
                 self.world.recv(&mut recv, 1, 0).map(drop)
@@ -75,7 +79,7 @@ impl<'a> Measure<'a> {
         let window = (MOST_UNDER_WAY / bytes.max(1)).clamp(2, 16);
         let send = vec![marker(0); bytes];
         let mut recv = vec![0u8; if rank == 1 { bytes * window } else { 0 }];
-        let mut times = self.batches(|| match rank {
+        let mut times = self.times(true, || match rank {
             0 => self.world.scope(|s| (0..window).try_for_each(|_| s.send(&send, 1, 0).map(drop))),
             1 => self
                 .world
@@ -98,7 +102,7 @@ impl<'a> Measure<'a> {
         let sum: f32 = (0..size).map(own).sum();
         let send = vec![own(rank); (bytes / size_of::<f32>()).max(1)];
         let mut recv = vec![0f32; send.len()];
-        let mut times = self.batches(|| self.world.all_reduce_into(&send, &mut recv, Op::Sum))?;
+        let mut times = self.times(true, || self.world.all_reduce_into(&send, &mut recv, Op::Sum))?;
         if let Some(wrong) = recv.iter().find(|&&value| value != sum) {
             times.wrong =
                 Some(format!("all-reduce of {bytes} bytes: rank {rank} received {wrong} instead of {sum}"));
@@ -106,17 +110,24 @@ impl<'a> Measure<'a> {
         Ok(times)
     }
 
-    fn batches(&self, mut call: impl FnMut() -> Result<()>) -> Result<Times> {
-        let each = self.warm_up(&mut call)?;
-        let calls = self.agreed(((self.budget.as_secs_f64() / BATCHES as f64 / each) as u64).max(1))?;
-        let mut seconds = Vec::with_capacity(BATCHES);
-        for _ in 0..BATCHES {
-            let mut slowest = [self.batch(calls, &mut call)?];
-            self.world.all_reduce(&mut slowest, Op::Max)?;
-            seconds.extend(slowest.map(|batch| batch / calls as f64));
+    /// `counts`: this rank's clock is one of those of which the slowest is taken.
+    fn times(&self, counts: bool, mut call: impl FnMut() -> Result<()>) -> Result<Times> {
+        let one = self.warm_up(&mut call)?;
+        let all = (self.budget.as_secs_f64() / one) as u64;
+        let (mut seconds, calls) = if self.each {
+            let calls = self.agreed(all.clamp(BATCHES as u64, MOST_CALLS))?;
+            (self.singles(calls, &mut call)?, calls)
+        } else {
+            let calls = self.agreed((all / BATCHES as u64).max(1))?;
+            let batch = |_| self.batch(calls, &mut call).map(|took| took / calls as f64);
+            ((0..BATCHES).map(batch).collect::<Result<_>>()?, calls * BATCHES as u64)
+        };
+        if !counts {
+            seconds.fill(0.0);
         }
+        self.world.all_reduce(&mut seconds, Op::Max)?;
         seconds.sort_by(f64::total_cmp);
-        Ok(Times { seconds, calls: calls * BATCHES as u64, wrong: None })
+        Ok(Times { seconds, calls, wrong: None })
     }
 
     /// Calls until connections, buffers and caches are as they will be; returns seconds per call.
@@ -144,6 +155,20 @@ impl<'a> Measure<'a> {
         Ok(start.elapsed().as_secs_f64())
     }
 
+    fn singles(&self, calls: u64, call: &mut impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+        // Touched before: a page that is new costs as much as a call.
+        let mut seconds = vec![f64::NAN; calls as usize];
+        self.world.barrier()?;
+        let mut last = Instant::now();
+        for took in &mut seconds {
+            call()?;
+            let now = Instant::now();
+            *took = (now - last).as_secs_f64();
+            last = now;
+        }
+        Ok(seconds)
+    }
+
     fn agreed(&self, mine: u64) -> Result<u64> {
         let mut value = [mine];
         self.world.broadcast(&mut value, 0)?;
@@ -163,10 +188,13 @@ mod tests {
     #[test]
     fn a_world_of_one_is_measured_in_full_and_checked() {
         let world = World::builder().world_size(1).build().unwrap();
-        let measure = Measure::new(&world, Duration::from_millis(20));
-        let times = measure.all_reduce(64).unwrap();
-        assert_eq!((times.seconds.len(), times.wrong.clone()), (BATCHES, None));
-        assert!(times.calls >= BATCHES as u64 && times.median() > 0.0);
-        assert!(times.seconds.is_sorted());
+        for each in [false, true] {
+            let measure = Measure::new(&world, Duration::from_millis(20), each);
+            let times = measure.all_reduce(64).unwrap();
+            let samples = if each { times.calls as usize } else { BATCHES };
+            assert_eq!((times.seconds.len(), times.wrong.clone()), (samples, None));
+            assert!(times.calls >= BATCHES as u64 && times.median() > 0.0);
+            assert!(times.seconds.is_sorted());
+        }
     }
 }

@@ -56,6 +56,7 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
         format!("--format={}", options.format),
     ];
     program.extend(arguments.into_iter().map(OsString::from));
+    program.extend(options.each.then(|| "--each".into()));
     Ok(crate::run::run(&RunOptions {
         n: options.n,
         nnodes: None,
@@ -77,9 +78,9 @@ fn join(options: &BenchOptions) -> Result<Status, Failure> {
     if let Some(pair) = options.ops.iter().find(pair).filter(|_| world.size() < 2) {
         return Err(Failure::usage(format!("{pair} needs 2 ranks; give -n 2, or --ops all-reduce")));
     }
-    let table = Table::new(options.format, world.rank() == 0);
+    let table = Table::new(options.format, options.each, world.rank() == 0);
     table.begin(&world);
-    let measure = Measure::new(&world, options.budget);
+    let measure = Measure::new(&world, options.budget, options.each);
     for &op in &options.ops {
         for bytes in sizes(options.min, options.max) {
             let times = match op {

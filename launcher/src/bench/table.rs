@@ -69,12 +69,14 @@ impl Row {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
     format: Format,
+    /// What was timed are single calls.
+    each: bool,
     speaks: bool,
 }
 
 impl Table {
-    pub(crate) fn new(format: Format, speaks: bool) -> Self {
-        Self { format, speaks }
+    pub(crate) fn new(format: Format, each: bool, speaks: bool) -> Self {
+        Self { format, each, speaks }
     }
 
     /// The head: what the columns are, and what was measured.
@@ -113,9 +115,10 @@ impl Table {
     /// The foot: how to read the numbers.
     pub(crate) fn end(&self) {
         if self.format == Format::Table {
-            self.print(
-                "Median, least and most of batches, slowest rank of each; ping-pong is half a round trip.",
-            );
+            let what = if self.each { "single calls" } else { "batches" };
+            self.print(&format!(
+                "Median, least and most of {what}, slowest rank of each; ping-pong is half a round trip by rank 0's clock.",
+            ));
         }
     }
 

@@ -7,11 +7,12 @@ use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send, 
 use super::{CONTROL, Id, Machine};
 use crate::credit::Credit;
 use crate::wire::{Frame, Key, Packet};
-use crate::{Envelope, Incoming, Malformed, OVERHEAD, Place, Rank, Target};
+use crate::{
+    Completion, Done, Envelope, Failure, Incoming, Malformed, OVERHEAD, Place, Rank, RequestId, Target,
+};
 
 /// A packet whose claims have been checked against what is known.
 enum Checked {
-    Eager(Incoming),
     Rts { incoming: Incoming, number: u64, asks: bool },
     Cts { id: u64, accepted: usize, key: Key },
     Answer { id: u64, send: Send, refused: bool },
@@ -25,7 +26,7 @@ impl Checked {
         match self {
             Self::Cts { id, .. } | Self::Answer { id, .. } => Some(Some(*id)),
             Self::Noted => Some(None),
-            Self::Eager(_) | Self::Rts { .. } | Self::Credit => None,
+            Self::Rts { .. } | Self::Credit => None,
         }
     }
 }
@@ -39,15 +40,22 @@ impl Machine {
     /// [`Malformed`] when the header cannot be; the machine is as before, and the peer should be cut off.
     pub fn header(&mut self, peer: Rank, header: &[u8], payload_len: usize) -> Result<Target, Malformed> {
         let frame = Frame::decode(header)?;
-        let account = self.peers.get(peer).filter(|account| account.fate.is_none() && !self.aborted);
-        let account =
-            account.ok_or_else(|| Malformed(format!("a message from rank {peer}, which is gone")))?;
-        let available = account.credit.refilled(frame.credit, &self.limits).ok_or_else(|| {
-            Malformed(format!(
-                "rank {peer} gives back {} bytes of credit that it does not hold",
-                frame.credit
-            ))
-        })?;
+        let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none() && !self.aborted);
+        let account = account.ok_or_else(|| gone(peer))?;
+        let available = account
+            .credit
+            .refilled(frame.credit, &self.limits)
+            .ok_or_else(|| no_such_credit(peer, frame.credit))?;
+        if let Packet::Eager { envelope } = frame.packet {
+            if !account.credit.admits_eager(payload_len, &self.limits) {
+                return Err(beyond_window(peer, payload_len, self.limits.window));
+            }
+            account.credit.refill(available, &self.limits);
+            if frame.credit > 0 && account.queue.first().is_some() {
+                self.pump(peer);
+            }
+            return Ok(self.accept(Incoming { source: peer, envelope, len: payload_len }));
+        }
         let checked = self.check(peer, &frame, payload_len)?;
         if let Some(account) = self.peers.get_mut(peer) {
             let answers = checked.answers().is_some_and(|id| account.credit.seen(id));
@@ -57,7 +65,6 @@ impl Machine {
             }
         }
         Ok(match checked {
-            Checked::Eager(incoming) => self.accept(incoming),
             Checked::Rts { incoming, number, asks } => {
                 self.consider(incoming, number, asks);
                 Target { announces: Some(incoming.envelope), ..NOTHING }
@@ -82,10 +89,7 @@ impl Machine {
         }
         if token & RECEIVE != 0 {
             let id = Id::from_bits(token & !RECEIVE);
-            if let Some(Request::Receive(receive)) = self.requests.get(id)
-                && let ReceiveStage::Arriving(incoming) = &receive.stage
-            {
-                let outcome = received(incoming, receive.into.len);
+            if let Some(outcome) = self.requests.get(id).and_then(arrived) {
                 self.finish(id, outcome);
             }
             return;
@@ -107,26 +111,41 @@ impl Machine {
         }
     }
 
-    fn check_eager(&self, peer: Rank, payload_len: usize) -> Result<(), Malformed> {
-        if self.credit(peer).is_some_and(|credit| credit.admits_eager(payload_len, &self.limits)) {
-            return Ok(());
+    /// Like [`Machine::delivered`], and takes the completion with it where it is the only news: most often, and
+    /// then nothing has to be queued.
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
+    /// let into = Span { buffer: BufferId(0), offset: 0, len: 100 };
+    /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
+    /// let request = here.receive(selector, into);
+    /// let envelope = Envelope { context: 0, tag: 7, stamp: [0; 24] };
+    /// let departure = there.depart(0, &envelope, 100).expect("there is room");
+    /// let target = here.header(1, departure.header.as_bytes(), 100)?;
+    /// assert_eq!(target.place, Place::Span(into));
+    /// assert_eq!(here.conclude(target.token).map(|completion| completion.request), Some(request));
+    /// assert_eq!((here.pending(), here.next_completion()), (0, None));
+    /// # Ok::<(), Malformed>(())
+    /// ```
+    pub fn conclude(&mut self, token: u64) -> Option<Completion> {
+        if token == CONTROL || token & RECEIVE == 0 || self.has_news() {
+            self.delivered(token);
+            return None;
         }
-        let window = self.limits.window;
-        Err(Malformed(format!(
-            "rank {peer} sends {payload_len} bytes beyond its window of {window}: all ranks need the same settings"
-        )))
+        let id = Id::from_bits(token & !RECEIVE);
+        let outcome = self.requests.remove_if(id, arrived)?;
+        self.pending -= 1;
+        Some(Completion { request: RequestId(id), outcome })
     }
 
-    #[inline]
+    /// Checks a control message: what is not eager.
     fn check(&self, peer: Rank, frame: &Frame, payload_len: usize) -> Result<Checked, Malformed> {
-        if payload_len != 0 && !matches!(frame.packet, Packet::Eager { .. }) {
+        if payload_len != 0 {
             return Err(Malformed(format!("{payload_len} bytes of payload behind a header that has none")));
         }
         match frame.packet {
-            Packet::Eager { envelope } => {
-                self.check_eager(peer, payload_len)?;
-                Ok(Checked::Eager(Incoming { source: peer, envelope, len: payload_len }))
-            }
+            Packet::Eager { .. } => Err(Malformed("an eager message is no control message".into())),
             Packet::Rts { envelope, id, len, asks } => {
                 if !self.credit(peer).is_some_and(|credit| credit.admits_request(&self.limits)) {
                     let (window, requests) = (self.limits.window, self.config.requests);
@@ -208,16 +227,42 @@ impl Machine {
     /// Takes the posted receive that gets this message out of the lists.
     fn match_posted(&mut self, source: Rank, envelope: &Envelope) -> Option<(Id, &mut Receive)> {
         let index = self.posted.take_match(envelope.context, source, envelope.tag)?;
-        let id = self.requests.id_at(index)?;
-        match self.requests.get_mut(id) {
-            Some(Request::Receive(receive)) => Some((id, receive)),
+        match self.requests.at_mut(index)? {
+            (id, Request::Receive(receive)) => Some((id, receive)),
             _ => None,
         }
+    }
+}
+
+/// How a receive ends whose message has arrived in its memory.
+fn arrived(request: &Request) -> Option<Result<Done, Failure>> {
+    match request {
+        Request::Receive(Receive { stage: ReceiveStage::Arriving(incoming), into, .. }) => {
+            Some(received(incoming, into.len))
+        }
+        _ => None,
     }
 }
 
 /// Marks the token of a message that goes straight to its receive: the rest is the name of the receive, not of
 /// an inbound message. No slot has so large an index.
 const RECEIVE: u64 = 1 << 31;
+
+#[cold]
+fn gone(peer: Rank) -> Malformed {
+    Malformed(format!("a message from rank {peer}, which is gone"))
+}
+
+#[cold]
+fn no_such_credit(peer: Rank, credit: u64) -> Malformed {
+    Malformed(format!("rank {peer} gives back {credit} bytes of credit that it does not hold"))
+}
+
+#[cold]
+fn beyond_window(peer: Rank, length: usize, window: usize) -> Malformed {
+    Malformed(format!(
+        "rank {peer} sends {length} bytes beyond its window of {window}: all ranks need the same settings"
+    ))
+}
 
 const NOTHING: Target = Target { token: CONTROL, place: Place::Nothing, announces: None };

@@ -58,17 +58,26 @@ impl Posted {
 
     /// Takes out the earliest receive that accepts this message.
     pub(crate) fn take_match(&mut self, context: u32, source: Rank, tag: u64) -> Option<u32> {
-        let lists = self.contexts.get(context)?;
-        if lists.count == 0 {
+        let Self { contexts, chain, entries, .. } = self;
+        let lists = contexts.get_mut(context)?;
+        let PerContext { by_source, any_source, count } = lists;
+        if *count == 0 {
             return None;
         }
-        let specific = lists.by_source.get(source).and_then(|list| self.first_match(list, tag));
-        let wildcard = self.first_match(&lists.any_source, tag);
+        let mut list = by_source.get_mut(source);
+        let specific = list.as_ref().and_then(|list| first_match(chain, entries, list, tag));
+        let wildcard = first_match(chain, entries, any_source, tag);
         let (_, index) = match (specific, wildcard) {
-            (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b)?,
+            (Some(a), Some(b)) if a < b => a,
+            (Some(a), None) => a,
+            (_, b) => {
+                list = Some(any_source);
+                b?
+            }
         };
-        self.remove(index);
+        chain.unlink(list?, index);
+        *entries.get_mut(index as usize)? = None;
+        *count -= 1;
         Some(index)
     }
 
@@ -86,18 +95,19 @@ impl Posted {
         lists.count -= 1;
         true
     }
+}
 
-    /// Posting number and index of the first in `list` that accepts `tag`.
-    fn first_match(&self, list: &List, tag: u64) -> Option<(u64, u32)> {
-        self.chain.iter(list).find_map(|index| {
-            let entry = (*self.entries.get(index as usize)?)?;
-            let accepts = match entry.selector.tag {
-                TagSelector::Any => true,
-                TagSelector::Exact(wanted) => wanted == tag,
-            };
-            accepts.then_some((entry.number, index))
-        })
-    }
+/// Posting number and index of the first in `list` that accepts `tag`.
+#[inline]
+fn first_match(chain: &Chain, entries: &[Option<Entry>], list: &List, tag: u64) -> Option<(u64, u32)> {
+    chain.iter(list).find_map(|index| {
+        let entry = entries.get(index as usize)?.as_ref()?;
+        let accepts = match entry.selector.tag {
+            TagSelector::Any => true,
+            TagSelector::Exact(wanted) => wanted == tag,
+        };
+        accepts.then_some((entry.number, index))
+    })
 }
 
 #[cfg(test)]

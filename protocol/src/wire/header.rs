@@ -20,6 +20,13 @@ impl Header {
         self.bytes.get(..usize::from(self.length)).unwrap_or(&self.bytes)
     }
 
+    /// The same bytes with what room there is behind them, and how many they are.
+    #[must_use]
+    #[inline]
+    pub fn with_room(&self) -> (&[u8; Self::MAX], usize) {
+        (&self.bytes, usize::from(self.length))
+    }
+
     pub(super) const fn empty() -> Self {
         Self { length: 0, bytes: [0; Self::MAX] }
     }

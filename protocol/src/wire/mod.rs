@@ -3,6 +3,7 @@
 //! ```text
 //! offset  0     1        2..4  4..8     8..16   16..24    24..48    48..56  56..64
 //! eager   1     0        0     context  credit  tag       stamp
+//! plain   8     0        0     context  credit  tag
 //! rts     2     0        asks  context  credit  tag       stamp     id      length
 //! cts     3     key len  0     0        credit  id        accepted (24..32), key (32..)
 //! ack     4     0        0     0        credit  id
@@ -11,7 +12,8 @@
 //! noted   7     0        0     0        credit
 //! ```
 //!
-//! `asks` is 0 or 1, in byte 2; byte 3 is 0.
+//! `asks` is 0 or 1, in byte 2; byte 3 is 0. An eager message whose stamp is all zeros, as those of users are, is
+//! plain: it saves half of the header, and most of what it takes to read one.
 //!
 //! Invariant: a frame has exactly one encoding, and decoding refuses everything else; what a decoded
 //! frame *claims* is checked by the machine. There is no version here: the handshake that opens a
@@ -30,6 +32,9 @@ const ACK: u8 = 4;
 const NACK: u8 = 5;
 const CREDIT: u8 = 6;
 const NOTED: u8 = 7;
+const PLAIN: u8 = 8;
+
+const UNSTAMPED: [u8; 24] = [0; 24];
 
 /// What a header says besides credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +66,11 @@ pub(crate) struct Frame {
 
 impl Frame {
     pub(crate) fn encode(&self) -> Header {
+        if let Packet::Eager { envelope } = &self.packet
+            && envelope.stamp == UNSTAMPED
+        {
+            return plain(envelope, self.credit);
+        }
         let (kind, key_length, context) = match &self.packet {
             Packet::Eager { envelope } => (EAGER, 0, envelope.context),
             Packet::Rts { envelope, .. } => (RTS, 0, envelope.context),
@@ -93,7 +103,20 @@ impl Frame {
         header
     }
 
+    #[inline]
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        // The most frequent kind, in one look.
+        if let Ok([PLAIN, 0, 0, 0, x0, x1, x2, x3, rest @ ..]) = <&[u8; 24]>::try_from(bytes) {
+            let [c0, c1, c2, c3, c4, c5, c6, c7, tag @ ..] = *rest;
+            let context = u32::from_le_bytes([*x0, *x1, *x2, *x3]);
+            let envelope = Envelope { context, tag: u64::from_le_bytes(tag), stamp: UNSTAMPED };
+            let credit = u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]);
+            return Ok(Self { credit, packet: Packet::Eager { envelope } });
+        }
+        Self::decode_any(bytes)
+    }
+
+    fn decode_any(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader { all: bytes, rest: bytes };
         let [kind, key_length, asks, zero] = reader.array()?;
         let context = u32::from_le_bytes(reader.array()?);
@@ -101,11 +124,19 @@ impl Frame {
         if zero != 0 || asks > u8::from(kind == RTS) {
             return Err(Malformed(format!("reserved bytes of kind {kind} are {asks} and {zero}, must be 0")));
         }
-        if key_length != 0 && kind != CTS || context != 0 && !matches!(kind, EAGER | RTS) {
+        if key_length != 0 && kind != CTS || context != 0 && !matches!(kind, EAGER | PLAIN | RTS) {
             return Err(Malformed(format!("a header of kind {kind} has a field that this kind has not")));
         }
         let packet = match kind {
-            EAGER => Packet::Eager { envelope: reader.envelope(context)? },
+            EAGER => match reader.envelope(context)? {
+                Envelope { stamp: UNSTAMPED, .. } => {
+                    return Err(Malformed(format!(
+                        "a stamp of zeros in a header of kind {EAGER}, must be {PLAIN}"
+                    )));
+                }
+                envelope => Packet::Eager { envelope },
+            },
+            PLAIN => Packet::Eager { envelope: Envelope { context, tag: reader.u64()?, stamp: UNSTAMPED } },
             RTS => {
                 let envelope = reader.envelope(context)?;
                 Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, asks: asks != 0 }
@@ -121,7 +152,7 @@ impl Frame {
             NACK => Packet::Nack { id: reader.u64()? },
             CREDIT => Packet::Credit,
             NOTED => Packet::Noted,
-            other => return Err(Malformed(format!("header kind {other}, must be 1 to 7"))),
+            other => return Err(Malformed(format!("header kind {other}, must be 1 to 8"))),
         };
         if !reader.rest.is_empty() {
             return Err(Malformed(format!(
@@ -131,6 +162,19 @@ impl Frame {
         }
         Ok(Self { credit, packet })
     }
+}
+
+/// The header of an eager message without a stamp.
+#[inline]
+fn plain(envelope: &Envelope, credit: u64) -> Header {
+    let mut bytes = [0; 24];
+    bytes[0] = PLAIN;
+    bytes[4..8].copy_from_slice(&envelope.context.to_le_bytes());
+    bytes[8..16].copy_from_slice(&credit.to_le_bytes());
+    bytes[16..].copy_from_slice(&envelope.tag.to_le_bytes());
+    let mut header = Header::empty();
+    header.push(&bytes);
+    header
 }
 
 fn push_envelope(header: &mut Header, envelope: &Envelope) {

@@ -24,6 +24,10 @@ fn the_layout_of_every_kind_is_fixed() {
     let golden = [
         (Packet::Eager { envelope: ENVELOPE }, format!("01000000 01020304 {credit} {envelope}")),
         (
+            Packet::Eager { envelope: Envelope { stamp: [0; 24], ..ENVELOPE } },
+            format!("08000000 01020304 {credit} 11121314 15161718"),
+        ),
+        (
             Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000, asks: false },
             format!("02000000 01020304 {credit} {envelope} 05000000 00000000 00000000 01000000"),
         ),
@@ -75,6 +79,11 @@ fn fields_that_a_kind_has_not_are_refused() {
         bad[offset] = value;
         assert!(Frame::decode(&bad).is_err(), "byte {offset} of a request set to {value}");
     }
+    let mut stamped = hex("01000000 01020304 0000000000000000 1112131415161718");
+    stamped.extend([0; 24]);
+    assert!(Frame::decode(&stamped).is_err(), "a stamp of zeros is not sent");
+    stamped[47] = 1;
+    assert!(Frame::decode(&stamped).is_ok());
     let mut key_too_long = hex("03210000 00000000 0000000000000000 0600000000000000 0100000000000000");
     key_too_long.extend([0; 33]);
     assert!(Frame::decode(&key_too_long).is_err());
@@ -83,7 +92,7 @@ fn fields_that_a_kind_has_not_are_refused() {
 proptest! {
     #[test]
     fn what_decodes_encodes_to_the_same_bytes(
-        kind in 0u8..9,
+        kind in 0u8..10,
         key_length in prop_oneof![Just(0u8), 0u8..40],
         asks in prop_oneof![4 => Just(0u8), 2 => Just(1u8), 1 => any::<u8>()],
         rest in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..78),

@@ -83,7 +83,7 @@ pub(crate) struct Net {
     /// The largest sum of bounce memory plus overhead ever seen for a pair.
     pub(crate) peak: usize,
     /// Headers that have been handed out, by their kind, per sender.
-    pub(crate) kinds: Vec<[usize; 8]>,
+    pub(crate) kinds: Vec<[usize; 9]>,
     pub(crate) fail_exposures: bool,
     spans: Vec<BTreeMap<RequestId, Span>>,
     wires: Vec<Vec<VecDeque<Flying>>>,
@@ -136,7 +136,7 @@ impl Net {
             random: Random(seed),
             bounced: vec![vec![0; size]; size],
             peak: 0,
-            kinds: vec![[0; 8]; size],
+            kinds: vec![[0; 9]; size],
             fail_exposures: false,
             spans: vec![BTreeMap::new(); size],
             wires: (0..size).map(|_| (0..size).map(|_| VecDeque::new()).collect()).collect(),
@@ -186,6 +186,8 @@ impl Net {
         let mut stamp = [0; 24];
         stamp[..8].copy_from_slice(&number.to_le_bytes());
         stamp[8..16].copy_from_slice(&(len as u64).to_le_bytes());
+        // A stamp of zeros does not travel, and the oracle reads stamps on the wire.
+        stamp[23] = 1;
         (number, Envelope { context, tag, stamp })
     }
 
@@ -336,13 +338,17 @@ impl Net {
         }
     }
 
+    fn complete(&mut self, rank: Rank, Completion { request, outcome }: Completion) {
+        let span = self.spans[rank].remove(&request).expect("each request ends once");
+        let bytes = self.slice(rank, span).to_vec();
+        self.oracle.ended(rank, request, &outcome, &bytes);
+        let before = self.ended[rank].insert(request, Ended { outcome, bytes });
+        assert!(before.is_none(), "a request's name was used twice");
+    }
+
     fn collect(&mut self, rank: Rank) {
-        while let Some(Completion { request, outcome }) = self.machines[rank].next_completion() {
-            let span = self.spans[rank].remove(&request).expect("each request ends once");
-            let bytes = self.slice(rank, span).to_vec();
-            self.oracle.ended(rank, request, &outcome, &bytes);
-            let before = self.ended[rank].insert(request, Ended { outcome, bytes });
-            assert!(before.is_none(), "a request's name was used twice");
+        while let Some(completion) = self.machines[rank].next_completion() {
+            self.complete(rank, completion);
         }
     }
 
@@ -416,7 +422,11 @@ impl Net {
                     }
                     Place::Nothing => {}
                 }
-                self.machines[rank].delivered(token);
+                if self.random.below(2) == 0 {
+                    self.machines[rank].delivered(token);
+                } else if let Some(completion) = self.machines[rank].conclude(token) {
+                    self.complete(rank, completion);
+                }
                 self.drain(rank);
             }
             Loose::Sent { rank, token, .. } => {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
-    Action, BufferId, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched, MatchedId, Mode,
-    Place, RequestId, Selector, Span, TagSelector,
+    Action, BufferId, Completion, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched,
+    MatchedId, Mode, Place, RequestId, Selector, Span, TagSelector,
 };
 use ringworld_transport::{
     Cause, Event, Header, Operation, Placement, Placer, RecvMemory, Region, RemoteKey, SendMemory, Token,
@@ -305,8 +305,6 @@ impl Core {
         if self.fault.is_some() {
             return false;
         }
-        let mut events = std::mem::take(&mut self.events);
-        let mut fates = std::mem::take(&mut self.fates);
         let mut placing = Placing {
             machine: &mut self.machine,
             buffers: &mut self.buffers,
@@ -315,25 +313,31 @@ impl Core {
             reminders: 0,
             reminded: None,
         };
-        let moved = self.router.poll(&mut placing, &mut events, &mut fates);
+        let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
         let Placing { clash, reminders, reminded, .. } = placing;
         // A peer that says it is waiting has brought nothing forward.
-        let moved = moved && (reminders == 0 || events.len() > reminders);
+        let moved = moved && (reminders == 0 || self.events.len() > reminders);
         if let Some((source, context, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
         }
-        for (peer, fate) in fates.drain(..) {
-            self.meet(peer, fate);
+        // Asked first: most polls find nothing.
+        if !self.fates.is_empty() {
+            let mut fates = std::mem::take(&mut self.fates);
+            fates.drain(..).for_each(|(peer, fate)| self.meet(peer, fate));
+            self.fates = fates;
         }
-        for event in events.drain(..) {
-            self.hear(event);
+        if !self.events.is_empty() {
+            let mut events = std::mem::take(&mut self.events);
+            events.drain(..).for_each(|event| self.hear(event));
+            self.events = events;
         }
-        for peer in std::mem::take(&mut self.farewells) {
-            self.peer_finished(peer);
-            // The transport has let go of what it refused.
-            self.machine.peer_down(peer);
+        if !self.farewells.is_empty() {
+            for peer in std::mem::take(&mut self.farewells) {
+                self.peer_finished(peer);
+                // The transport has let go of what it refused.
+                self.machine.peer_down(peer);
+            }
         }
-        (self.events, self.fates) = (events, fates);
         if let Some(context) = reminded {
             self.drop_reminders(context);
         }
@@ -418,7 +422,11 @@ impl Core {
         match event {
             Event::Sent { token } if token == NOBODY => {}
             Event::Sent { token } => self.machine.sent(token.0),
-            Event::Received { token, .. } => self.machine.delivered(token.0),
+            Event::Received { token, .. } => {
+                if let Some(completion) = self.machine.conclude(token.0) {
+                    self.complete(completion);
+                }
+            }
             Event::Filled { token } => self.machine.filled(token.0),
             Event::PeerDown { peer, cause } => self.lost(peer, cause),
             Event::PeerClosed { peer } => self.peer_finished(peer),
@@ -442,19 +450,23 @@ impl Core {
                 self.act(action);
             }
             let Some(completion) = self.machine.next_completion() else { break };
-            match self.owners.get_mut(completion.request.index()).and_then(Option::take) {
-                None => {}
-                Some((_, Owner::Slot(slot))) => {
-                    self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
-                }
-                Some((_, Owner::Step { run, step })) => match completion.outcome {
-                    Ok(done) => match self.runs.step_done(run, step, done.len) {
-                        Ok(()) => self.advance(run),
-                        Err(detail) => self.step_wrong(detail),
-                    },
-                    Err(failure) => self.step_failed(failure),
-                },
+            self.complete(completion);
+        }
+    }
+
+    fn complete(&mut self, completion: Completion) {
+        match self.owners.get_mut(completion.request.index()).and_then(Option::take) {
+            None => {}
+            Some((_, Owner::Slot(slot))) => {
+                self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
             }
+            Some((_, Owner::Step { run, step })) => match completion.outcome {
+                Ok(done) => match self.runs.step_done(run, step, done.len) {
+                    Ok(()) => self.advance(run),
+                    Err(detail) => self.step_wrong(detail),
+                },
+                Err(failure) => self.step_failed(failure),
+            },
         }
     }
 
@@ -715,8 +727,8 @@ impl Core {
 
 /// The protocol's header as the transports know headers.
 fn wire_header(header: &ringworld_protocol::Header) -> Header {
-    const { assert!(ringworld_protocol::Header::MAX <= ringworld_transport::MAX_HEADER) };
-    Header::cut(header.as_bytes())
+    let (bytes, length) = header.with_room();
+    Header::of(bytes, length)
 }
 
 fn own(owners: &mut Vec<Option<(RequestId, Owner)>>, request: RequestId, owner: Owner) {

@@ -1,8 +1,9 @@
 //! Leaving: how registered memory is let go by a destructor, wherever that runs.
 //!
 //! What a user's operation has captured is dropped by whoever drops the operation last, which may be the engine, under its
-//! own lock. So a destructor never waits for the lock. If it cannot have it, it leaves the memory in the inbox: whoever
-//! drives the engine next deregisters it, and only then is it freed. Neighbours: `buffer/lending`, `inbox`.
+//! own lock. So the destructor of memory at rest never waits for the lock (that of an operation under way does, and must
+//! not be captured so). If it cannot have it, it leaves the memory in the inbox: whoever drives the engine next deregisters
+//! it, and only then is it freed. Neighbours: `buffer/lending`, `inbox`.
 
 use std::any::Any;
 use std::sync::TryLockError;

@@ -71,6 +71,7 @@ impl Slots {
     }
 
     /// Takes away who waits for a slot.
+    #[inline]
     fn dismiss(&mut self, id: SlotId) {
         if let Some(Waiter::Task(waker)) = self.slots[id.0].waiter.take() {
             self.tasks.push(Task::Forget(waker));
@@ -100,7 +101,10 @@ impl Slots {
     pub(crate) fn end(&mut self, id: SlotId, ending: Ending, buffers: &mut Buffers) {
         self.under_way -= 1;
         let slot = &mut self.slots[id.0];
-        for lent in std::mem::take(&mut slot.lent).into_iter().flatten() {
+        if let Some(lent) = slot.lent[0].take() {
+            buffers.reclaim(lent);
+        }
+        if let Some(lent) = slot.lent[1].take() {
             buffers.reclaim(lent);
         }
         slot.request = None;
@@ -120,10 +124,12 @@ impl Slots {
     /// The ending, once there is one; the slot is free for others then.
     pub(crate) fn take(&mut self, id: SlotId) -> Option<Ending> {
         let slot = &mut self.slots[id.0];
-        let ending = slot.ending.take()?;
+        // A look costs less than to take what is not there, and most find nothing.
+        slot.ending.as_ref()?;
+        let ending = slot.ending.take();
         self.dismiss(id);
         self.free.push(id.0);
-        Some(ending)
+        ending
     }
 
     pub(crate) fn is_done(&self, id: SlotId) -> bool {

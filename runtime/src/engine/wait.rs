@@ -208,10 +208,6 @@ impl Engine {
         let mut remind_after = REMIND;
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
-            if let Some(result) = done(&mut core) {
-                presence.leaves_work = core.has_work();
-                return result;
-            }
             let moved = core.progress();
             if let Some(result) = done(&mut core) {
                 presence.leaves_work = core.has_work();

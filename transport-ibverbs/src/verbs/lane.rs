@@ -59,6 +59,8 @@ pub(super) struct Lane {
     /// `None` when receives are shared.
     pub(super) receive: Option<Slab>,
     ring: Ring,
+    /// Where short messages are put together.
+    inline: [u8; MAX_INLINE],
     rank: Rank,
     /// Which of the peer's.
     index: usize,
@@ -79,8 +81,18 @@ impl Lane {
         receive: Option<Slab>,
     ) -> io::Result<Self> {
         let ring = Ring::default();
-        let mut lane =
-            Self { pair, send, receive, ring, rank, index, credits: None, ready: false, heard: true };
+        let mut lane = Self {
+            pair,
+            send,
+            receive,
+            ring,
+            inline: [0; MAX_INLINE],
+            rank,
+            index,
+            credits: None,
+            ready: false,
+            heard: true,
+        };
         for slot in 0..lane.receive.as_ref().map_or(0, Slab::slots) {
             lane.post_receive(slot)?;
         }
@@ -153,9 +165,8 @@ impl Lane {
         let (number, signal) = self.ring.next(work);
         let id = self.id(number);
         if total <= self.pair.inline() {
-            let mut bytes = [0; MAX_INLINE];
-            gather(parts, &mut bytes);
-            self.pair.send_inline(&bytes[..total], write, id, signal)?;
+            gather(parts, &mut self.inline);
+            self.pair.send_inline(&self.inline[..total], write, id, signal)?;
             self.ring.posted(work, None);
             return Ok(true);
         }

@@ -43,6 +43,8 @@ pub(super) struct Link {
     pub(super) sequence: u32,
     /// Bytes that fit into a slot here and there.
     pub(super) room: usize,
+    /// Bytes that fit into a packet, headers of the network not counted.
+    pub(super) packet: usize,
     /// The longest piece of a put.
     pub(super) longest: usize,
     /// An offer has been sent.
@@ -51,7 +53,17 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(first: Lane, extra: Vec<Lane>, sequence: u32) -> Self {
-        Self { first, extra, turn: Turn::default(), taken: 0, sequence, room: 0, longest: 0, offered: false }
+        Self {
+            first,
+            extra,
+            turn: Turn::default(),
+            taken: 0,
+            sequence,
+            room: 0,
+            packet: 0,
+            longest: 0,
+            offered: false,
+        }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -96,7 +108,7 @@ impl Link {
 
     /// Whether some lane has gathered credits that should travel.
     pub(super) fn owes(&self) -> bool {
-        self.lanes().any(Lane::owes)
+        self.first.owes() || self.extra.iter().any(Lane::owes)
     }
 
     /// The length of each piece of a put of `length` bytes.

@@ -241,6 +241,7 @@ impl Ibverbs {
             lane.credits = Credits::new(BULK_SLOTS as u16, BULK_SLOTS as u16);
         }
         link.room = SLOT.min(offer.port.slot_size as usize);
+        link.packet = here.agreed_packet(&offer.port);
         link.longest = pieces::LONGEST.min(here.max_message.min(offer.port.max_message) as usize);
         debug!(rank, pairs = ?link.numbers(), inline = link.first.pair.inline(), "queue pairs connected");
         Ok(())

@@ -157,6 +157,7 @@ impl Ibverbs {
         // No queue pair is left that could use them.
         self.regions.clear();
         self.stash.clear();
+        self.spent.clear();
         self.troubled.clear();
         self.ready.clear();
         self.shared = None;

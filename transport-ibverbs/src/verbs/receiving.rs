@@ -10,6 +10,7 @@ use super::device::{Arrived, Completion, Slab};
 use super::lane::Id;
 use super::peer::{Farewell, Inbound, Opened, Peer, State};
 use super::transport::Ibverbs;
+use crate::credits::Credits;
 use crate::exposures::Exposures;
 use crate::ring::Work;
 use crate::wire::{Kind, Prelude};
@@ -18,7 +19,8 @@ use crate::wire::{Kind, Prelude};
 const BATCHES: usize = 16;
 
 /// Where a message has arrived.
-enum Place {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
     /// A slot of one of the peer's lanes.
     Own(usize, usize),
     /// A slot of the shared queue: of which slab, and which. Only first lanes use it.
@@ -26,9 +28,9 @@ enum Place {
 }
 
 impl Place {
-    fn lane(&self) -> usize {
+    fn lane(self) -> usize {
         match self {
-            Self::Own(lane, _) => *lane,
+            Self::Own(lane, _) => lane,
             Self::Shared(..) => 0,
         }
     }
@@ -85,27 +87,25 @@ impl Ibverbs {
                 return self.broke(rank, place.lane(), status);
             }
         };
-        if let Err(why) = self.arrive(rank, &place, arrived, placer, events) {
+        if let Err(why) = self.arrive(rank, place, arrived, placer, events) {
             return self.fail(rank, Cause::Protocol(why));
         }
         let peer = &mut self.peers[rank];
-        let (ready, parting) = match &peer.state {
-            State::Linked(link) => {
-                let waiting = !peer.queue.is_empty() || !peer.puts.is_empty();
-                (waiting || link.owes(), peer.farewell.bye.is_some())
-            }
-            _ => (false, false),
-        };
-        if ready || parting || peer.farewell.ack.is_some() {
+        let waiting = !peer.queue.is_empty() || !peer.puts.is_empty();
+        if waiting || peer.farewell.bye.is_some() || peer.farewell.ack.is_some() {
             self.list(rank);
         }
     }
 
-    /// Digests what has arrived in a slot, and posts the slot again.
+    /// Digests what has arrived in a slot.
+    ///
+    /// The slot is posted again at the next poll, unless many have been read, and its credit goes back after that: whoever
+    /// waits for this message has it, and has answered it, before. What came without a credit is posted at once,
+    /// because few slots are in reserve for such.
     fn arrive(
         &mut self,
         rank: Rank,
-        place: &Place,
+        place: Place,
         arrived: Arrived,
         placer: &mut dyn Placer,
         events: &mut Vec<Event>,
@@ -117,8 +117,8 @@ impl Ibverbs {
         let lane = link.lane(place.lane()).ok_or("the device reports a queue pair that does not exist")?;
         lane.heard = true;
         let (slab, slot) = match (place, &mut self.shared) {
-            (Place::Own(_, slot), _) => (lane.receive.as_mut(), *slot),
-            (Place::Shared(slab, slot), Some(shared)) => (shared.slabs.get_mut(*slab), *slot),
+            (Place::Own(_, slot), _) => (lane.receive.as_mut(), slot),
+            (Place::Shared(slab, slot), Some(shared)) => (shared.slabs.get_mut(slab), slot),
             (Place::Shared(..), None) => (None, 0),
         };
         let slab = slab.ok_or("the device reports a slot that does not exist")?;
@@ -142,34 +142,67 @@ impl Ibverbs {
             }
             Arrived::Done => return Err("the device reports a send in the place of a receive".to_owned()),
         };
-        let posted = match place {
-            Place::Own(_, slot) => lane.post_receive(*slot),
-            Place::Shared(index, slot) => match &mut self.shared {
-                Some(shared) => {
-                    let id = Id::Shared(*index, *slot).encode();
-                    shared.queue.post_receive(&mut shared.slabs[*index], *slot, id)
-                }
-                None => Ok(()),
-            },
-        };
-        match &mut lane.credits {
-            Some(credits) if kind.takes_credit() => credits.owe()?,
-            _ => {}
-        }
-        if let Err(error) = posted {
-            self.trouble(rank, &error);
+        if kind.takes_credit() {
+            self.spent.push((rank, place));
+        } else {
+            self.post_again(rank, place);
         }
         Ok(())
     }
 
+    /// Posts the slots again that were read since the last time, and owes their credits to the peers.
+    pub(super) fn post_spent(&mut self) {
+        if self.spent.is_empty() {
+            return;
+        }
+        let mut spent = std::mem::take(&mut self.spent);
+        for (rank, place) in spent.drain(..) {
+            self.post_again(rank, place);
+            let peer = &mut self.peers[rank];
+            // A peer that has said its farewell needs no credits, and after ours has been acknowledged none may come.
+            if peer.farewell.bye.is_some() {
+                continue;
+            }
+            let Some(link) = peer.link() else { continue };
+            let credits = link.lane(place.lane()).and_then(|lane| lane.credits.as_mut());
+            match credits.map_or(Ok(()), Credits::owe) {
+                Ok(()) if link.owes() => self.list(rank),
+                Ok(()) => {}
+                Err(why) => self.fail(rank, Cause::Protocol(why)),
+            }
+        }
+        self.spent = spent;
+    }
+
+    /// Posts a slot again that has been read. One of a queue pair that is gone went with it.
+    fn post_again(&mut self, rank: Rank, place: Place) {
+        match place {
+            Place::Own(lane, slot) => {
+                let lane = self.peers[rank].link().and_then(|link| link.lane(lane));
+                if let Some(Err(error)) = lane.map(|lane| lane.post_receive(slot)) {
+                    self.trouble(rank, &error);
+                }
+            }
+            Place::Shared(slab, slot) => self.post_shared(slab, slot),
+        }
+    }
+
+    fn post_shared(&mut self, slab: usize, slot: usize) {
+        if let Some(shared) = &mut self.shared
+            && let Some(memory) = shared.slabs.get_mut(slab)
+            && let Err(error) = shared.queue.post_receive(memory, slot, Id::Shared(slab, slot).encode())
+        {
+            self.fail_all(&format!("the shared receive queue takes no more slots ({error})"));
+        }
+    }
+
+    /// Posts a slot of the shared queue again whose message nobody reads.
     fn repost_shared(&mut self, slab: usize, slot: usize) {
         if let Some(shared) = &mut self.shared
             && let Some(memory) = shared.slabs.get_mut(slab)
         {
             memory.take_back(slot);
-            if let Err(error) = shared.queue.post_receive(memory, slot, Id::Shared(slab, slot).encode()) {
-                self.fail_all(&format!("the shared receive queue takes no more slots ({error})"));
-            }
+            self.post_shared(slab, slot);
         }
     }
 
@@ -259,9 +292,14 @@ impl Inward<'_> {
         }
         let length = usize::try_from(length).map_err(|_| format!("a message of {length} bytes"))?;
         let placement = self.placer.place(self.rank, header, length)?;
-        *self.inbound =
-            Some(Inbound { token: placement.token, memory: placement.memory, length, arrived: 0 });
-        self.go_on(payload)
+        let mut inbound = Inbound { token: placement.token, memory: placement.memory, length, arrived: 0 };
+        inbound.take(payload)?;
+        if inbound.is_complete() {
+            self.events.push(Event::Received { peer: self.rank, token: inbound.token });
+        } else {
+            *self.inbound = Some(inbound);
+        }
+        Ok(())
     }
 
     fn go_on(&mut self, payload: &[u8]) -> Result<(), String> {

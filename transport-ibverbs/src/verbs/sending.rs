@@ -24,7 +24,7 @@ use super::peer::{Outgoing, Peer, Put, Source, State};
 use super::transport::Ibverbs;
 use crate::pieces::Flying;
 use crate::regions::Regions;
-use crate::wire::{Kind, PRELUDE};
+use crate::wire::{Kind, PRELUDE, share};
 
 impl Outgoing {
     /// Sends as much as possible; `true` when that was all.
@@ -33,8 +33,8 @@ impl Outgoing {
         while !self.begun || self.sent < bytes.len() {
             let (kind, header) =
                 if self.begun { (Kind::More, &[][..]) } else { (Kind::Message, self.header.as_bytes()) };
-            let room = link.room.saturating_sub(PRELUDE + header.len());
-            let end = bytes.len().min(self.sent + room);
+            let front = PRELUDE + header.len();
+            let end = self.sent + share(bytes.len() - self.sent, front, link.room, link.packet);
             if !link.first.send(kind, (0, bytes.len() as u64), header, &bytes[self.sent..end])? {
                 return Ok(false);
             }
@@ -86,9 +86,9 @@ impl Put {
                 let bytes = memory.as_slice();
                 while self.posted < bytes.len() {
                     let staged = self.key.staged;
-                    let room =
-                        if staged { link.room.saturating_sub(PRELUDE) } else { link.first.copy_limit() };
-                    let end = bytes.len().min(self.posted + room);
+                    let (front, room) =
+                        if staged { (PRELUDE, link.room) } else { (0, link.first.copy_limit()) };
+                    let end = self.posted + share(bytes.len() - self.posted, front, room, link.packet);
                     let piece = &bytes[self.posted..end];
                     let at = (self.offset + self.posted) as u64;
                     let sent = if staged {

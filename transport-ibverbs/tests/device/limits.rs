@@ -31,6 +31,48 @@ fn without_credits_the_sender_waits_and_nothing_is_lost() {
 }
 
 #[test]
+fn credits_go_back_at_the_poll_that_has_read_many_slots() {
+    let mut world = sides(2, |_| {});
+    acquaint(&mut world);
+    // Of 56 credits one was for getting acquainted.
+    for index in 0..55usize {
+        world[0].send(1, &index.to_le_bytes(), b"");
+    }
+    world[0].until("all sent", Side::all_sent);
+    world[1].until("all received", |side| side.received == 55);
+    // The receiver computes now: it neither polls nor arms, and the sender goes on. Half of the credits at least are back.
+    for index in 0..28usize {
+        world[0].send(1, &index.to_le_bytes(), b"");
+    }
+    world[0].until("the sender has been given credits", Side::all_sent);
+}
+
+#[test]
+fn a_farewell_that_is_read_with_much_else_is_answered_and_nothing_after_it() {
+    for (count, shared) in [(40usize, false), (10, true)] {
+        let mut world = if shared { sides(2, |config| config.shared_above = 0) } else { sides(2, |_| {}) };
+        acquaint(&mut world);
+        for index in 0..count {
+            world[0].send(1, &index.to_le_bytes(), b"");
+        }
+        world[0].transport.close();
+        for _ in 0..100 {
+            world[0].poll();
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+        // All that the receiver says meanwhile, the closing side reads in one poll.
+        world[1].until("all received", |side| side.received == count);
+        for _ in 0..20 {
+            world[1].transport.arm();
+            world[1].poll();
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+        until_all(&mut world, "closed", |world| world[0].closed);
+        assert!(world[0].down.is_empty(), "after {count} messages: {:?}", world[0].down);
+    }
+}
+
+#[test]
 fn messages_around_inline_and_slot_boundaries_arrive_whole() {
     let mut world = sides(2, |_| {});
     acquaint(&mut world);

@@ -16,7 +16,7 @@ tool() { # name, arguments…
     wait "$server"
 }
 
-# Microseconds of half a round trip: the tool's typical one.
+# Microseconds of half a round trip: the tool's typical one, which is the median of single ones, as --each has it.
 tool_latency() { # bytes, more arguments
     local bytes=$1
     shift
@@ -25,9 +25,9 @@ tool_latency() { # bytes, more arguments
 tool_bandwidth() { # bytes: MiB/s
     tool ib_write_bw -s "$1" -n 100 | awk -v b="$1" '$1 == b { print $4 }'
 }
-bench() { # operation, bytes, microseconds of polling before a rank sleeps
+bench() { # operation, bytes, microseconds of polling before a rank sleeps, more options
     /mnt/bin/release-ringworld run -n 2 --timeout 60 -x RINGWORLD_TRANSPORT=ibverbs -x "RINGWORLD_SPIN_US=$3" -- \
-        /mnt/bin/release-ringworld bench --join --ops "$1" --min "$2" --max "$2" --budget 2s --format csv | tail -1
+        /mnt/bin/release-ringworld bench --join --ops "$1" --min "$2" --max "$2" --budget 2s --format csv $4 | tail -1
 }
 # The tool now and then reports nothing.
 median() { awk '$1 > 0' | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
@@ -39,9 +39,9 @@ latency() { # bytes
     rm -f /tmp/ours /tmp/theirs /tmp/ours-asleep /tmp/theirs-asleep
     for i in $(seq "$rounds"); do
         tool_latency "$1" >>/tmp/theirs
-        bench ping-pong "$1" "$forever" | awk -F, '{ print $4 * 1e6 }' >>/tmp/ours
+        bench ping-pong "$1" "$forever" --each | awk -F, '{ print $4 * 1e6 }' >>/tmp/ours
         tool_latency "$1" -e >>/tmp/theirs-asleep
-        bench ping-pong "$1" 0 | awk -F, '{ print $4 * 1e6 }' >>/tmp/ours-asleep
+        bench ping-pong "$1" 0 --each | awk -F, '{ print $4 * 1e6 }' >>/tmp/ours-asleep
     done
     for i in ours theirs ours-asleep theirs-asleep; do echo "$1 bytes, us, $i: $(tr '\n' ' ' <"/tmp/$i")"; done
     awk -v b="$1" -v o="$(median </tmp/ours)" -v t="$(median </tmp/theirs)" \

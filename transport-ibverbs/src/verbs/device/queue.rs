@@ -1,5 +1,6 @@
 //! Completions: the queue that they are polled from and the channel that one can sleep on.
 
+use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
@@ -104,13 +105,13 @@ impl Cq {
     }
 
     /// Takes up to a batch of completions; returns whether there may be more.
-    pub(crate) fn poll(&self, into: &mut impl Extend<Completion>) -> io::Result<bool> {
+    pub(crate) fn poll(&self, into: &mut VecDeque<Completion>) -> io::Result<bool> {
         let call = self.channel.context.operations().poll_cq.ok_or(io::ErrorKind::Unsupported)?;
         let mut batch = [const { MaybeUninit::<ffi::ibv_wc>::uninit() }; BATCH];
         // SAFETY: the queue exists, and there is room for as many completions as are asked for.
         let found = unsafe { call(self.as_raw(), BATCH as i32, batch.as_mut_ptr().cast()) };
         let found = usize::try_from(found).map_err(|_| io::Error::last_os_error())?;
-        into.extend(batch.iter().take(found).map(|one| {
+        for one in batch.iter().take(found) {
             // SAFETY: the call has written the first `found` entries.
             let one = unsafe { one.assume_init_ref() };
             let result = match one.error() {
@@ -124,8 +125,8 @@ impl Cq {
                     _ => Arrived::Done,
                 }),
             };
-            Completion { id: one.wr_id(), pair: one.qp_num, result }
-        }));
+            into.push_back(Completion { id: one.wr_id(), pair: one.qp_num, result });
+        }
         Ok(found == BATCH)
     }
 
