@@ -28,9 +28,9 @@ pub struct Registered<T: Pod + Send> {
 }
 
 impl<T: Pod + Send> Registered<T> {
-    /// Whether any transport pinned the memory when it was registered. If not, nothing is lost but the gain: no transport of this world
-    /// gains by it (TCP has nothing to prepare), the vector is empty, the limit on pinned memory was reached, of which
-    /// a warning tells, or the world was over already.
+    /// Whether any transport pinned the memory when it was registered. If not, nothing is lost but the gain: no transport
+    /// of this world gains by it (TCP has nothing to prepare), the vector is empty, the limit on pinned memory was
+    /// reached, of which a warning tells, or the world was over already.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();

@@ -380,6 +380,30 @@ fn a_guard_that_an_operation_has_captured_is_let_go_with_it() {
     });
 }
 
+/// Nor does an operation that is under way keep whoever drops it waiting for a lock that is its own.
+#[test]
+fn operations_under_way_that_an_operation_has_captured_are_let_go_with_it() {
+    pair(&small(), |seat| {
+        let peer = 1 - seat.rank();
+        let mut prepared = seat.prepare_recv(vec![0u32; LONG], peer, 9).unwrap();
+        drop(prepared.start().unwrap());
+        let captured = Mutex::new((prepared, seat.start_recv(vec![0u8; 1], peer, 9).unwrap()));
+        let op = UserOp::new("plus", move |a: u32, b: u32| {
+            let _captured = &captured;
+            a + b
+        });
+        drop(seat.start_all_reduce(vec![1u32; 100], op).unwrap());
+        for _ in 0..20 {
+            seat.barrier().unwrap();
+        }
+        seat.assert_balanced();
+        // Nobody waits for these receives any more, and they go on.
+        seat.send_sync(&vec![7u32; LONG], peer, 9).unwrap();
+        seat.send_sync(&[7u8], peer, 9).unwrap();
+        seat.barrier().unwrap();
+    });
+}
+
 /// Other threads have the lock again and again while guards are dropped here.
 #[test]
 fn guards_are_let_go_while_other_threads_drive_the_engine() {

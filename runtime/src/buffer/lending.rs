@@ -19,7 +19,7 @@ use ringworld_protocol::BufferId;
 use ringworld_transport::{Cause, Region};
 use smallvec::SmallVec;
 
-use crate::engine::{Begun, Core, Ending, Engine, Locked, Registrations, SlotId};
+use crate::engine::{Begun, Core, Ending, Engine, Left, Locked, Registrations, SlotId};
 use crate::operation::Operation;
 
 /// The memory of one blocking call.
@@ -292,16 +292,8 @@ impl<T: Pod + Send> Drop for Loan<T> {
             return;
         }
         let registrations = std::mem::take(&mut self.registrations);
-        let keep = Box::new((self.input.take(), self.output.take()));
-        match self.slot {
-            Some(slot) => {
-                let mut core = self.engine.lock();
-                // First: if the operation has ended already, the buffers go at once.
-                core.deregister(registrations);
-                core.slots.detach(slot, keep);
-            }
-            None => self.engine.let_go(registrations, keep),
-        }
+        let memory = Box::new((self.input.take(), self.output.take()));
+        self.engine.let_go(Left { slot: self.slot, registrations, memory });
     }
 }
 

@@ -14,7 +14,7 @@ use ringworld_transport::{
     Cause, Event, Header, Operation, Placement, Placer, RecvMemory, Region, RemoteKey, SendMemory, Token,
 };
 
-use super::inbox::{Inbox, Notice};
+use super::inbox::{Inbox, Left, Notice};
 use super::router::{Fate, Registrations, Router};
 use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
 use super::slots::{SlotId, Slots};
@@ -253,6 +253,16 @@ impl Core {
     /// Operations that are under way in the memory end as they would have.
     pub(crate) fn deregister(&mut self, registrations: Registrations) {
         self.router.deregister(registrations);
+    }
+
+    /// Frees memory that has been left, now or when the operation on it has ended.
+    pub(crate) fn let_go(&mut self, left: Left) {
+        let Left { slot, registrations, memory } = left;
+        // First: without an operation, or if it has ended already, the memory goes at once.
+        self.deregister(registrations);
+        if let Some(slot) = slot {
+            self.slots.detach(slot, memory);
+        }
     }
 
     /// See [`Runs::forget`].
@@ -538,10 +548,7 @@ impl Core {
             match notice {
                 Notice::Fault(fault) => self.fail(fault),
                 Notice::Finished { rank } => self.peer_finished(rank),
-                Notice::Left { registrations, memory } => {
-                    self.deregister(registrations);
-                    drop(memory);
-                }
+                Notice::Left(left) => self.let_go(left),
             }
         }
     }

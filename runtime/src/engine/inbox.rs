@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::router::Registrations;
+use super::slots::SlotId;
 use super::wait::Bell;
 use crate::error::Fault;
 
@@ -19,8 +20,16 @@ pub(crate) enum Notice {
     Fault(Fault),
     /// A rank has left in good order.
     Finished { rank: usize },
-    /// Registered memory that nobody has any more: to be deregistered, and freed only then.
-    Left { registrations: Registrations, memory: Box<dyn Any + Send> },
+    /// Memory that nobody has any more.
+    Left(Left),
+}
+
+/// Memory that its owner has dropped: to be deregistered first, and freed when the operation on it has ended, if there is one.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) slot: Option<SlotId>,
+    pub(crate) registrations: Registrations,
+    pub(crate) memory: Box<dyn Any + Send>,
 }
 
 #[derive(Default)]

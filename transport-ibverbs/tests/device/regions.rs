@@ -1,6 +1,6 @@
 //! Memory that its owner registers for many transfers: registered once, used by all that lie in it, and let go.
 
-use ringworld_transport::{Operation, RemoteKey, Token, Transport};
+use ringworld_transport::{Operation, RegionId, RemoteKey, Token, Transport};
 
 use crate::limits::{limited, without_memory};
 use crate::support::{Buffer, Side, acquaint, pattern, sides, until_all};
@@ -36,20 +36,41 @@ fn expose(side: &mut Side, memory: Buffer) -> RemoteKey {
     side.transport.expose(0, memory.lend(), Token(0)).unwrap()
 }
 
-#[test]
-fn registered_memory_is_not_registered_again() {
-    let _alone = alone();
+/// Two ranks, each with registered memory.
+struct Both {
+    world: Vec<Side>,
+    /// Regions that the kernel had before.
+    before: usize,
+    bytes: Vec<u8>,
+    from: Buffer,
+    into: Buffer,
+    sender: RegionId,
+    receiver: RegionId,
+}
+
+/// `None`, and a word on it, where regions cannot be counted.
+fn registered_at_both_ends(seed: usize) -> Option<Both> {
     if regions().is_none() {
         eprintln!("skipped: the command `rdma resource show` (package iproute2) does not work here");
-        return;
+        return None;
     }
     let mut world = sides(2, |_| {});
     acquaint(&mut world);
-    let before = regions().unwrap();
-    let bytes = pattern(1, LENGTH);
+    let before = regions()?;
+    let bytes = pattern(seed, LENGTH);
     let (from, into) = (Buffer::new(bytes.clone()), Buffer::new(vec![0; LENGTH]));
     let sender = world[0].transport.register(from.lend_to_register()).unwrap().unwrap();
     let receiver = world[1].transport.register(into.lend_to_register()).unwrap().unwrap();
+    Some(Both { world, before, bytes, from, into, sender, receiver })
+}
+
+#[test]
+fn registered_memory_is_not_registered_again() {
+    let _alone = alone();
+    let Some(Both { mut world, before, bytes, from, into, sender, receiver }) = registered_at_both_ends(1)
+    else {
+        return;
+    };
     assert_regions(before + 2, "once at each end");
     for round in 0..20 {
         // Whole, and parts at either end.
@@ -79,17 +100,10 @@ fn registered_memory_is_not_registered_again() {
 #[test]
 fn a_region_that_is_in_use_is_let_go_with_its_last_operation() {
     let _alone = alone();
-    if regions().is_none() {
-        eprintln!("skipped: the command `rdma resource show` (package iproute2) does not work here");
+    let Some(Both { mut world, before, bytes, from, into, sender, receiver }) = registered_at_both_ends(2)
+    else {
         return;
-    }
-    let mut world = sides(2, |_| {});
-    acquaint(&mut world);
-    let before = regions().unwrap();
-    let bytes = pattern(2, LENGTH);
-    let (from, into) = (Buffer::new(bytes.clone()), Buffer::new(vec![0; LENGTH]));
-    let sender = world[0].transport.register(from.lend_to_register()).unwrap().unwrap();
-    let receiver = world[1].transport.register(into.lend_to_register()).unwrap().unwrap();
+    };
     let keys = [0..LENGTH / 2, LENGTH / 2..LENGTH].map(|half| expose(&mut world[1], into.part(half)));
     world[0].put_buffer(1, keys[0], from.part(0..LENGTH / 2));
     world[0].transport.deregister(sender);
