@@ -14,7 +14,7 @@ use ringworld_protocol::{Done, Envelope, Failure, Mode, Selector, TagSelector};
 use rustc_hash::FxHashMap;
 
 use crate::buffer::{Lend, blocking};
-use crate::engine::Engine;
+use crate::engine::{Engine, For, Topic};
 use crate::numbers::Tickets;
 use crate::operation::Operation;
 use crate::options::Effective;
@@ -344,7 +344,7 @@ impl Communicator {
         let selector = self.selector(name, from, tag)?;
         let number = self.count_message();
         let found = self.engine().wait_until(
-            &[],
+            For::Topic(Topic::Message(selector.context)),
             |core| core.probe(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
             |_| from.to_string(),
         );
@@ -572,7 +572,7 @@ impl Message {
 impl Drop for Message {
     fn drop(&mut self) {
         if let Some(handle) = self.handle.take() {
-            self.communicator.engine().lock().release(handle);
+            self.communicator.engine().release(handle);
         }
     }
 }

@@ -7,7 +7,7 @@ use ringworld_collectives::Tuning;
 use ringworld_transport::Transport;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Engine, Inbox, Limits, NoControl, Parts, Spin};
+use crate::engine::{Engine, Inbox, Limits, NoControl, Parts, REMIND, Spin};
 use crate::numbers::Tickets;
 use crate::options::Effective;
 
@@ -36,6 +36,11 @@ impl std::ops::Deref for Rank {
 }
 
 impl Rank {
+    /// Tells this rank what the control plane would: that a rank has left in good order.
+    pub fn peer_has_left(&self, rank: usize) {
+        self.engine.hear(crate::engine::Notice::Finished { rank });
+    }
+
     /// Ends this rank as the death of its process would: without a word.
     pub fn vanish(self) {
         self.engine.lock().fail(crate::error::Fault::Finalized);
@@ -65,6 +70,8 @@ pub struct Choice {
     pub reproducible: bool,
     /// As `RINGWORLD_OP_TIMEOUT`.
     pub op_timeout: Option<Duration>,
+    /// How long a call waits before it tells its peers what it waits for.
+    pub remind: Duration,
     /// How many ranks, in their order, share a host.
     pub ranks_per_host: usize,
 }
@@ -79,6 +86,7 @@ impl Default for Choice {
             tuning: Tuning::default(),
             reproducible: false,
             op_timeout: None,
+            remind: REMIND,
             ranks_per_host: 1,
         }
     }
@@ -106,6 +114,7 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         inbox: Arc::new(Inbox::default()),
         spin: Spin::for_ranks(1, 1).lasting(choice.spin),
         op_timeout: choice.op_timeout,
+        remind: choice.remind,
     };
     let engine = Engine::new(parts).expect("an engine for a test");
     let options = Arc::new(Effective::new(choice.tuning, choice.reproducible));

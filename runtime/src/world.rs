@@ -10,7 +10,7 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Tuning;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, Spin};
+use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, REMIND, Spin};
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
@@ -93,6 +93,7 @@ impl World {
             inbox,
             spin: spin(settings, local_size),
             op_timeout: settings.op_timeout,
+            remind: REMIND,
         };
         Self::assemble(parts, opened.reasons, Some(link), settings, (local_rank, local_size))
     }
@@ -125,6 +126,7 @@ impl World {
             inbox: Arc::default(),
             spin: Spin::NONE,
             op_timeout: settings.op_timeout,
+            remind: REMIND,
         };
         Self::assemble(parts, vec![Route::to_self()], None, settings, (0, 1))
     }

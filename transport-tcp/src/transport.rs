@@ -585,6 +585,10 @@ impl Transport for Tcp {
         true
     }
 
+    fn is_linked(&self, peer: Rank) -> bool {
+        self.peers.get(peer).is_some_and(|peer| matches!(peer.state, State::Open))
+    }
+
     fn disconnect(&mut self, peer: Rank, cause: Cause) {
         if self.phase != Phase::Over && peer != self.identity.rank {
             self.fail(peer, cause);

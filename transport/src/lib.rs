@@ -41,7 +41,8 @@
 //!
 //! **Memory.** [`SendMemory`] and [`RecvMemory`] are spans of somebody else's memory, promised by an
 //! `unsafe` constructor to stay valid until the operation completes. Dropping one is always safe and
-//! never frees anything.
+//! never frees anything. A transport drops it exactly when neither it nor a device will touch the memory again, and not
+//! later than it reports the end of the operation: the owner may watch that by a [`Lease`], and frees nothing before.
 //!
 //! **Registered regions.** Some wires pin memory before a device may touch it: a system call, and work for every page.
 //! Whoever uses the same memory for many transfers [registers](Transport::register) it once. A [`Region`] grants no
@@ -71,7 +72,7 @@ mod memory;
 
 pub use address::Address;
 pub use error::{Cause, ConnectError};
-pub use memory::{RecvMemory, Region, RemoteKey, SendMemory};
+pub use memory::{Lease, RecvMemory, Region, RemoteKey, SendMemory};
 
 /// A rank in the world, from `0` to the size of the world less one.
 pub type Rank = usize;
@@ -358,6 +359,15 @@ pub trait Transport: Send {
     /// Prepares to sleep on [`Transport::wait_fd`]. `false`: something is there already, poll first.
     fn arm(&mut self) -> bool {
         true
+    }
+
+    /// Whether a connection to `peer` stands: then its end will be reported, by [`Event::PeerClosed`] or
+    /// [`Event::PeerDown`], after everything that it has sent. Asked when somebody else has found out that the peer has
+    /// finished, who cannot know what it has sent before. A transport that always reports the end of a peer, or never
+    /// learns of it by itself, need not say.
+    fn is_linked(&self, peer: Rank) -> bool {
+        let _unknown = peer;
+        false
     }
 
     /// Treats `peer` as dead, because somebody else found out: drops everything of that peer, and

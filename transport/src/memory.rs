@@ -1,17 +1,55 @@
 //! Spans of memory that belong to somebody else: the one place in this crate with `unsafe` code.
 //!
 //! The runtime promises, by calling an `unsafe` constructor, that the memory outlives the operation. A
-//! transport then reads and writes it by safe methods, and lets go by dropping the value. Neighbours:
-//! the runtime's buffer module makes these; every transport consumes them.
+//! transport then reads and writes it by safe methods, and lets go by dropping the value. Whether it has is not a
+//! matter of events and their order: the owner gives a [`Lease`] along, and asks that. Neighbours: the runtime's
+//! buffer module makes these; every transport consumes them.
 
 #![allow(unsafe_code)]
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+/// Says whether memory that was lent is still held by anybody: the owner of the memory keeps it, and each span that
+/// is [given it](SendMemory::leased) counts until it is dropped.
+///
+/// ```
+/// use ringworld_transport::{Lease, SendMemory};
+/// let mut lease = Lease::new();
+/// let memory = SendMemory::from_static(b"bytes").leased(&lease);
+/// assert!(lease.is_out());
+/// drop(memory);
+/// assert!(!lease.is_out());
+/// ```
+#[derive(Debug, Default)]
+pub struct Lease(Arc<()>);
+
+impl Lease {
+    /// One that nobody holds yet. Allocates: keep it for many loans.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether any span that was given it exists. After a `false` all that holders did with the memory has happened
+    /// before. Exclusive, so that nobody can be given it at the same time.
+    #[must_use]
+    #[inline]
+    pub fn is_out(&mut self) -> bool {
+        let out = Arc::strong_count(&self.0) > 1;
+        // The count goes down with `Release`.
+        fence(Ordering::Acquire);
+        out
+    }
+}
 
 /// Memory to read from, promised to stay valid and unchanged until the operation that holds it completes.
 pub struct SendMemory {
     pointer: *const u8,
     length: usize,
+    /// Held, not read.
+    _lease: Option<Arc<()>>,
 }
 
 // SAFETY: the constructor's contract says that the memory may be read from any thread.
@@ -26,19 +64,26 @@ impl SendMemory {
     /// not written by anybody. `pointer` must not be null, even if `length` is 0.
     #[must_use]
     pub unsafe fn new(pointer: *const u8, length: usize) -> Self {
-        Self { pointer, length }
+        Self { pointer, length, _lease: None }
+    }
+
+    /// The same, with a lease: as long as this value exists, the lease [is out](Lease::is_out).
+    #[must_use]
+    #[inline]
+    pub fn leased(self, lease: &Lease) -> Self {
+        Self { _lease: Some(Arc::clone(&lease.0)), ..self }
     }
 
     /// No memory at all.
     #[must_use]
     pub fn empty() -> Self {
-        Self { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0 }
+        Self { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0, _lease: None }
     }
 
     /// Bytes that live for ever.
     #[must_use]
     pub fn from_static(bytes: &'static [u8]) -> Self {
-        Self { pointer: bytes.as_ptr(), length: bytes.len() }
+        Self { pointer: bytes.as_ptr(), length: bytes.len(), _lease: None }
     }
 
     /// How many bytes.
@@ -72,6 +117,8 @@ impl fmt::Debug for SendMemory {
 pub struct RecvMemory {
     pointer: *mut u8,
     length: usize,
+    /// Held, not read.
+    _lease: Option<Arc<()>>,
 }
 
 // SAFETY: the constructor's contract says that the memory may be accessed from any thread.
@@ -86,13 +133,20 @@ impl RecvMemory {
     /// initialised, and not accessed by anybody else. `pointer` must not be null, even if `length` is 0.
     #[must_use]
     pub unsafe fn new(pointer: *mut u8, length: usize) -> Self {
-        Self { pointer, length }
+        Self { pointer, length, _lease: None }
+    }
+
+    /// The same, with a lease: as long as this value exists, the lease [is out](Lease::is_out).
+    #[must_use]
+    #[inline]
+    pub fn leased(self, lease: &Lease) -> Self {
+        Self { _lease: Some(Arc::clone(&lease.0)), ..self }
     }
 
     /// No memory at all.
     #[must_use]
     pub fn empty() -> Self {
-        Self { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0 }
+        Self { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0, _lease: None }
     }
 
     /// How many bytes.
@@ -223,6 +277,18 @@ mod tests {
     fn a_key_holds_up_to_its_maximum_and_no_more() {
         assert_eq!(RemoteKey::new(&[7; 32]).map(|k| k.as_bytes().to_vec()), Some(vec![7; 32]));
         assert_eq!(RemoteKey::new(&[7; 33]), None);
+    }
+
+    #[test]
+    fn a_lease_is_out_until_the_last_span_is_dropped() {
+        let mut lease = Lease::new();
+        assert!(!lease.is_out());
+        let read = SendMemory::from_static(b"abc").leased(&lease);
+        let write = RecvMemory::empty().leased(&lease);
+        drop(read);
+        assert!(lease.is_out());
+        std::thread::scope(|scope| scope.spawn(move || drop(write)).join()).unwrap();
+        assert!(!lease.is_out());
     }
 
     #[test]

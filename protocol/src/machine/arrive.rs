@@ -3,6 +3,7 @@
 //! Invariant: a header is checked completely before anything changes, so a refused one leaves no trace.
 //! Neighbours: `wire/` (form), `receive.rs` (the other order of events), `send.rs` (answers to sends).
 
+use super::peers::is_users;
 use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send, received};
 use super::{CONTROL, Id, Machine};
 use crate::credit::Credit;
@@ -15,9 +16,20 @@ use crate::{
 enum Checked {
     Rts { incoming: Incoming, number: u64, asks: bool },
     Cts { id: u64, accepted: usize, key: Key },
-    Answer { id: u64, send: Send, refused: bool },
+    Answer { id: u64, send: Send, how: Answer },
     Credit,
     Noted,
+}
+
+/// How a request to send is answered when no bytes are wanted.
+#[derive(Clone, Copy)]
+pub(super) enum Answer {
+    /// The message has been matched.
+    Taken,
+    /// It has been matched, but the receiver cannot open its memory.
+    Refused,
+    /// The receiver is about to finish, and will match no more.
+    Left,
 }
 
 impl Checked {
@@ -73,8 +85,8 @@ impl Machine {
                 self.granted(id, accepted, key);
                 NOTHING
             }
-            Checked::Answer { id, send, refused } => {
-                self.answered(id, &send, refused);
+            Checked::Answer { id, send, how } => {
+                self.answered(id, &send, how);
                 NOTHING
             }
             Checked::Credit | Checked::Noted => NOTHING,
@@ -169,8 +181,15 @@ impl Machine {
                     }
                 }
             }
-            Packet::Ack { id } => Ok(Checked::Answer { id, send: self.offered(peer, id)?, refused: false }),
-            Packet::Nack { id } => Ok(Checked::Answer { id, send: self.offered(peer, id)?, refused: true }),
+            Packet::Ack { id } => {
+                Ok(Checked::Answer { id, send: self.offered(peer, id)?, how: Answer::Taken })
+            }
+            Packet::Nack { id } => {
+                Ok(Checked::Answer { id, send: self.offered(peer, id)?, how: Answer::Refused })
+            }
+            Packet::Left { id } => {
+                Ok(Checked::Answer { id, send: self.offered(peer, id)?, how: Answer::Left })
+            }
             Packet::Credit if frame.credit == 0 => Err(Malformed("a credit message without credit".into())),
             Packet::Credit => Ok(Checked::Credit),
             Packet::Noted if self.credit(peer).is_some_and(Credit::has_asked) => Ok(Checked::Noted),
@@ -196,8 +215,12 @@ impl Machine {
             let place = if into.len > 0 { Place::Span(into) } else { Place::Nothing };
             return Target { token: request.to_bits() | RECEIVE, place, announces: Some(envelope) };
         }
-        let id = self.inbound.insert(Inbound { incoming, body: Body::Arriving, claim: Claim::Unexpected });
-        self.unexpected.arrive(id.index, envelope.context, source, envelope.tag);
+        let unwanted = self.leaving && is_users(&incoming);
+        let claim = if unwanted { Claim::Discarded } else { Claim::Unexpected };
+        let id = self.inbound.insert(Inbound { incoming, body: Body::Arriving, claim });
+        if !unwanted {
+            self.unexpected.arrive(id.index, envelope.context, source, envelope.tag);
+        }
         let place = if len > 0 { Place::Bounce { len } } else { Place::Nothing };
         Target { token: id.to_bits(), place, announces: Some(envelope) }
     }
@@ -215,6 +238,9 @@ impl Machine {
         }
         let message = Inbound { incoming, body: Body::Offered(number), claim: Claim::Unexpected };
         let id = self.inbound.insert(message);
+        if self.leaving && is_users(&incoming) {
+            return self.turn_away(id);
+        }
         self.unexpected.arrive(id.index, envelope.context, source, envelope.tag);
         if asks {
             self.push_message(source, Packet::Noted, None, None);

@@ -58,6 +58,8 @@ pub struct Machine {
     completions: VecDeque<Completion>,
     pending: usize,
     aborted: bool,
+    /// See [`Machine::leave`].
+    leaving: bool,
     /// Set once no other rank is left: why the last one went.
     alone: Option<Failure>,
 }
@@ -82,6 +84,7 @@ impl Machine {
             completions: VecDeque::new(),
             pending: 0,
             aborted: false,
+            leaving: false,
             alone: None,
         }
     }

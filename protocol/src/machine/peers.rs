@@ -4,11 +4,12 @@
 //! started with it fails at once; messages of it that have arrived completely stay receivable.
 //! Neighbours: `states.rs`, `mod.rs`.
 
-use super::states::{Body, Claim, Receive, ReceiveStage, Request, Send, SendStage};
+use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send, SendStage};
 use super::{Id, Machine};
 use crate::matching::{List, Posted, Unexpected};
 use crate::slab::Slab;
-use crate::{Action, Failure, Rank};
+use crate::wire::Packet;
+use crate::{Action, Failure, Incoming, OVERHEAD, Rank};
 
 impl Machine {
     /// The peer died or is out of reach, and the transport has let go of all memory of its operations.
@@ -21,10 +22,57 @@ impl Machine {
 
     /// The peer has finished in good order: everything it sent was reported before this.
     ///
-    /// Everything pending that needs the peer fails with [`Failure::PeerFinished`], except sends whose
-    /// memory the transport still holds: they end with [`Machine::sent`], or [`Machine::peer_down`].
+    /// Everything pending that needs the peer fails with [`Failure::PeerFinished`], except what the transport still
+    /// holds memory of, sends and receives: they end as the transport says, or with [`Machine::peer_down`].
     pub fn peer_closed(&mut self, peer: Rank) {
         self.part(peer, Failure::PeerFinished { peer }, false);
+    }
+
+    /// The transport has refused the message, the put or the exposure with this token, and keeps nothing of it, because the
+    /// peer has finished. Only that request fails: of others the transport may still hold memory. Tokens of requests that
+    /// have ended are ignored.
+    pub fn refused(&mut self, token: u64) {
+        let id = Id::from_bits(token);
+        let peer = match self.requests.get(id) {
+            Some(Request::Send(Send { peer, .. })) => *peer,
+            Some(Request::Receive(Receive { stage: ReceiveStage::Exposing(incoming, _), .. })) => {
+                incoming.source
+            }
+            _ => return,
+        };
+        self.finish(id, Err(Failure::PeerFinished { peer }));
+    }
+
+    /// From here on nobody will ask for a message that nobody has asked for yet: their senders learn that this rank has
+    /// finished, and what lies here is dropped. What has been asked for goes on.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+        let unclaimed = |message: &Inbound| message.claim == Claim::Unexpected && is_users(&message.incoming);
+        let all: Vec<Id> =
+            self.inbound.iter().filter(|(_, message)| unclaimed(message)).map(|(id, _)| id).collect();
+        for id in all {
+            self.unexpected.remove(id.index);
+            self.turn_away(id);
+        }
+    }
+
+    /// Drops a message that is in no list and that nobody will ask for.
+    pub(super) fn turn_away(&mut self, id: Id) {
+        let Some(message) = self.inbound.get_mut(id) else { return };
+        message.claim = Claim::Discarded;
+        let Inbound { incoming, body, .. } = *message;
+        match body {
+            Body::Arriving => {}
+            Body::Arrived => self.spend(id),
+            Body::Offered(number) => {
+                self.inbound.remove(id);
+                self.free_credit_quietly(incoming.source, OVERHEAD);
+                self.push_message(incoming.source, Packet::Left { id: number }, None, None);
+            }
+            Body::Lost(_) | Body::Spent => {
+                self.inbound.remove(id);
+            }
+        }
     }
 
     /// Ends everything: all that is pending fails with [`Failure::Aborted`] and no action remains.
@@ -75,7 +123,7 @@ impl Machine {
         account.queue = List::default();
         let dropped = self.drop_actions(peer);
         self.fail_requests(peer, failure, released, &dropped);
-        self.drop_inbound(peer, failure);
+        self.drop_inbound(peer, failure, released);
         self.notice_loneliness(failure);
     }
 
@@ -104,10 +152,12 @@ impl Machine {
                     let held = matches!(stage, SendStage::Leaving | SendStage::Putting);
                     released || !held || dropped.contains(&id.to_bits())
                 }
-                Request::Receive(receive) => match receive.matched() {
-                    Some(incoming) => incoming.source == peer,
-                    None => receive.selector.source == Some(peer),
-                },
+                Request::Receive(receive) => {
+                    let held = matches!(receive.stage, ReceiveStage::Arriving(_) | ReceiveStage::Granted(_));
+                    let whose =
+                        receive.matched().map_or(receive.selector.source, |incoming| Some(incoming.source));
+                    whose == Some(peer) && (released || !held)
+                }
                 _ => false,
             };
             needs.then_some(id)
@@ -123,8 +173,8 @@ impl Machine {
     }
 
     /// Forgets messages of `peer` that can never be received, and frees their bounce memory.
-    fn drop_inbound(&mut self, peer: Rank, failure: Failure) {
-        let lost = |body: Body| matches!(body, Body::Arriving | Body::Offered(_));
+    fn drop_inbound(&mut self, peer: Rank, failure: Failure, released: bool) {
+        let lost = |body: Body| matches!(body, Body::Offered(_)) || released && body == Body::Arriving;
         let lost: Vec<Id> = self
             .inbound
             .iter()
@@ -169,4 +219,9 @@ impl Machine {
             self.finish(id, Err(failure));
         }
     }
+}
+
+/// Whether a message is the user's, and not a collective's: those are of runs that go on.
+pub(super) fn is_users(incoming: &Incoming) -> bool {
+    incoming.envelope.context % 2 == 0
 }

@@ -204,7 +204,7 @@ impl Machine {
     }
 
     /// Frees credit just before a message goes to the same peer anyway, which then carries it.
-    fn free_credit_quietly(&mut self, peer: crate::Rank, cost: usize) {
+    pub(super) fn free_credit_quietly(&mut self, peer: crate::Rank, cost: usize) {
         if let Some(account) = self.peers.get_mut(peer) {
             account.credit.free(cost);
         }

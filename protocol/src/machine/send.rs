@@ -4,6 +4,7 @@
 //! holds back everything behind it. Whether a short one leaves with its payload or as a request is for
 //! `credit.rs` to say. Neighbours: `arrive.rs` (grants and credit), `credit.rs`.
 
+use super::arrive::Answer;
 use super::states::{Request, Send, SendStage};
 use super::{Id, Machine};
 use crate::credit::Way;
@@ -133,9 +134,14 @@ impl Machine {
         self.actions.push_back(Action::Put { peer, key, offset: 0, payload, token: id });
     }
 
-    /// The peer has matched the message and wants no bytes, or cannot take them.
-    pub(super) fn answered(&mut self, id: u64, send: &Send, refused: bool) {
-        let outcome = if refused { Err(Failure::Refused { peer: send.peer }) } else { Ok(send.done()) };
+    /// The peer wants no bytes of the message, or cannot take them.
+    pub(super) fn answered(&mut self, id: u64, send: &Send, how: Answer) {
+        let peer = send.peer;
+        let outcome = match how {
+            Answer::Taken => Ok(send.done()),
+            Answer::Refused => Err(Failure::Refused { peer }),
+            Answer::Left => Err(Failure::PeerFinished { peer }),
+        };
         self.finish(Id::from_bits(id), outcome);
     }
 }

@@ -10,6 +10,7 @@
 //! nack    5     0        0     0        credit  id
 //! credit  6     0        0     0        credit
 //! noted   7     0        0     0        credit
+//! left    9     0        0     0        credit  id
 //! ```
 //!
 //! `asks` is 0 or 1, in byte 2; byte 3 is 0. An eager message whose stamp is all zeros, as those of users are, is
@@ -33,6 +34,7 @@ const NACK: u8 = 5;
 const CREDIT: u8 = 6;
 const NOTED: u8 = 7;
 const PLAIN: u8 = 8;
+const LEFT: u8 = 9;
 
 const UNSTAMPED: [u8; 24] = [0; 24];
 
@@ -50,6 +52,8 @@ pub(crate) enum Packet {
     Ack { id: u64 },
     /// The message has been matched but the receiver could not expose its memory.
     Nack { id: u64 },
+    /// The message has not been matched, and will not be: the receiver is about to finish.
+    Left { id: u64 },
     /// Nothing but credit.
     Credit,
     /// The request that asked has arrived and nothing matches it yet.
@@ -77,6 +81,7 @@ impl Frame {
             Packet::Cts { key, .. } => (CTS, key.as_bytes().len() as u8, 0),
             Packet::Ack { .. } => (ACK, 0, 0),
             Packet::Nack { .. } => (NACK, 0, 0),
+            Packet::Left { .. } => (LEFT, 0, 0),
             Packet::Credit => (CREDIT, 0, 0),
             Packet::Noted => (NOTED, 0, 0),
         };
@@ -97,7 +102,7 @@ impl Frame {
                 header.push(&accepted.to_le_bytes());
                 header.push(key.as_bytes());
             }
-            Packet::Ack { id } | Packet::Nack { id } => header.push(&id.to_le_bytes()),
+            Packet::Ack { id } | Packet::Nack { id } | Packet::Left { id } => header.push(&id.to_le_bytes()),
             Packet::Credit | Packet::Noted => {}
         }
         header
@@ -150,9 +155,10 @@ impl Frame {
             }
             ACK => Packet::Ack { id: reader.u64()? },
             NACK => Packet::Nack { id: reader.u64()? },
+            LEFT => Packet::Left { id: reader.u64()? },
             CREDIT => Packet::Credit,
             NOTED => Packet::Noted,
-            other => return Err(Malformed(format!("header kind {other}, must be 1 to 8"))),
+            other => return Err(Malformed(format!("header kind {other}, must be 1 to 9"))),
         };
         if !reader.rest.is_empty() {
             return Err(Malformed(format!(

@@ -203,6 +203,7 @@ impl<T: Pod + Send> Loan<T> {
     ) {
         // Its ending has nobody left to hear of it: its handle was leaked.
         let _unheard = self.wait();
+        let guard = NoUnwinding;
         let slot = {
             let mut core = self.engine.lock();
             // SAFETY: the vectors' heap memory stays where it is while the loan is moved about; nobody
@@ -219,6 +220,7 @@ impl<T: Pod + Send> Loan<T> {
             begin(&mut core, input, output)
         };
         self.slot = Some(slot);
+        guard.passed();
     }
 
     /// Sees to it that the operation advances although nobody waits for it yet.
@@ -228,8 +230,11 @@ impl<T: Pod + Send> Loan<T> {
 
     /// Waits for the end of the operation; `None` when there is none.
     pub(crate) fn wait(&mut self) -> Option<Ending> {
-        let ending = self.engine.wait(self.slot?);
-        self.slot = None;
+        // It belongs to others as soon as its ending is taken, whatever unwinds from here.
+        let slot = self.slot.take()?;
+        let guard = NoUnwinding;
+        let ending = self.engine.wait(slot);
+        guard.passed();
         Some(ending)
     }
 
@@ -272,7 +277,8 @@ impl<T: Pod + Send> Loan<T> {
 
     /// The lengths of input and output in bytes.
     pub(crate) fn lengths(&self) -> (usize, usize) {
-        let length = |buffer: &Option<Vec<T>>| buffer.as_ref().map_or(0, |data| size_of_val(data.as_slice()));
+        // Not by way of slices: an operation may be writing there.
+        let length = |buffer: &Option<Vec<T>>| buffer.as_ref().map_or(0, |data| data.len() * size_of::<T>());
         (length(&self.input), length(&self.output))
     }
 
@@ -351,6 +357,7 @@ impl<'scope> Borrowed<'scope> {
     ) -> Borrow<'scope, T> {
         let mut pointer = NonNull::dangling();
         let mut length = 0;
+        let guard = NoUnwinding;
         let (slot, operation) = {
             let mut core = self.under_way.engine.lock();
             // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
@@ -359,13 +366,16 @@ impl<'scope> Borrowed<'scope> {
             let input = input.map(|data| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) });
             let output = output.map(|data| {
                 length = data.len();
-                pointer = NonNull::from(&mut *data).cast();
+                // The one pointer that all who use the memory derive theirs from.
+                let whole = NonNull::from(data);
+                pointer = whole.cast();
                 // SAFETY: as above.
-                unsafe { core.buffers.lend_mut(bytemuck::cast_slice_mut(data)) }
+                unsafe { core.buffers.lend_raw(whole.cast(), length * size_of::<T>()) }
             });
             begin(&mut core, input, output)
         };
         self.under_way.list().push((slot, operation));
+        guard.passed();
         self.under_way.engine.help();
         Borrow { slot, pointer, length, memory: PhantomData }
     }

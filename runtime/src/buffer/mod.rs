@@ -8,8 +8,9 @@
 //! * two spans that are in use at the same time and of which one is written never overlap: the protocol
 //!   gives a receive's memory to one message, and schedules order conflicting steps (which the symbolic
 //!   checker of the collectives crate proves),
-//! * the engine reclaims a buffer only after every operation on it has completed, or after the
-//!   transports have been told to drop everything.
+//! * a buffer is reclaimed only when no transport holds any of it: each has a [`Lease`] that goes with
+//!   every span, and whoever reclaims asks that first. No event, refusal or word of the control plane stands in
+//!   for it.
 //!
 //! `lending` ties loans to calls: a blocking call does not return, and an owned buffer is not handed
 //! back, before the operation has ended. Neighbours: the engine is the only user.
@@ -21,7 +22,7 @@ mod lending;
 pub(crate) use lending::{Borrow, Borrowed, Lend, Loan, Pair, blocking, blocking_pair, blocking_replace};
 
 use ringworld_protocol::{BufferId, Span};
-use ringworld_transport::{RecvMemory, SendMemory};
+use ringworld_transport::{Lease, RecvMemory, SendMemory};
 use rustc_hash::FxHashMap;
 
 use crate::reduce::{Kernel, Panicked};
@@ -37,13 +38,15 @@ const KEPT_LONG: usize = 32 << 20;
 
 /// Lent memory by name, and the engine's own memory for unexpected messages.
 pub(crate) struct Buffers {
-    lent: Vec<Lent>,
+    lent: Vec<Row>,
     free: Vec<u32>,
     /// Asked for in every message that comes too early; no peer chooses the keys.
     bounces: FxHashMap<u64, Block>,
     pool: FxHashMap<usize, Vec<Block>>,
     /// Free blocks of more than [`POOLED`] bytes, the latest last.
     long: Vec<Block>,
+    /// Blocks that nobody needs any more but a transport still holds, with the name they were lent by.
+    held: Vec<(Block, Option<BufferId>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -51,6 +54,13 @@ struct Lent {
     pointer: *mut u8,
     length: usize,
     writable: bool,
+}
+
+/// A row of the table: what a name stands for, and whether a transport holds any of it. The lease stays when the name
+/// is given out again, so that lending allocates nothing.
+struct Row {
+    lent: Lent,
+    lease: Lease,
 }
 
 // SAFETY: the pointers are lent under the promise that any thread may use them.
@@ -64,6 +74,7 @@ impl Buffers {
             bounces: FxHashMap::default(),
             pool: FxHashMap::default(),
             long: Vec::new(),
+            held: Vec::new(),
         }
     }
 
@@ -87,20 +98,43 @@ impl Buffers {
         self.insert(Lent { pointer: bytes.as_mut_ptr(), length: bytes.len(), writable: true })
     }
 
+    /// Names memory that will be read and written, by the pointer that its owner will use afterwards.
+    ///
+    /// # Safety
+    ///
+    /// Until it is reclaimed, the `length` bytes are valid for reads and writes and touched by nobody else.
+    pub(crate) unsafe fn lend_raw(&mut self, pointer: std::ptr::NonNull<u8>, length: usize) -> BufferId {
+        self.insert(Lent { pointer: pointer.as_ptr(), length, writable: true })
+    }
+
     fn insert(&mut self, lent: Lent) -> BufferId {
         if let Some(id) = self.free.pop() {
-            self.lent[id as usize] = lent;
+            self.lent[id as usize].lent = lent;
             return BufferId(id);
         }
-        self.lent.push(lent);
+        self.lent.push(Row { lent, lease: Lease::new() });
         // More than 2^32 buffers would need more memory than there are addresses for their records.
         BufferId((self.lent.len() - 1) as u32)
     }
 
+    /// Whether a transport holds any of the memory: then the loan cannot end.
+    #[inline]
+    pub(crate) fn is_out(&mut self, id: BufferId) -> bool {
+        self.lent[id.0 as usize].lease.is_out()
+    }
+
     /// Ends a loan. The name may be given out again.
+    ///
+    /// # Panics
+    ///
+    /// When a transport holds any of the memory: ask [`Buffers::is_out`] first.
     pub(crate) fn reclaim(&mut self, id: BufferId) {
-        let nothing = Lent { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0, writable: false };
-        self.lent[id.0 as usize] = nothing;
+        let row = &mut self.lent[id.0 as usize];
+        assert!(
+            !row.lease.is_out(),
+            "memory that a transport holds is given back: this is a bug in ringworld"
+        );
+        row.lent = Lent { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0, writable: false };
         self.free.push(id.0);
     }
 
@@ -110,7 +144,7 @@ impl Buffers {
             // Barriers have steps without any buffer.
             return (std::ptr::NonNull::dangling().as_ptr(), 0);
         }
-        let lent = self.lent[span.buffer.0 as usize];
+        let lent = self.lent[span.buffer.0 as usize].lent;
         let fits = span.offset.checked_add(span.len).is_some_and(|end| end <= lent.length);
         assert!(fits && (lent.writable || !write), "a span outside its buffer: this is a bug in ringworld");
         // SAFETY: the offset is inside the lent memory, as just checked.
@@ -120,15 +154,24 @@ impl Buffers {
     /// Memory to send from.
     pub(crate) fn to_send(&self, span: Span) -> SendMemory {
         let (pointer, length) = self.resolve(span, false);
-        // SAFETY: the lender's promise; the engine reclaims only after the operation has completed.
-        unsafe { SendMemory::new(pointer, length) }
+        // SAFETY: the lender's promise; the name is reclaimed only when no lease of it is out.
+        let memory = unsafe { SendMemory::new(pointer, length) };
+        self.with_lease(span, memory, SendMemory::leased)
     }
 
     /// Memory to receive into.
     pub(crate) fn to_receive(&self, span: Span) -> RecvMemory {
         let (pointer, length) = self.resolve(span, true);
-        // SAFETY: the lender's promise, and one message at a time has this memory.
-        unsafe { RecvMemory::new(pointer, length) }
+        // SAFETY: the lender's promise, and one message at a time has this memory; the name is reclaimed only when no
+        // lease of it is out.
+        let memory = unsafe { RecvMemory::new(pointer, length) };
+        self.with_lease(span, memory, RecvMemory::leased)
+    }
+
+    /// Gives a span the lease of its buffer. An empty one may have no buffer, and holds nothing.
+    #[inline]
+    fn with_lease<M>(&self, span: Span, memory: M, leased: impl FnOnce(M, &Lease) -> M) -> M {
+        if span.len == 0 { memory } else { leased(memory, &self.lent[span.buffer.0 as usize].lease) }
     }
 
     fn bytes(&self, span: Span) -> &[u8] {
@@ -182,10 +225,10 @@ impl Buffers {
     pub(crate) fn bounce(&mut self, token: u64, length: usize) -> RecvMemory {
         let mut block = self.block(length);
         let pointer = block.bytes_mut().as_mut_ptr();
+        // SAFETY: the block lives on the heap, and is neither used for anything else nor freed while its lease is out.
+        let memory = unsafe { RecvMemory::new(pointer, length) }.leased(&block.lease);
         self.bounces.insert(token, block);
-        // SAFETY: the block lives on the heap until `release`, which the protocol calls only after the
-        // message has been delivered, or until the transports have dropped everything.
-        unsafe { RecvMemory::new(pointer, length) }
+        memory
     }
 
     /// Hands a bounced message over to the receive that has matched it.
@@ -198,13 +241,40 @@ impl Buffers {
     /// Takes the memory of a bounced message back.
     pub(crate) fn release(&mut self, token: u64) {
         if let Some(block) = self.bounces.remove(&token) {
-            self.recycle(block);
+            self.retire(block, None);
         }
     }
 
-    /// Forgets all bounced messages; only after the transports have dropped everything.
+    /// Forgets all bounced messages.
     pub(crate) fn release_all(&mut self) {
-        self.bounces.clear();
+        for (_, block) in std::mem::take(&mut self.bounces) {
+            self.retire(block, None);
+        }
+    }
+
+    /// Takes a block back that nobody needs any more, and the name it was lent by: at once, or when the transports have
+    /// let go of it.
+    pub(crate) fn retire(&mut self, mut block: Block, name: Option<BufferId>) {
+        if block.lease.is_out() || name.is_some_and(|name| self.is_out(name)) {
+            self.held.push((block, name));
+            return;
+        }
+        if let Some(name) = name {
+            self.reclaim(name);
+        }
+        self.recycle(block);
+    }
+
+    /// Whether blocks wait for a transport to let go of them.
+    pub(crate) fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Takes those back that it has let go of.
+    pub(crate) fn retire_held(&mut self) {
+        for (block, name) in std::mem::take(&mut self.held) {
+            self.retire(block, name);
+        }
     }
 
     /// A block of at least `length` bytes, aligned for every element type, contents unspecified.
@@ -256,19 +326,34 @@ impl Buffers {
 struct Line([u8; 64]);
 
 /// Memory of the engine's own, aligned to a cache line.
-pub(crate) struct Block(Vec<Line>);
+pub(crate) struct Block {
+    lines: Vec<Line>,
+    /// Of the message that bounces here.
+    lease: Lease,
+}
 
 impl Block {
     fn new(length: usize) -> Self {
-        Self(vec![Line([0; 64]); length.div_ceil(64)])
+        // Memory of zeros straight from the system, which costs nothing until it is touched.
+        Self { lines: bytemuck::zeroed_vec(length.div_ceil(64)), lease: Lease::new() }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.0)
+        bytemuck::cast_slice(&self.lines)
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(&mut self.0)
+        bytemuck::cast_slice_mut(&mut self.lines)
+    }
+}
+
+impl Drop for Block {
+    /// A transport that holds the block although it has been told to drop everything is broken; memory it may still
+    /// write to is better lost than given to somebody else.
+    fn drop(&mut self) {
+        if self.lease.is_out() {
+            std::mem::forget(std::mem::take(&mut self.lines));
+        }
     }
 }
 

@@ -17,7 +17,10 @@ use ringworld_transport::{
 use super::inbox::{Inbox, Left, Notice};
 use super::router::{Fate, Registrations, Router};
 use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
+use super::shell::Drive;
 use super::slots::{SlotId, Slots};
+use super::wait::For;
+use super::waiters::{Topic, Watchers};
 use super::{Control, PANICKED, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
@@ -61,19 +64,22 @@ struct Suspect {
 }
 
 pub(crate) struct Core {
+    // First, so that it goes first: transports hold what the others own.
+    router: Router,
     pub(crate) machine: Machine,
     pub(crate) buffers: Buffers,
     pub(crate) slots: Slots,
+    pub(crate) watchers: Watchers,
     runs: Runs,
-    router: Router,
     owners: Vec<Option<(RequestId, Owner)>>,
     events: Vec<Event>,
     fates: Vec<(usize, Fate)>,
     fault: Option<Fault>,
     suspect: Option<Suspect>,
+    /// Ranks that have left in good order, by the word of the control plane or of a transport.
     finished: Vec<bool>,
-    /// Peers that refused an operation because they have finished, until the next poll has reported what
-    /// they had sent before.
+    /// Peers that have finished and whose transport has let go of everything, until the rest of the poll that said so
+    /// has been heard.
     farewells: Vec<usize>,
     /// Transports that have not finished closing; `None` before the end begins.
     closing: Option<usize>,
@@ -81,6 +87,8 @@ pub(crate) struct Core {
     soon: bool,
     /// Messages may have been put off until the next poll.
     put_off: bool,
+    /// How often [`Core::progress`] has been called.
+    polls: u64,
     control: Arc<dyn Control>,
     inbox: Arc<Inbox>,
     hosts: Arc<[String]>,
@@ -97,6 +105,7 @@ impl Core {
             machine: Machine::new(config),
             buffers: Buffers::new(),
             slots: Slots::default(),
+            watchers: Watchers::default(),
             runs: Runs::default(),
             router: Router::new(parts.rank, parts.transports, parts.routes),
             owners: Vec::new(),
@@ -109,6 +118,7 @@ impl Core {
             closing: None,
             soon: false,
             put_off: false,
+            polls: 0,
             control: parts.control,
             inbox: parts.inbox,
             hosts: parts.hosts,
@@ -256,7 +266,7 @@ impl Core {
     }
 
     /// Frees memory that has been left, now or when the operation on it has ended.
-    pub(crate) fn let_go(&mut self, left: Left) {
+    fn let_go(&mut self, left: Left) {
         let Left { slot, registrations, memory } = left;
         // First: without an operation, or if it has ended already, the memory goes at once.
         self.deregister(registrations);
@@ -283,11 +293,6 @@ impl Core {
         self.machine.take(selector)
     }
 
-    pub(crate) fn release(&mut self, matched: MatchedId) {
-        self.machine.release(matched);
-        self.settle();
-    }
-
     /// Withdraws a receive; `false` when it has matched already.
     pub(crate) fn cancel(&mut self, slot: SlotId) -> bool {
         let cancelled = self.slots.request(slot).is_some_and(|request| self.machine.cancel(request));
@@ -308,6 +313,7 @@ impl Core {
 
     /// Moves whatever can be moved without waiting; whether anything did.
     pub(crate) fn progress(&mut self) -> bool {
+        self.polls += 1;
         self.put_off = false;
         if self.inbox.is_full() {
             self.read_inbox();
@@ -322,9 +328,10 @@ impl Core {
             clash: None,
             reminders: 0,
             reminded: None,
+            announced: Announced::default(),
         };
         let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
-        let Placing { clash, reminders, reminded, .. } = placing;
+        let Placing { clash, reminders, reminded, announced, .. } = placing;
         // A peer that says it is waiting has brought nothing forward.
         let moved = moved && (reminders == 0 || self.events.len() > reminders);
         if let Some((source, context, disagreement)) = clash {
@@ -344,7 +351,6 @@ impl Core {
         if !self.farewells.is_empty() {
             for peer in std::mem::take(&mut self.farewells) {
                 self.peer_finished(peer);
-                // The transport has let go of what it refused.
                 self.machine.peer_down(peer);
             }
         }
@@ -355,7 +361,23 @@ impl Core {
             self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
         }
         self.settle();
+        if !self.watchers.is_empty() {
+            self.tell_watchers(announced, moved);
+        }
+        if self.slots.has_held() || self.buffers.has_held() {
+            self.slots.end_held(&mut self.buffers);
+            self.buffers.retire_held();
+        }
         moved
+    }
+
+    /// Wakes those who wait for what a poll may have brought: a message that nobody has asked for, a step to the end.
+    #[cold]
+    fn tell_watchers(&mut self, announced: Announced, moved: bool) {
+        self.watchers.ring_if(|topic| match topic {
+            Topic::Message(context) => announced.has(context),
+            Topic::End => moved,
+        });
     }
 
     /// Tells those whom the collectives of these slots wait for what this rank has called, so that ranks
@@ -397,25 +419,11 @@ impl Core {
 
     /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
     pub(crate) fn arm(&mut self) -> Option<Option<Duration>> {
-        if self.inbox.is_full() || !self.farewells.is_empty() || !self.router.arm() {
+        if self.inbox.is_full() || !self.router.arm() {
             return None;
         }
         let suspicion = self.suspect.as_ref().map(|s| s.until.saturating_duration_since(Instant::now()));
         Some(suspicion)
-    }
-
-    /// Whether a thread sleeps that has armed the transports.
-    pub(super) fn has_sleepers(&self) -> bool {
-        self.inbox.has_sleepers()
-    }
-
-    /// Arms the transports on behalf of those that sleep, since they have been polled or posted to meanwhile;
-    /// wakes the sleepers when there is something to do, or a time until which to sleep that they do not know.
-    #[cold]
-    pub(super) fn wake_sleepers(&mut self) {
-        if self.fault.is_some() || self.arm() != Some(None) {
-            self.inbox.wake();
-        }
     }
 
     /// Writes what was put off, if anything was.
@@ -438,7 +446,7 @@ impl Core {
                 }
             }
             Event::Filled { token } => self.machine.filled(token.0),
-            Event::PeerDown { peer, cause } => self.lost(peer, cause),
+            Event::PeerDown { peer, cause } => self.down(peer, cause),
             Event::PeerClosed { peer } => self.peer_finished(peer),
             Event::Closed => self.closing = self.closing.map(|left| left.saturating_sub(1)),
             _ => {}
@@ -461,6 +469,9 @@ impl Core {
             }
             let Some(completion) = self.machine.next_completion() else { break };
             self.complete(completion);
+        }
+        if !self.watchers.is_empty() {
+            self.watchers.ring(Topic::End);
         }
     }
 
@@ -505,10 +516,11 @@ impl Core {
                         Some(key) => self.machine.exposed(token, key),
                         None => self.machine.expose_failed(token),
                     },
-                    Err(cause) => {
-                        self.machine.expose_failed(token);
-                        self.lost(peer, cause);
-                    }
+                    // This rank's own trouble: its receive fails, and the sender hears of it.
+                    Err(Cause::Memory(_)) => self.machine.expose_failed(token),
+                    Err(Cause::Finished) => self.machine.refused(token),
+                    // It goes on to wait, for the verdict on the peer.
+                    Err(cause) => self.lost(peer, cause),
                 }
             }
             Action::Copy { bounce, into } => self.buffers.unbounce(bounce, into),
@@ -521,7 +533,10 @@ impl Core {
             Fate::Done(token) if token == NOBODY => {}
             Fate::Done(token) => self.machine.sent(token.0),
             Fate::Pending => {}
-            Fate::Lost(cause) => self.lost(peer, cause),
+            // One operation comes too late. What the transport has accepted before, it still holds.
+            Fate::Lost(token, Cause::Finished) if token == NOBODY => {}
+            Fate::Lost(token, Cause::Finished) => self.machine.refused(token.0),
+            Fate::Lost(_, cause) => self.lost(peer, cause),
         }
     }
 
@@ -543,34 +558,51 @@ impl Core {
 
     // ---- failure -------------------------------------------------------------------------------------
 
-    pub(super) fn read_inbox(&mut self) {
-        for notice in self.inbox.take() {
-            match notice {
-                Notice::Fault(fault) => self.fail(fault),
-                Notice::Finished { rank } => self.peer_finished(rank),
-                Notice::Left(left) => self.let_go(left),
+    /// The control plane says that a rank has left in good order. It knows nothing of what that rank has sent before: the
+    /// connection to it, where there is one, has that to say, and its end in its turn.
+    fn has_left(&mut self, rank: usize) {
+        if self.router.is_linked(rank) {
+            if let Some(finished) = self.finished.get_mut(rank) {
+                *finished = true;
             }
+        } else {
+            self.peer_finished(rank);
+        }
+        // The connection may have been lost a moment before.
+        if self.suspect.take_if(|suspect| suspect.rank == rank).is_some() {
+            self.peer_finished(rank);
+            self.machine.peer_down(rank);
+            self.settle();
         }
     }
 
+    /// Everything that a peer has sent has been heard of, and it has left in good order.
     fn peer_finished(&mut self, rank: usize) {
-        if let Some(finished) = self.finished.get_mut(rank)
-            && !std::mem::replace(finished, true)
-            && self.fault.is_none()
-        {
-            self.machine.peer_closed(rank);
-            self.settle();
+        if self.fault.is_some() {
+            return;
+        }
+        if let Some(finished) = self.finished.get_mut(rank) {
+            *finished = true;
+        }
+        self.machine.peer_closed(rank);
+        self.settle();
+        // Those who wait for a message of that rank, too.
+        self.watchers.ring_if(|_| true);
+    }
+
+    /// A transport has lost a peer, and let go of everything that had to do with it.
+    fn down(&mut self, rank: usize, cause: Cause) {
+        if cause == Cause::Finished || self.finished.get(rank).copied().unwrap_or(true) {
+            // Messages of that peer may still lie among the events of this poll.
+            self.farewells.push(rank);
+        } else {
+            self.lost(rank, cause);
         }
     }
 
     /// A connection has been lost, which may be the death of that peer or the echo of another's.
     fn lost(&mut self, rank: usize, cause: Cause) {
-        if self.fault.is_some() {
-            return;
-        }
-        if cause == Cause::Finished || self.finished.get(rank).copied().unwrap_or(true) {
-            // Messages of that peer may still lie among the events of this poll or in the next.
-            self.farewells.push(rank);
+        if self.fault.is_some() || self.finished.get(rank).copied().unwrap_or(true) {
             return;
         }
         self.control.peer_lost(rank, &cause.to_string());
@@ -663,6 +695,9 @@ impl Core {
             self.slots.end(slot, Err(Failure::Aborted), &mut self.buffers);
         }
         self.buffers.release_all();
+        self.slots.end_held(&mut self.buffers);
+        self.buffers.retire_held();
+        self.watchers.ring_if(|_| true);
     }
 
     /// Whom a slot waits for, in words.
@@ -701,14 +736,16 @@ impl Core {
 
     // ---- the end ---------------------------------------------------------------------------------------
 
-    /// The slots of the collectives under way.
-    pub(crate) fn running(&self) -> Vec<SlotId> {
-        self.runs.slots().collect()
+    /// From here on nobody asks for messages any more that nobody has asked for yet: their senders hear of it, instead of
+    /// waiting for a receiver that waits, in its own end, for somebody else.
+    pub(super) fn leave(&mut self) {
+        self.machine.leave();
+        self.settle();
     }
 
-    /// Whether a collective is under way.
-    pub(crate) fn is_running(&self) -> bool {
-        self.runs.slots().next().is_some()
+    /// Whether nothing that has been begun keeps this rank: no collective, nothing to send, no doubt about a peer.
+    pub(super) fn owes_nothing(&self) -> bool {
+        self.suspect.is_none() && self.runs.slots().next().is_none() && self.has_sent_all()
     }
 
     /// Begins the orderly end: everything sent is still delivered.
@@ -729,6 +766,97 @@ impl Core {
             self.machine.describe(request).is_some_and(|description| description.kind != Kind::Receive)
         };
         self.router.is_flowing() && !self.owners.iter().flatten().any(|(request, _)| sending(*request))
+    }
+}
+
+impl Drive for Core {
+    /// The hosts, by rank.
+    type Known = Arc<[String]>;
+
+    fn progress(&mut self) -> bool {
+        Self::progress(self)
+    }
+
+    fn polls(&self) -> u64 {
+        self.polls
+    }
+
+    fn has_work(&self) -> bool {
+        Self::has_work(self)
+    }
+
+    fn catch_up(&mut self) {
+        Self::catch_up(self);
+    }
+
+    fn arm(&mut self) -> Option<Option<Duration>> {
+        Self::arm(self)
+    }
+
+    fn has_sleepers(&self) -> bool {
+        self.inbox.has_sleepers()
+    }
+
+    #[cold]
+    fn wake_sleepers(&mut self) {
+        // A time until which to sleep is one that they do not know.
+        if self.fault.is_some() || self.arm() != Some(None) {
+            self.inbox.wake();
+        }
+    }
+
+    fn read_inbox(&mut self) {
+        while let Some(notice) = self.inbox.take() {
+            self.notice(notice);
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Fault(fault) => self.fail(fault),
+            Notice::Finished { rank } => self.has_left(rank),
+            Notice::Left(left) => self.let_go(left),
+            Notice::Released(matched) => self.machine.release(matched),
+        }
+        self.settle();
+    }
+
+    fn remind(&mut self, what: For<'_>) {
+        match what {
+            For::Slots(slots) => Self::remind(self, slots),
+            For::Topic(_) => {
+                let running: Vec<SlotId> = self.runs.slots().collect();
+                Self::remind(self, &running);
+            }
+        }
+    }
+
+    fn time_out(&mut self, waited: Duration, idle: Duration, waiting_for: String) {
+        self.report_fault(&format!("a call has waited {waited:?} for {waiting_for} (RINGWORLD_OP_TIMEOUT)"));
+        self.fail(Fault::TimedOut { after: idle, waiting_for });
+    }
+
+    fn slots(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    fn watchers(&mut self) -> &mut Watchers {
+        &mut self.watchers
+    }
+
+    fn awaited(&self) -> usize {
+        self.slots.awaited() + self.watchers.tasks()
+    }
+
+    #[inline]
+    fn has_leaving(&self) -> bool {
+        !(self.slots.leaving.is_empty() && self.watchers.leaving.is_empty())
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.fail(Fault::Finalized);
     }
 }
 
@@ -755,14 +883,44 @@ struct Placing<'a> {
     /// How many reminders came, and in which context the last one.
     reminders: usize,
     reminded: Option<u32>,
+    announced: Announced,
+}
+
+/// In which contexts of users messages have come, well enough to wake those who wait for one.
+#[derive(Clone, Copy, Debug, Default)]
+enum Announced {
+    #[default]
+    None,
+    In(u32),
+    Several,
+}
+
+impl Announced {
+    fn add(&mut self, context: u32) {
+        *self = match *self {
+            Self::None => Self::In(context),
+            Self::In(other) if other == context => Self::In(context),
+            Self::In(_) | Self::Several => Self::Several,
+        };
+    }
+
+    fn has(self, context: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::In(other) => other == context,
+            Self::Several => true,
+        }
+    }
 }
 
 impl Placer for Placing<'_> {
     fn place(&mut self, peer: usize, header: &[u8], length: usize) -> Result<Placement, String> {
         let target = self.machine.header(peer, header, length).map_err(|malformed| malformed.to_string())?;
         if let Some(envelope) = target.announces
-            && is_collective(envelope.context)
+            && !is_collective(envelope.context)
         {
+            self.announced.add(envelope.context);
+        } else if let Some(envelope) = target.announces {
             if is_reminder(envelope.tag) {
                 self.reminders += 1;
                 self.reminded = Some(envelope.context);

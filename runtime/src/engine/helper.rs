@@ -1,30 +1,35 @@
 //! The helper thread: drives the engine while non-blocking work is outstanding and the program is busy with
 //! something else.
 //!
-//! Started by the first non-blocking call. A program that calls ringworld again and again drives the engine
-//! itself, and a second driver would only take turns with it at the lock, at the price of a wake-up per call:
-//! measured, a stream of 8-byte messages between two ranks took 12 us a message instead of 7. So the helper
-//! *watches* first: it takes over only when no call has been made for a moment, steps back as soon as a
-//! blocking call begins, and *sleeps* when there is nothing to do. Tasks, which never block, have it at once.
+//! Started by the first non-blocking call. A program that drives the engine itself, by blocking calls or by asking time
+//! and again whether an operation has ended, needs no second driver, who would only take turns with it at the lock, at the
+//! price of a wake-up per call: measured, a stream of 8-byte messages between two ranks took 12 us a message instead of
+//! 7. So the helper *watches* first: it takes over when nobody has polled between two looks, steps back as soon as somebody
+//! else does, and *sleeps* when there is nothing to do. To start operations is not to drive them: only polls count. Tasks,
+//! which never block, have the helper at once.
 //!
 //! Invariant: work is outstanding and nobody waits in a call, so the helper drives, or watches and will look
-//! again within [`PATIENCE`]; nothing that begins work relies on another call being made.
+//! again within [`PATIENCE`]. It holds because the helper looks under the lock under which work comes to be, after it has
+//! said that it is about to sleep: whoever comes later sees that, and rings.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::Engine;
-use super::wait::Bell;
+use super::bell::{Bell, Wires};
+use super::shell::{Drive, Shell};
+use super::sync::atomic::{AtomicU8, Ordering};
+use super::sync::thread;
 
-/// A sleeping helper looks this often whether its engine still exists.
-const ROUND: Duration = Duration::from_millis(500);
-
-/// Without a call for so long the program is busy with something else.
+/// A program that has not polled for so long is busy with something else.
 const GRACE: Duration = Duration::from_micros(100);
 
-/// A program that keeps calling is looked after less and less often, but at least this often.
+/// A program that keeps polling is looked after less and less often, but at least this often.
 const PATIENCE: Duration = Duration::from_micros(400);
+
+/// What the helper does: drives, or watches and will look again soon, or sleeps until it is called.
+const DRIVES: u8 = 0;
+const WATCHES: u8 = 1;
+const SLEEPS: u8 = 2;
 
 #[derive(Default)]
 pub(super) struct Helper {
@@ -33,13 +38,7 @@ pub(super) struct Helper {
 
 struct Shared {
     bell: Arc<Bell>,
-    /// Counts the calls of the program.
-    calls: AtomicU64,
-    /// Sleeps until the bell rings.
-    asleep: AtomicBool,
-    driving: AtomicBool,
-    /// A task waits: there is nobody else to drive.
-    urgent: AtomicBool,
+    state: AtomicU8,
 }
 
 impl Helper {
@@ -47,114 +46,151 @@ impl Helper {
         self.started.get()?.as_deref()
     }
 
+    fn ring_if(&self, meant: impl Fn(u8) -> bool) {
+        if let Some(shared) = self.shared()
+            && meant(shared.state.load(Ordering::SeqCst))
+        {
+            shared.bell.ring();
+        }
+    }
+
     /// A blocking call begins: stop driving.
     pub(super) fn stand_back(&self) {
-        if let Some(shared) = self.shared()
-            && shared.driving.load(Ordering::SeqCst)
-        {
-            shared.bell.ring();
-        }
+        self.ring_if(|state| state == DRIVES);
     }
 
-    /// A call has been made; `work` says whether it leaves any behind.
-    pub(super) fn called(&self, work: bool) {
-        if let Some(shared) = self.shared() {
-            // Counted first: a helper that is about to fall asleep looks at the count once more.
-            shared.calls.fetch_add(1, Ordering::SeqCst);
-            if work && shared.asleep.load(Ordering::SeqCst) {
-                shared.bell.ring();
-            }
-        }
+    /// There is work, and nobody who waits for it.
+    pub(super) fn called(&self) {
+        self.ring_if(|state| state == SLEEPS);
     }
 
-    /// A task waits for its operation, and its thread will do other things.
+    /// A task waits, and its thread will do other things. To be called under the lock, or after it was.
     pub(super) fn hurry(&self) {
-        if let Some(shared) = self.shared()
-            && !shared.urgent.swap(true, Ordering::SeqCst)
-        {
-            shared.bell.ring();
-        }
+        self.ring_if(|state| state != DRIVES);
+    }
+
+    /// There is nothing to drive any more.
+    pub(super) fn dismiss(&self) {
+        self.ring_if(|_| true);
     }
 }
 
-impl Engine {
+impl<C: Drive> Shell<C> {
     /// Sees to it that outstanding work advances although nobody waits for it.
     pub(crate) fn help(self: &Arc<Self>) {
-        let engine = Arc::downgrade(self);
+        if self.helper.started.get().is_none() {
+            self.start_helper();
+        }
+        self.helper.called();
+    }
+
+    #[cold]
+    fn start_helper(self: &Arc<Self>) {
         self.helper.started.get_or_init(|| {
-            let shared = Arc::new(Shared {
-                bell: Bell::new().ok()?,
-                calls: AtomicU64::new(0),
-                asleep: AtomicBool::new(false),
-                driving: AtomicBool::new(false),
-                urgent: AtomicBool::new(false),
-            });
-            let mine = Arc::clone(&shared);
+            let shared = Arc::new(Shared { bell: Bell::new().ok()?, state: AtomicU8::new(WATCHES) });
+            let (shell, mine) = (Arc::downgrade(self), Arc::clone(&shared));
             // Without the thread, work advances inside blocking calls only, which is what MPI promises.
-            std::thread::Builder::new()
-                .name("ringworld-helper".into())
-                .spawn(move || serve(&engine, &mine))
-                .ok()?;
+            let thread = thread::Builder::new().name("ringworld-helper".into());
+            thread.spawn(move || serve(&shell, &mine)).ok()?;
             Some(shared)
         });
-        self.helper.called(true);
     }
 
     /// Sees to it that the work of a task advances although no thread will ever wait for it.
-    pub(crate) fn hurry(&self) {
+    pub(crate) fn hurry(self: &Arc<Self>) {
+        if self.helper.started.get().is_none() {
+            self.start_helper();
+        }
         self.helper.hurry();
-    }
-
-    fn nobody_waits(&self) -> bool {
-        self.waits.waiting.load(Ordering::SeqCst) == 0
-    }
-
-    fn has_work(&self) -> bool {
-        self.lock().has_work()
     }
 }
 
-fn serve(engine: &Weak<Engine>, shared: &Shared) {
-    // No program calls so often: the first look only watches.
+/// What a look found.
+enum Look {
+    /// Nothing to do, or somebody waits and drives.
+    Idle,
+    /// Work, and nobody who polls.
+    Abandoned,
+    /// Work, and somebody who polls.
+    InHand,
+}
+
+fn look<C: Drive>(shell: &Shell<C>, seen: &mut u64) -> Look {
+    let core = shell.lock();
+    if !shell.waits.nobody_waits() || !core.has_work() {
+        return Look::Idle;
+    }
+    let before = std::mem::replace(seen, core.polls());
+    if core.awaited() > 0 || before == *seen { Look::Abandoned } else { Look::InHand }
+}
+
+fn serve<C: Drive>(shell: &Weak<Shell<C>>, shared: &Shared) {
+    // Nobody has polled so often: the first look only watches.
     let mut seen = u64::MAX;
     let mut grace = GRACE;
     loop {
-        let Some(engine) = engine.upgrade() else { return };
-        let calls = shared.calls.load(Ordering::SeqCst);
-        let urgent = shared.urgent.load(Ordering::SeqCst);
-        if engine.nobody_waits() && (urgent || calls == seen) && engine.has_work() {
-            drive(&engine, shared, calls);
-            (seen, grace) = (u64::MAX, GRACE);
-        } else if calls != seen {
-            seen = calls;
-            drop(engine);
-            shared.bell.sleep(grace);
-            grace = (2 * grace).min(PATIENCE);
-        } else {
-            // Nothing to do, or somebody waits and drives.
-            shared.asleep.store(true, Ordering::SeqCst);
-            if shared.calls.load(Ordering::SeqCst) == seen && !shared.urgent.load(Ordering::SeqCst) {
-                drop(engine);
-                shared.bell.sleep(ROUND);
+        let Some(shell) = shell.upgrade() else { return };
+        // Said before the look: see the invariant.
+        shared.state.store(SLEEPS, Ordering::SeqCst);
+        match look(&shell, &mut seen) {
+            Look::Idle => {
+                drop(shell);
+                shared.bell.sleep(&Wires::new(), None);
+                (seen, grace) = (u64::MAX, GRACE);
             }
-            shared.asleep.store(false, Ordering::SeqCst);
-            grace = GRACE;
+            Look::Abandoned => {
+                shared.state.store(DRIVES, Ordering::SeqCst);
+                drive(&shell, shared);
+                (seen, grace) = (u64::MAX, GRACE);
+            }
+            Look::InHand => {
+                shared.state.store(WATCHES, Ordering::SeqCst);
+                drop(shell);
+                shared.bell.nap(grace);
+                grace = (2 * grace).min(PATIENCE);
+            }
         }
     }
 }
 
-/// Drives while there is work, nobody waits, and the program does not call (or a task waits).
-fn drive(engine: &Engine, shared: &Shared, calls: u64) {
-    shared.driving.store(true, Ordering::SeqCst);
-    while engine.nobody_waits() {
-        if !engine.has_work() {
-            shared.urgent.store(false, Ordering::SeqCst);
-            break;
+/// Drives while there is work, nobody waits, and nobody else polls (or a task waits).
+fn drive<C: Drive>(shell: &Shell<C>, shared: &Shared) {
+    let mut mine = None;
+    let mut idle_since: Option<Instant> = None;
+    loop {
+        let mut core = shell.lock();
+        if !shell.waits.nobody_waits() || !core.has_work() {
+            return;
         }
-        if !shared.urgent.load(Ordering::SeqCst) && shared.calls.load(Ordering::SeqCst) != calls {
-            break;
+        if mine.is_some_and(|mine| mine != core.polls()) && core.awaited() == 0 {
+            return;
         }
-        engine.drive(&shared.bell);
+        let moved = core.progress();
+        mine = Some(core.polls());
+        if moved {
+            // What it has to do when it comes back, a caller may do before: it is no driver to rely on.
+            drop(core);
+            idle_since = None;
+            if shell.is_wanted() {
+                thread::yield_now();
+            }
+            continue;
+        }
+        core.comes_back(true);
+        // The next step of a schedule, or an answer to a task, is often there within microseconds, and to be woken for
+        // it takes fifty: where cores are to be had, it is worth a short wait.
+        if idle_since.get_or_insert_with(Instant::now).elapsed() < shell.waits.brief() {
+            drop(core);
+            thread::yield_now();
+            continue;
+        }
+        idle_since = None;
+        let inbox = shell.waits.inbox();
+        inbox.park(&shared.bell);
+        if let Some(alarm) = core.arm() {
+            drop(core);
+            shell.waits.sleep(&shared.bell, None, alarm);
+        }
+        inbox.unpark(&shared.bell);
     }
-    shared.driving.store(false, Ordering::SeqCst);
 }

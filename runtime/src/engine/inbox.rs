@@ -2,15 +2,20 @@
 //! under the engine's lock.
 //!
 //! A notice is put in and everybody who is parked is woken; whoever drives the engine next takes it out.
-//! Looking for notices costs one atomic load.
+//! Looking for notices costs two atomic loads.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
+use crossbeam::queue::SegQueue;
+use crossbeam::utils::CachePadded;
+use ringworld_protocol::MatchedId;
+
+use super::bell::Bell;
 use super::router::Registrations;
 use super::slots::SlotId;
-use super::wait::Bell;
+use super::sync::Mutex;
+use super::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Fault;
 
 /// Something the engine has to know.
@@ -22,6 +27,8 @@ pub(crate) enum Notice {
     Finished { rank: usize },
     /// Memory that nobody has any more.
     Left(Left),
+    /// A message that was set aside, and that nobody wants any more.
+    Released(MatchedId),
 }
 
 /// Memory that its owner has dropped: to be deregistered first, and freed when the operation on it has ended, if there is one.
@@ -34,17 +41,15 @@ pub(crate) struct Left {
 
 #[derive(Default)]
 pub(crate) struct Inbox {
-    full: AtomicBool,
-    notices: Mutex<Vec<Notice>>,
+    notices: SegQueue<Notice>,
     parked: Mutex<Vec<Arc<Bell>>>,
-    /// How many are parked.
-    sleepers: AtomicUsize,
+    /// How many are parked. Read at each turn by whoever drives, and written by those who sleep.
+    sleepers: CachePadded<AtomicUsize>,
 }
 
 impl Inbox {
     pub(crate) fn put(&self, notice: Notice) {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
-        self.full.store(true, Ordering::SeqCst);
+        self.notices.push(notice);
         self.wake();
     }
 
@@ -61,12 +66,12 @@ impl Inbox {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.full.load(Ordering::SeqCst)
+        !self.notices.is_empty()
     }
 
-    pub(crate) fn take(&self) -> Vec<Notice> {
-        self.full.store(false, Ordering::SeqCst);
-        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The oldest notice.
+    pub(crate) fn take(&self) -> Option<Notice> {
+        self.notices.pop()
     }
 
     /// From here on `bell` rings for every notice. A notice may have come just before: look again.

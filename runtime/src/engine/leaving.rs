@@ -1,34 +1,41 @@
-//! Leaving: how lent and registered memory is let go by a destructor, wherever that runs.
+//! Leaving: how the engine hears of what a destructor lets go, wherever that runs.
 //!
 //! What a user's operation has captured is dropped by whoever drops the operation last, which may be the engine, under its
-//! own lock. So a destructor of memory never waits for the lock. If it cannot have it, it leaves the memory in the inbox:
-//! whoever drives the engine next lets it go, and until then nobody frees it. Neighbours: `buffer/lending`, `inbox`.
+//! own lock. So a destructor never waits for the lock. If it cannot have it, it leaves a note in the inbox:
+//! whoever drives the engine next reads it, and until then nobody frees anything. Neighbours: `buffer/lending`, `inbox`.
 
-use std::sync::TryLockError;
+use ringworld_protocol::MatchedId;
 
+use super::Engine;
 use super::inbox::{Left, Notice};
-use super::{Engine, Locked};
+use super::shell::{Drive, Shell};
 
 impl Engine {
     /// Lets go of memory, at once or when the engine is driven next.
     pub(crate) fn let_go(&self, left: Left) {
+        self.hand_over(Notice::Left(left));
+    }
+
+    /// Drops a message that a matched probe has set aside, at once or when the engine is driven next.
+    pub(crate) fn release(&self, matched: MatchedId) {
+        self.hand_over(Notice::Released(matched));
+    }
+
+    /// Tells the engine what the control plane has to say.
+    pub(crate) fn hear(&self, notice: Notice) {
+        self.waits.inbox().put(notice);
+    }
+}
+
+impl<C: Drive> Shell<C> {
+    pub(super) fn hand_over(&self, notice: Notice) {
         if let Some(mut core) = self.try_lock() {
-            return core.let_go(left);
+            return core.notice(notice);
         }
-        self.waits.inbox().put(Notice::Left(left));
+        self.waits.inbox().put(notice);
         // Whoever had the lock may have looked into the inbox before, and be gone by now.
         if let Some(mut core) = self.try_lock() {
             core.read_inbox();
         }
-    }
-
-    fn try_lock(&self) -> Option<Locked<'_>> {
-        let core = match self.core.try_lock() {
-            Ok(core) => core,
-            // As in `lock`.
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(Locked { core: Some(core), comes_back: false })
     }
 }

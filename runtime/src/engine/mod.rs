@@ -11,23 +11,36 @@
 //!   (schedules)       completions ──▶ slots (who asked)
 //! ```
 //!
-//! Files: `core` joins the pieces, `runs` executes schedules, `router` knows the transports, `slots` are
-//! what callers wait for, `wait` spins and parks, `home` keeps waiting ranks on cores of their own, `inbox` is how other
-//! threads reach the engine, `leaving` how destructors do.
+//! Two halves. What decides and moves, one thread at a time: `core` joins the pieces, `runs` executes schedules, `router`
+//! knows the transports. And how threads meet around it: `shell` is the lock and what is asked of whatever it guards,
+//! `wait` spins and parks, `helper` drives while nobody waits, `slots` and `waiters` know who is to be woken for what,
+//! `inbox` is how other threads reach the engine, `leaving` how destructors do, `home` keeps waiting ranks on cores of
+//! their own. The second half knows the first by the trait [`Drive`] only, and is played through by a model checker with
+//! a stand-in for it (`model`).
 
+#[cfg(not(ringworld_model))]
+mod bell;
+#[cfg(ringworld_model)]
+#[path = "model/bell.rs"]
+mod bell;
 mod core;
 mod helper;
 mod home;
 mod inbox;
 mod leaving;
 mod limits;
+#[cfg(all(test, ringworld_model))]
+mod model;
 mod offers;
 mod router;
 mod runs;
+mod shell;
 mod slots;
+mod sync;
 mod wait;
+mod waiters;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::core::{Begun, Core};
@@ -35,9 +48,12 @@ pub(crate) use self::inbox::{Inbox, Left, Notice};
 pub(crate) use self::limits::Limits;
 pub(crate) use self::router::Registrations;
 pub(crate) use self::runs::Start;
+pub(crate) use self::shell::Drive;
+use self::shell::Shell;
 pub(crate) use self::slots::{Ending, SlotId};
-pub(crate) use self::wait::Spin;
 use self::wait::Waits;
+pub(crate) use self::wait::{For, REMIND, Spin};
+pub(crate) use self::waiters::{Topic, WatchId};
 use crate::error::Fault;
 use ringworld_transport::Transport;
 
@@ -75,132 +91,91 @@ pub(crate) struct Parts {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) spin: Spin,
     pub(crate) op_timeout: Option<Duration>,
+    /// How long a call waits before it tells its peers what it waits for.
+    pub(crate) remind: Duration,
 }
 
 /// One process's part of the world.
-pub(crate) struct Engine {
-    core: Mutex<Core>,
-    waits: Waits,
-    helper: helper::Helper,
-    hosts: Arc<[String]>,
-}
+pub(crate) type Engine = Shell<Core>;
+
+/// The core of an engine under its lock.
+pub(crate) type Locked<'a> = shell::Locked<'a, Core>;
 
 impl Engine {
     /// # Errors
     ///
-    /// When the system gives no event descriptor, or the limits contradict one another.
+    /// When the system gives no descriptor, or the limits contradict one another.
     pub(crate) fn new(parts: Parts) -> std::io::Result<Arc<Self>> {
-        let waits = Waits::new(&parts)?;
+        let wires = parts.transports.iter().filter_map(|transport| transport.wait_fd());
+        let wires = wires.map(|wire| wire.try_clone_to_owned()).collect::<std::io::Result<Vec<_>>>()?;
+        let blind = wires.len() < parts.transports.len();
+        let Parts { spin, op_timeout, remind, local, .. } = parts;
+        let manners = wait::Manners { spin, op_timeout, remind, local };
+        let waits = Waits::new(wires, blind, Arc::clone(&parts.inbox), &manners);
         let hosts = Arc::clone(&parts.hosts);
         let core = Core::new(parts).map_err(std::io::Error::other)?;
-        Ok(Arc::new(Self { core: Mutex::new(core), waits, helper: helper::Helper::default(), hosts }))
-    }
-
-    /// The core, for a short time. A panic inside the engine would be a bug, and leaves nothing to
-    /// recover: the lock's poison is ignored because the panic has already been reported.
-    pub(crate) fn lock(&self) -> Locked<'_> {
-        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
-        Locked { core: Some(core), comes_back: false }
+        Ok(Self::around(core, hosts, waits))
     }
 
     /// The host that a rank runs on, for messages.
     pub(crate) fn host(&self, rank: usize) -> String {
-        self.hosts.get(rank).cloned().unwrap_or_else(|| "an unknown host".into())
+        self.hosts().get(rank).cloned().unwrap_or_else(|| "an unknown host".into())
     }
 
     pub(crate) fn hosts(&self) -> &[String] {
-        &self.hosts
+        &self.known
     }
 
     /// The error of a call that the world's failure has ended.
     pub(crate) fn fault_error(&self, fault: Fault, operation: String) -> crate::Error {
         fault.into_error(operation, |rank| self.host(rank))
     }
-}
 
-/// The core under its lock. Tasks that have something to do are woken after it is given back: what a waker
-/// does, and what goes when the last one is dropped, is the user's, and may call the engine again.
-///
-/// Threads that sleep have armed the transports, and rely on it: so whoever gives the lock back for good sees to
-/// it that they are still armed, or wakes the sleepers. Otherwise what it has left for the next poll, such as a
-/// message that was put off, would lie until one of them wakes by itself.
-pub(crate) struct Locked<'a> {
-    core: Option<MutexGuard<'a, Core>>,
-    /// This thread will poll or arm before it does anything else.
-    comes_back: bool,
-}
-
-impl Locked<'_> {
-    /// Says whether this thread, after it has given the lock back, polls or arms before anything else.
-    fn comes_back(&mut self, comes_back: bool) {
-        self.comes_back = comes_back;
+    /// Waits until the operation of `slot` has ended, and takes its ending.
+    pub(crate) fn wait(&self, slot: SlotId) -> Ending {
+        self.go_on_to_wait(self.lock(), slot)
     }
-}
 
-impl std::ops::Deref for Locked<'_> {
-    type Target = Core;
-
-    #[expect(clippy::expect_used, reason = "it is there until the drop")]
-    fn deref(&self) -> &Core {
-        self.core.as_ref().expect("locked")
+    /// Like [`Engine::wait`], from a call that has just begun the operation.
+    pub(crate) fn go_on_to_wait(&self, core: Locked<'_>, slot: SlotId) -> Ending {
+        self.end_of(core, slot, |core| core.waiting_for(slot))
     }
-}
 
-impl std::ops::DerefMut for Locked<'_> {
-    #[expect(clippy::expect_used, reason = "it is there until the drop")]
-    fn deref_mut(&mut self) -> &mut Core {
-        self.core.as_mut().expect("locked")
-    }
-}
-
-impl Drop for Locked<'_> {
-    fn drop(&mut self) {
-        // Asked first: programs without tasks, and with one thread, come here several times per message.
-        let Some(core) = self.core.as_mut() else { return };
-        if !self.comes_back && core.has_sleepers() {
-            core.wake_sleepers();
+    /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
+    /// them stands for one that has ended already. `None` when there are none.
+    pub(crate) fn wait_any(&self, slots: &[Option<SlotId>]) -> Option<usize> {
+        if slots.is_empty() {
+            return None;
         }
-        if core.slots.has_tasks() {
-            leave_tasks(&mut self.core);
-        }
+        let ended =
+            |core: &mut Core| slots.iter().position(|slot| slot.is_none_or(|slot| core.slots.is_done(slot)));
+        let under_way: Vec<SlotId> = slots.iter().copied().flatten().collect();
+        let describe = |core: &mut Core| {
+            let each: Vec<_> = under_way.iter().map(|slot| core.waiting_for(*slot)).collect();
+            each.join(", or ")
+        };
+        Some(self.wait_until(For::Slots(&under_way), ended, describe))
     }
-}
 
-#[cold]
-fn leave_tasks(locked: &mut Option<MutexGuard<'_, Core>>) {
-    let tasks = locked.as_mut().map(|core| core.slots.tasks()).unwrap_or_default();
-    drop(locked.take());
-    for task in tasks {
-        task.leave();
-    }
-}
-
-impl Engine {
     /// Ends this rank's part in good order: waits until what was sent is on its way, then until every
     /// connected peer has taken everything. Returns the fault if the world fails first.
     pub(crate) fn finish(&self) -> Option<Fault> {
-        // Collectives that nobody waits for any more still owe the others this rank's part.
-        let flushed = |core: &mut Core| {
-            (core.fault().is_some() || (!core.is_running() && core.has_sent_all())).then_some(())
+        let wait = |done: fn(&mut Core) -> bool, whom: &str| {
+            let over = |core: &mut Core| (core.fault().is_some() || done(core)).then_some(());
+            self.wait_until(For::Topic(Topic::End), over, |_| whom.into());
         };
-        let running = self.lock().running();
-        self.wait_until(&running, flushed, |_| {
+        self.lock().leave();
+        // Collectives that nobody waits for any more still owe the others this rank's part.
+        wait(
+            |core| core.owes_nothing(),
             "the ranks that have not received what was sent to them, or not called a collective that this \
-             rank has begun"
-                .into()
-        });
+             rank has begun",
+        );
         self.lock().close();
-        let closed = |core: &mut Core| core.is_closed().then_some(());
-        self.wait_until(&[], closed, |_| "the ranks that are still connected to take what was sent".into());
+        wait(|core| core.is_closed(), "the ranks that are still connected to take what was sent");
         let mut core = self.lock();
         let fault = core.fault().cloned();
         core.fail(Fault::Finalized);
         fault
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        self.lock().fail(Fault::Finalized);
     }
 }

@@ -28,7 +28,8 @@ pub(crate) struct Router {
 pub(crate) enum Fate {
     Done(Token),
     Pending,
-    Lost(Cause),
+    /// The transport has refused it, and keeps nothing of it.
+    Lost(Token, Cause),
 }
 
 impl Router {
@@ -62,10 +63,12 @@ impl Router {
                 self.stalled_peers.push(peer);
                 Fate::Pending
             }
-            Err(Refused::PeerDown(_, cause)) => Fate::Lost(cause),
-            Err(Refused::Unknown(_)) => Fate::Lost(Cause::Unreachable("its address is not known".into())),
-            Err(Refused::Invalid(_, why)) => Fate::Lost(Cause::Protocol(why.into())),
-            Err(_) => Fate::Lost(Cause::Protocol("the transport refused an operation".into())),
+            Err(Refused::PeerDown(_, cause)) => Fate::Lost(token, cause),
+            Err(Refused::Unknown(_)) => {
+                Fate::Lost(token, Cause::Unreachable("its address is not known".into()))
+            }
+            Err(Refused::Invalid(_, why)) => Fate::Lost(token, Cause::Protocol(why.into())),
+            Err(_) => Fate::Lost(token, Cause::Protocol("the transport refused an operation".into())),
         }
     }
 
@@ -149,6 +152,11 @@ impl Router {
     /// Whether no operation waits for a busy transport.
     pub(crate) fn is_flowing(&self) -> bool {
         self.stalled_peers.is_empty()
+    }
+
+    /// Whether a connection to the peer stands, which will say itself when the peer ends.
+    pub(crate) fn is_linked(&self, peer: usize) -> bool {
+        self.routes.get(peer).copied().flatten().is_some_and(|index| self.transports[index].is_linked(peer))
     }
 
     pub(crate) fn close(&mut self) -> usize {

@@ -221,8 +221,7 @@ impl Runs {
         let run = self.runs.get_mut(id)?.take()?;
         self.free.push(id);
         if let Some((block, name)) = run.scratch {
-            buffers.reclaim(name);
-            buffers.recycle(block);
+            buffers.retire(block, Some(name));
         }
         self.counters.push(Counters { waits: run.waits, ready: run.ready });
         if let Some(context) = self.contexts.get_mut(&run.start.context) {

@@ -1,7 +1,8 @@
 //! Slots: what callers wait for. One per call under way, whatever it is made of below.
 //!
 //! Invariant: a slot keeps the names of the memory lent to its operation, and gives them back in the
-//! moment the operation ends; so a finished slot holds no memory of anybody.
+//! moment the operation ends; so a finished slot holds no memory of anybody. It does not end while a transport holds any
+//! of that memory, whatever has been said of the operation: its ending is *held* until then.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,36 +10,16 @@ use std::task::Waker;
 
 use ringworld_protocol::{BufferId, Done, Failure};
 
-use super::wait::Bell;
+use super::bell::Bell;
+use super::waiters::{Tasks, Waiter};
 use crate::buffer::Buffers;
 
-/// The name of a slot; used again only after [`Slots::remove`].
+/// The name of a slot; used again only after [`Slots::take`], or the end of one that was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotId(pub(crate) usize);
 
 /// How an operation ended. `None` inside: a collective, which has nothing to say.
 pub(crate) type Ending = Result<Option<Done>, Failure>;
-
-enum Waiter {
-    Thread(Arc<Bell>),
-    Task(Waker),
-}
-
-/// A task that waits for nothing here any more.
-pub(super) enum Task {
-    Wake(Waker),
-    Forget(Waker),
-}
-
-impl Task {
-    /// To be called without the engine's lock.
-    pub(super) fn leave(self) {
-        match self {
-            Self::Wake(waker) => waker.wake(),
-            Self::Forget(waker) => drop(waker),
-        }
-    }
-}
 
 #[derive(Default)]
 struct Slot {
@@ -56,25 +37,27 @@ pub(crate) struct Slots {
     free: Vec<usize>,
     /// How many operations have not ended.
     under_way: usize,
+    /// How many slots a task waits for.
+    awaited: usize,
+    /// Endings that wait for a transport to let go of memory.
+    held: Vec<(SlotId, Ending)>,
     /// Until the lock is given back.
-    tasks: Vec<Task>,
+    pub(super) leaving: Tasks,
 }
 
 impl Slots {
-    pub(super) fn has_tasks(&self) -> bool {
-        !self.tasks.is_empty()
-    }
-
-    /// The tasks to wake or forget now that the lock is given back.
-    pub(super) fn tasks(&mut self) -> Vec<Task> {
-        std::mem::take(&mut self.tasks)
+    /// How many slots tasks wait for.
+    #[inline]
+    pub(super) fn awaited(&self) -> usize {
+        self.awaited
     }
 
     /// Takes away who waits for a slot.
     #[inline]
     fn dismiss(&mut self, id: SlotId) {
         if let Some(Waiter::Task(waker)) = self.slots[id.0].waiter.take() {
-            self.tasks.push(Task::Forget(waker));
+            self.awaited -= 1;
+            self.leaving.forget(waker);
         }
     }
 
@@ -97,17 +80,17 @@ impl Slots {
         self.slots[id.0].request
     }
 
-    /// Ends a slot: its memory is free from here on, and whoever waits is woken.
+    /// Ends a slot as soon as no transport holds its memory, most often at once: that memory is free from then on, and
+    /// whoever waits is woken.
     pub(crate) fn end(&mut self, id: SlotId, ending: Ending, buffers: &mut Buffers) {
-        self.under_way -= 1;
         let slot = &mut self.slots[id.0];
-        if let Some(lent) = slot.lent[0].take() {
-            buffers.reclaim(lent);
-        }
-        if let Some(lent) = slot.lent[1].take() {
-            buffers.reclaim(lent);
-        }
         slot.request = None;
+        if slot.lent.iter().flatten().any(|lent| buffers.is_out(*lent)) {
+            self.held.push((id, ending));
+            return;
+        }
+        self.under_way -= 1;
+        slot.lent.iter_mut().filter_map(Option::take).for_each(|lent| buffers.reclaim(lent));
         if slot.detached.take().is_some() {
             *slot = Slot::default();
             self.free.push(id.0);
@@ -117,7 +100,23 @@ impl Slots {
         match slot.waiter.take() {
             None => {}
             Some(Waiter::Thread(bell)) => bell.ring(),
-            Some(Waiter::Task(waker)) => self.tasks.push(Task::Wake(waker)),
+            Some(Waiter::Task(waker)) => {
+                self.awaited -= 1;
+                self.leaving.wake(waker);
+            }
+        }
+    }
+
+    /// Whether endings wait for a transport to let go of memory.
+    #[inline]
+    pub(super) fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Ends those whose memory is free by now.
+    pub(super) fn end_held(&mut self, buffers: &mut Buffers) {
+        for (id, ending) in std::mem::take(&mut self.held) {
+            self.end(id, ending, buffers);
         }
     }
 
@@ -136,13 +135,16 @@ impl Slots {
         self.slots[id.0].ending.is_some()
     }
 
-    pub(crate) fn wake_thread(&mut self, id: SlotId, bell: &Arc<Bell>) {
+    /// The thread of `bell` is about to sleep until the slot ends, which it has not.
+    pub(super) fn wake_thread(&mut self, id: SlotId, bell: &Arc<Bell>) {
         self.dismiss(id);
         self.slots[id.0].waiter = Some(Waiter::Thread(Arc::clone(bell)));
     }
 
+    /// A task waits for the end of the slot, which has not come.
     pub(crate) fn wake_task(&mut self, id: SlotId, waker: Waker) {
         self.dismiss(id);
+        self.awaited += 1;
         self.slots[id.0].waiter = Some(Waiter::Task(waker));
     }
 

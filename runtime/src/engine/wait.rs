@@ -1,23 +1,24 @@
 //! Waiting: the thread that waits drives the engine, spinning briefly and then sleeping in the kernel.
 //!
 //! Sleeping is dear: a wake-up costs about 50 us, a half round trip between spinning ranks 4 to 6 us. But a
-//! rank without a core of its own must not take the time from the one it waits for; see [`Spin`]. To sleep, a thread arms the transports and polls their descriptors together with a bell of its
-//! own, which rings when another thread ends its operation or the control plane has news.
+//! rank without a core of its own must not take the time from the one it waits for; see [`Spin`]. To sleep, a thread says
+//! what it waits for, arms the transports and polls their descriptors together with a bell of its
+//! own, which rings when another thread brings that about or the control plane has news.
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use crossbeam::utils::CachePadded;
 
-use super::core::Core;
+use super::bell::{Bell, Wires, own_bell};
 use super::home::Home;
 use super::inbox::Inbox;
 use super::offers::{Custom, Offers};
-use super::slots::Ending;
-use super::{Engine, Locked, Parts, SlotId};
-use crate::error::Fault;
+use super::shell::{Drive, Locked, Shell};
+use super::slots::{Ending, SlotId};
+use super::sync::atomic::{AtomicUsize, Ordering};
+use super::sync::thread;
+use super::waiters::Topic;
 
 /// Transports without a descriptor (the simulator) are polled this often.
 const BLIND: Duration = Duration::from_micros(50);
@@ -57,79 +58,57 @@ impl Spin {
 }
 
 /// A call that has waited in vain for this long tells its peers what it waits for, then again after twice
-/// as long, and so on: see [`Core::remind`]. Ranks that merely compute for long lose nothing by it.
-const REMIND: Duration = Duration::from_secs(1);
+/// as long, and so on: see [`Drive::remind`]. Ranks that merely compute for long lose nothing by it.
+pub(crate) const REMIND: Duration = Duration::from_secs(1);
 
-/// Wakes one sleeping thread.
-pub(crate) struct Bell(OwnedFd);
-
-impl Bell {
-    pub(crate) fn new() -> std::io::Result<Arc<Self>> {
-        let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
-        Ok(Arc::new(Self(rustix::event::eventfd(0, flags)?)))
-    }
-
-    pub(crate) fn ring(&self) {
-        // The only possible failure is a counter that is full, and then the bell is ringing already.
-        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
-    }
-
-    fn hush(&self) {
-        let _ = rustix::io::read(&self.0, &mut [0; 8]);
-    }
-
-    /// Sleeps until it rings, or for so long.
-    pub(super) fn sleep(&self, limit: Duration) {
-        let timeout = Timespec::try_from(limit).ok();
-        let mut fds = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
-        // An interrupted poll only means to look again.
-        if rustix::event::poll(&mut fds, timeout.as_ref()).is_ok_and(|ready| ready > 0) {
-            self.hush();
-        }
-    }
+/// What a thread waits for: whoever brings it about wakes it.
+#[derive(Clone, Copy)]
+pub(crate) enum For<'a> {
+    /// The end of any of these operations.
+    Slots(&'a [SlotId]),
+    /// Anything else.
+    Topic(Topic),
 }
 
-thread_local! {
-    static BELL: std::cell::OnceCell<Arc<Bell>> = const { std::cell::OnceCell::new() };
-}
-
-/// This thread's bell, made at its first sleep. `None` when the system is out of descriptors.
-fn own_bell() -> Option<Arc<Bell>> {
-    BELL.with(|cell| {
-        if cell.get().is_none() {
-            let _ = cell.set(Bell::new().ok()?);
-        }
-        cell.get().cloned()
-    })
+impl For<'_> {
+    /// Whether there may be peers who could be reminded of it.
+    fn has_peers(self) -> bool {
+        !matches!(self, Self::Topic(Topic::Message(_)))
+    }
 }
 
 /// What all waiting threads share.
 pub(super) struct Waits {
-    fds: Vec<OwnedFd>,
+    wires: Wires,
+    /// A transport has no descriptor, and must be polled.
     blind: bool,
     spin: Spin,
     custom: Custom,
     home: Home,
     op_timeout: Option<Duration>,
+    remind: Duration,
     inbox: Arc<Inbox>,
     /// Threads inside a blocking call; the helper thread stays away while there are any.
-    pub(super) waiting: AtomicUsize,
+    waiting: CachePadded<AtomicUsize>,
+}
+
+/// How threads wait, but for what they share by accident of their rank.
+pub(super) struct Manners {
+    pub(super) spin: Spin,
+    pub(super) op_timeout: Option<Duration>,
+    /// See [`REMIND`].
+    pub(super) remind: Duration,
+    /// This rank's number among the ranks of this host, and how many they are.
+    pub(super) local: (usize, usize),
 }
 
 impl Waits {
-    pub(super) fn new(parts: &Parts) -> std::io::Result<Self> {
-        let mut fds = Vec::new();
-        let mut blind = false;
-        for transport in &parts.transports {
-            match transport.wait_fd() {
-                Some(fd) => fds.push(fd.try_clone_to_owned()?),
-                None => blind = true,
-            }
-        }
-        let (spin, op_timeout, inbox) = (parts.spin, parts.op_timeout, Arc::clone(&parts.inbox));
-        let home = Home::new(parts.local.0, parts.local.1);
-        let (custom, waiting) = (Custom::default(), AtomicUsize::new(0));
-        Ok(Self { fds, blind, spin, custom, home, op_timeout, inbox, waiting })
+    /// `wires`: the descriptors to sleep on; `blind`: there are transports without.
+    pub(super) fn new(wires: Wires, blind: bool, inbox: Arc<Inbox>, manners: &Manners) -> Self {
+        let Manners { spin, op_timeout, remind, local } = *manners;
+        let home = Home::new(local.0, local.1);
+        let (custom, waiting) = (Custom::default(), CachePadded::default());
+        Self { wires, blind, spin, custom, home, op_timeout, remind, inbox, waiting }
     }
 
     pub(super) fn inbox(&self) -> &Inbox {
@@ -139,64 +118,64 @@ impl Waits {
     fn offers(&self) -> Offers<'_> {
         Offers::new(self.spin.keen, &self.custom)
     }
-}
 
-impl Engine {
-    /// Waits until the operation of `slot` has ended, and takes its ending.
-    pub(crate) fn wait(&self, slot: SlotId) -> Ending {
-        self.go_on_to_wait(self.lock(), slot)
+    /// Whether no thread is inside a blocking call.
+    pub(super) fn nobody_waits(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) == 0
     }
 
-    /// Like [`Engine::wait`], from a call that has just begun the operation.
-    pub(crate) fn go_on_to_wait(&self, mut core: Locked<'_>, slot: SlotId) -> Ending {
+    /// For how long a thread that is not the program's may keep a core while it waits: for as long as would be kept
+    /// without offering it, several times over, since nobody is kept waiting by a core that is this rank's own.
+    pub(super) fn brief(&self) -> Duration {
+        8 * self.spin.keen.min(self.spin.polite)
+    }
+
+    /// Sleeps until a transport has something or `bell` rings, at most until `limit` or `alarm`.
+    pub(super) fn sleep(&self, bell: &Bell, limit: Option<Duration>, alarm: Option<Duration>) {
+        let blind = self.blind.then_some(BLIND);
+        bell.sleep(&self.wires, [limit, alarm, blind].into_iter().flatten().min());
+    }
+}
+
+impl<C: Drive> Shell<C> {
+    /// Waits until the operation of `slot` has ended, and takes its ending.
+    pub(super) fn end_of(
+        &self,
+        mut core: Locked<'_, C>,
+        slot: SlotId,
+        waiting_for: impl Fn(&mut C) -> String,
+    ) -> Ending {
         // Receives of what has come already end without any waiting.
-        if let Some(ending) = core.slots.take(slot) {
+        if let Some(ending) = core.slots().take(slot) {
             core.catch_up();
             return ending;
         }
-        let describe = |core: &mut Core| core.waiting_for(slot);
-        self.drive_until(core, &[slot], |core| core.slots.take(slot), describe)
+        self.drive_until(core, For::Slots(&[slot]), |core| core.slots().take(slot), waiting_for)
     }
 
-    /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
-    /// them stands for one that has ended already. `None` when there are none.
-    pub(crate) fn wait_any(&self, slots: &[Option<SlotId>]) -> Option<usize> {
-        if slots.is_empty() {
-            return None;
-        }
-        let ended =
-            |core: &mut Core| slots.iter().position(|slot| slot.is_none_or(|slot| core.slots.is_done(slot)));
-        let under_way: Vec<SlotId> = slots.iter().copied().flatten().collect();
-        let describe = |core: &mut Core| {
-            let each: Vec<_> = under_way.iter().map(|slot| core.waiting_for(*slot)).collect();
-            each.join(", or ")
-        };
-        Some(self.wait_until(&under_way, ended, describe))
-    }
-
-    /// Drives the engine until `done` gives something. `slots`: what to be woken for when another thread
-    /// ends one of them. `waiting_for` says in words whom this waits for, if it takes too long.
+    /// Drives the engine until `done` gives something, which whoever brings about what `what` says may change.
+    /// `waiting_for` says in words whom this waits for, if it takes too long.
     pub(crate) fn wait_until<R>(
         &self,
-        slots: &[SlotId],
-        mut done: impl FnMut(&mut Core) -> Option<R>,
-        waiting_for: impl Fn(&mut Core) -> String,
+        what: For<'_>,
+        mut done: impl FnMut(&mut C) -> Option<R>,
+        waiting_for: impl Fn(&mut C) -> String,
     ) -> R {
         let mut core = self.lock();
         if let Some(result) = done(&mut core) {
             core.catch_up();
             return result;
         }
-        self.drive_until(core, slots, done, waiting_for)
+        self.drive_until(core, what, done, waiting_for)
     }
 
-    /// Like [`Engine::wait_until`], when `done` has just said no.
+    /// Like [`Shell::wait_until`], when `done` has just said no.
     fn drive_until<R>(
         &self,
-        core: Locked<'_>,
-        slots: &[SlotId],
-        mut done: impl FnMut(&mut Core) -> Option<R>,
-        waiting_for: impl Fn(&mut Core) -> String,
+        core: Locked<'_, C>,
+        what: For<'_>,
+        mut done: impl FnMut(&mut C) -> Option<R>,
+        waiting_for: impl Fn(&mut C) -> String,
     ) -> R {
         let mut presence = Presence::enter(self);
         // Declared after `presence`, so that the lock is given back before the helper is told.
@@ -204,12 +183,16 @@ impl Engine {
         let mut waits_since = None;
         let mut idle_since = None;
         let mut known_idle = None;
+        let mut slept = false;
         let mut offers = self.waits.offers();
-        let mut remind_after = REMIND;
+        let mut remind_after = self.waits.remind;
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
             let moved = core.progress();
             if let Some(result) = done(&mut core) {
+                if slept && let (For::Topic(_), Some(bell)) = (what, own_bell()) {
+                    core.watchers().remove_thread(&bell);
+                }
                 presence.leaves_work = core.has_work();
                 return result;
             }
@@ -217,6 +200,11 @@ impl Engine {
             if moved {
                 (idle_since, known_idle) = (None, None);
                 offers = self.waits.offers();
+                drop(core);
+                if self.is_wanted() {
+                    // The lock knows no order: without this, others would get it by luck only.
+                    thread::yield_now();
+                }
                 continue;
             }
             // Reading the clock takes as long as a hundred instructions: once per turn is enough.
@@ -230,7 +218,7 @@ impl Engine {
                 // Otherwise at once: a turn is long enough that a pause instruction would ease nobody's way,
                 // and hypervisors and emulators take one for leave to run somebody else.
                 if offers.is_due(idle) {
-                    std::thread::yield_now();
+                    thread::yield_now();
                     let after = since.elapsed();
                     known_idle = Some(after);
                     if offers.made(idle, after) && self.waits.waiting.load(Ordering::Relaxed) == 1 {
@@ -243,32 +231,30 @@ impl Engine {
                 && idle >= limit
             {
                 let waiting_for = waiting_for(&mut core);
-                let detail = format!(
-                    "a call has waited {:?} for {waiting_for} (RINGWORLD_OP_TIMEOUT)",
-                    waits_since.elapsed()
-                );
-                core.report_fault(&detail);
-                core.fail(Fault::TimedOut { after: idle, waiting_for });
+                core.time_out(waits_since.elapsed(), idle, waiting_for);
                 continue;
             }
             let mut limit = self.waits.op_timeout;
-            if !slots.is_empty() {
+            if what.has_peers() {
                 if idle >= remind_after {
-                    core.remind(slots);
+                    core.remind(what);
                     remind_after *= 2;
+                    // That may have ended what this waits for.
+                    continue;
                 }
                 limit = Some(limit.map_or(remind_after, |limit| limit.min(remind_after)));
             }
-            self.sleep(core, slots, limit.map(|limit| limit.saturating_sub(idle)));
+            slept = true;
+            self.sleep(core, what, limit.map(|limit| limit.saturating_sub(idle)));
         }
     }
 
-    /// Sleeps until a transport has something, a bell rings, or `limit` passes.
-    fn sleep(&self, mut core: Locked<'_>, slots: &[SlotId], limit: Option<Duration>) {
+    /// Sleeps until a transport has something, the bell rings, or `limit` passes.
+    fn sleep(&self, mut core: Locked<'_, C>, what: For<'_>, limit: Option<Duration>) {
         let Some(bell) = own_bell() else {
             // Out of descriptors: polling slowly is the best that is left.
             drop(core);
-            std::thread::sleep(BLIND);
+            thread::sleep(BLIND);
             return;
         };
         self.waits.inbox.park(&bell);
@@ -276,101 +262,35 @@ impl Engine {
             self.waits.inbox.unpark(&bell);
             return;
         };
-        for slot in slots {
-            core.slots.wake_thread(*slot, &bell);
+        match what {
+            For::Slots(slots) => slots.iter().for_each(|slot| core.slots().wake_thread(*slot, &bell)),
+            For::Topic(topic) => core.watchers().add_thread(topic, &bell),
         }
         drop(core);
-        let blind = self.waits.blind.then_some(BLIND);
-        self.poll_fds(&bell, [limit, alarm, blind].into_iter().flatten().min());
+        self.waits.sleep(&bell, limit, alarm);
         self.waits.inbox.unpark(&bell);
-    }
-
-    /// Sleeps on the descriptors of the transports and on `bell`.
-    fn poll_fds(&self, bell: &Bell, limit: Option<Duration>) {
-        let mut fds: smallset::Fds<'_> = smallset::Fds::new(bell.0.as_fd());
-        for fd in &self.waits.fds {
-            fds.push(fd.as_fd());
-        }
-        let timeout = limit.and_then(|limit| Timespec::try_from(limit).ok());
-        // An interrupted or refused poll only means to look again.
-        let _ = rustix::event::poll(fds.as_mut_slice(), timeout.as_ref());
-        if fds.first_is_ready() {
-            bell.hush();
-        }
-    }
-
-    /// One round of the helper thread: progress, then sleep until there may be more.
-    pub(super) fn drive(&self, bell: &Arc<Bell>) {
-        let mut core = self.lock();
-        if core.progress() {
-            // What it has to do when it comes back, a caller may do before: it is no driver to rely on.
-            return;
-        }
-        core.comes_back(true);
-        self.waits.inbox.park(bell);
-        if let Some(alarm) = core.arm() {
-            drop(core);
-            let blind = self.waits.blind.then_some(BLIND);
-            self.poll_fds(bell, [alarm, blind].into_iter().flatten().min());
-        }
-        self.waits.inbox.unpark(bell);
     }
 }
 
 /// Counts this thread among those that wait, and tells the helper when the last one leaves.
-struct Presence<'a> {
-    engine: &'a Engine,
+struct Presence<'a, C: Drive> {
+    shell: &'a Shell<C>,
     leaves_work: bool,
 }
 
-impl<'a> Presence<'a> {
-    fn enter(engine: &'a Engine) -> Self {
-        engine.waits.waiting.fetch_add(1, Ordering::SeqCst);
-        engine.helper.stand_back();
+impl<'a, C: Drive> Presence<'a, C> {
+    fn enter(shell: &'a Shell<C>) -> Self {
+        shell.waits.waiting.fetch_add(1, Ordering::SeqCst);
+        shell.helper.stand_back();
         // True until a return says otherwise: a panic must not leave work without a driver.
-        Self { engine, leaves_work: true }
+        Self { shell, leaves_work: true }
     }
 }
 
-impl Drop for Presence<'_> {
+impl<C: Drive> Drop for Presence<'_, C> {
     fn drop(&mut self) {
-        if self.engine.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.engine.helper.called(self.leaves_work);
-        }
-    }
-}
-
-/// A short list of poll descriptors without an allocation per sleep.
-mod smallset {
-    use super::{PollFd, PollFlags};
-    use std::os::fd::BorrowedFd;
-
-    /// A bell and at most seven transports; there are three kinds of wire.
-    const ROOM: usize = 8;
-
-    pub(super) struct Fds<'a> {
-        fds: [PollFd<'a>; ROOM],
-        used: usize,
-    }
-
-    impl<'a> Fds<'a> {
-        pub(super) fn new(first: BorrowedFd<'a>) -> Self {
-            Self { fds: std::array::from_fn(|_| PollFd::from_borrowed_fd(first, PollFlags::IN)), used: 1 }
-        }
-
-        pub(super) fn push(&mut self, fd: BorrowedFd<'a>) {
-            if let Some(place) = self.fds.get_mut(self.used) {
-                *place = PollFd::from_borrowed_fd(fd, PollFlags::IN);
-                self.used += 1;
-            }
-        }
-
-        pub(super) fn as_mut_slice(&mut self) -> &mut [PollFd<'a>] {
-            &mut self.fds[..self.used]
-        }
-
-        pub(super) fn first_is_ready(&self) -> bool {
-            !self.fds[0].revents().is_empty()
+        if self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.leaves_work {
+            self.shell.helper.called();
         }
     }
 }
