@@ -5,11 +5,13 @@
 use std::io::{PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ringworld_transport::conformance::{self, PROMISES};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placement, Placer, Posted, Rank,
-    RecvMemory, Refused, Region, RegionId, RemoteKey, Token, Transport,
+    RecvMemory, Refused, Region, RegionId, RemoteKey, SendMemory, Token, Transport,
 };
 use ringworld_transport_sim::{Config, Fabric, Sim};
 
@@ -40,6 +42,10 @@ enum Fault {
     RegionNamedTwice,
     DeregisteringLosesOperations,
     RegisteredAfterAbort,
+    FirstMessageWaits,
+    CompleteTooEarly,
+    OwedIsForgotten,
+    OwesForEver,
 }
 
 /// A simulated transport with a fault.
@@ -50,9 +56,16 @@ struct Faulty {
     /// `close` or `abort` has been called.
     over: bool,
     rank: Rank,
+    polls: u64,
     /// Regions registered so far, and whether one has been deregistered.
     regions: u64,
     deregistered: bool,
+    /// Which ranks of the world have been polled.
+    polled: Arc<[AtomicBool]>,
+    /// Events held back until another rank has been polled.
+    held: Vec<Event>,
+    /// Messages taken over and left lying until the next poll.
+    kept: Vec<Operation>,
     /// Readable for ever, or never: the poorest descriptor that keeps the promise, and one that does not.
     bell: (PipeReader, PipeWriter),
 }
@@ -89,6 +102,18 @@ impl Placer for FaultyPlacer<'_> {
 }
 
 impl Faulty {
+    fn others_polled(&self) -> bool {
+        let mut ranks = self.polled.iter().enumerate();
+        ranks.any(|(rank, polled)| rank != self.rank && polled.load(Ordering::Relaxed))
+    }
+
+    /// The same message in memory that is never freed.
+    fn taken_over(operation: Operation) -> Operation {
+        let Operation::Message { peer, header, payload, token } = operation else { return operation };
+        let payload = SendMemory::from_static(payload.as_slice().to_vec().leak());
+        Operation::Message { peer, header, payload, token }
+    }
+
     /// What the faulty transport makes of one event.
     fn distort(&mut self, event: Event, events: &mut Vec<Event>) {
         match (self.fault, event) {
@@ -107,7 +132,10 @@ impl Faulty {
                     Event::PeerDown { peer, cause },
                 ]);
             }
-            (Fault::SentNever, Event::Sent { .. })
+            (Fault::FirstMessageWaits, event @ Event::Sent { .. }) if !self.others_polled() => {
+                self.held.push(event)
+            }
+            (Fault::SentNever | Fault::CompleteTooEarly | Fault::OwedIsForgotten, Event::Sent { .. })
             | (Fault::PeerDownNever, Event::PeerDown { .. })
             | (Fault::PeerClosedNever, Event::PeerClosed { .. }) => {}
             (Fault::ClosedAtOnce, Event::Closed) => {}
@@ -132,6 +160,10 @@ impl Transport for Faulty {
     }
 
     fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        if self.fault == Fault::OwedIsForgotten {
+            self.kept.push(Self::taken_over(operation));
+            return Ok(Posted::Complete);
+        }
         match (self.fault, self.sim.post(operation)) {
             (Fault::UnknownSaysBusy, Err(Refused::Unknown(operation))) => Err(Refused::Busy(operation)),
             (Fault::BusyLosesTheOperation, Err(Refused::Busy(_))) => Ok(Posted::Complete),
@@ -141,8 +173,13 @@ impl Transport for Faulty {
                 }
                 Err(Refused::PeerDown(operation, cause))
             }
+            (Fault::CompleteTooEarly, Ok(_)) => Ok(Posted::Complete),
             (_, answer) => answer,
         }
+    }
+
+    fn owes(&self) -> bool {
+        self.fault == Fault::OwesForEver && self.polls > 0
     }
 
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
@@ -150,9 +187,18 @@ impl Transport for Faulty {
     }
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        self.polls += 1;
+        self.polled[self.rank].store(true, Ordering::Relaxed);
+        for operation in std::mem::take(&mut self.kept) {
+            self.sim.post(operation).expect("the simulator has room for one message");
+        }
         let mut found = Vec::new();
+        if self.others_polled() {
+            found.append(&mut self.held);
+        }
+        let held = !found.is_empty();
         let fault = self.fault;
-        let mut moved = self.sim.poll(&mut FaultyPlacer { fault, inner: placer }, &mut found);
+        let mut moved = self.sim.poll(&mut FaultyPlacer { fault, inner: placer }, &mut found) || held;
         if fault == Fault::MessagesSwapped {
             let received = |event: &Event| matches!(event, Event::Received { .. });
             if let Some(first) = found.iter().position(received)
@@ -218,6 +264,7 @@ impl conformance::Fabric for Faults {
         let mut fabric = Fabric::new(size, config);
         let sims = fabric.connected_transports();
         self.fabric = Some(fabric);
+        let polled: Arc<[AtomicBool]> = (0..size).map(|_| AtomicBool::new(false)).collect();
         let faulty = |sim: Sim| {
             let mut bell = std::io::pipe().expect("a pipe can be made");
             if self.fault != Fault::NeverWakes {
@@ -229,6 +276,10 @@ impl conformance::Fabric for Faults {
                 sim,
                 closed: false,
                 over: false,
+                polls: 0,
+                polled: Arc::clone(&polled),
+                held: Vec::new(),
+                kept: Vec::new(),
                 regions: 0,
                 deregistered: false,
                 bell,
@@ -293,5 +344,9 @@ faults! {
     region_named_twice: RegionNamedTwice, puts_from_and_into_registered_memory_arrive, "to two regions";
     deregistering_loses_operations: DeregisteringLosesOperations, deregistering_leaves_operations_under_way_alone, "not in time";
     registered_after_abort: RegisteredAfterAbort, nothing_is_registered_after_the_end, "after the end";
+    first_message_waits: FirstMessageWaits, the_first_message_waits_for_nobody, "while its receiver does nothing";
+    complete_too_early: CompleteTooEarly, the_first_message_waits_for_nobody, "differs at byte";
+    owed_is_forgotten: OwedIsForgotten, the_first_message_waits_for_nobody, "polled only while it owes";
+    owes_for_ever: OwesForEver, the_first_message_waits_for_nobody, "nothing owed once all has arrived";
     abort_forgotten: AbortForgotten, abort_frees_everything_at_once, "after abort";
 }

@@ -64,7 +64,7 @@ pub(crate) enum Payload {
         token: Token,
     },
     Chunk(Chunk),
-    /// Whole frames of messages that were put off, to leave together.
+    /// Whole frames of messages that were put off, to leave together, or kept until there is a connection.
     Batch(Vec<u8>),
 }
 
@@ -95,6 +95,32 @@ impl Outgoing {
             Payload::Batch(frames) => frames.len(),
         };
         self.prelude.as_bytes().len() + payload
+    }
+}
+
+/// Copies a whole frame to the end of `queue`: behind others that have been copied, up to [`BATCH`] bytes together, or into
+/// memory of its own, which is taken from `spare` if there is any.
+pub(crate) fn copy_behind(
+    queue: &mut VecDeque<Outgoing>,
+    spare: &mut Vec<Vec<u8>>,
+    prelude: &Prelude,
+    body: &[u8],
+) {
+    let head = prelude.as_bytes();
+    match queue.back_mut() {
+        Some(Outgoing { payload: Payload::Batch(frames), sent: 0, .. })
+            if frames.len() + head.len() + body.len() <= BATCH =>
+        {
+            frames.extend_from_slice(head);
+            frames.extend_from_slice(body);
+        }
+        _ => {
+            let mut frames = spare.pop().unwrap_or_default();
+            frames.reserve(head.len() + body.len());
+            frames.extend_from_slice(head);
+            frames.extend_from_slice(body);
+            queue.push_back(Outgoing::ready_made(Payload::Batch(frames)));
+        }
     }
 }
 
@@ -204,21 +230,7 @@ impl Link {
             self.queue.push_back(Outgoing { prelude, payload: Payload::Owned { memory, token }, sent: 0 });
             return Posted::Pending;
         }
-        let (head, body) = (prelude.as_bytes(), memory.as_slice());
-        match self.queue.back_mut() {
-            Some(Outgoing { payload: Payload::Batch(frames), sent: 0, .. })
-                if frames.len() + head.len() + body.len() <= BATCH =>
-            {
-                frames.extend_from_slice(head);
-                frames.extend_from_slice(body);
-            }
-            _ => {
-                let mut frames = self.spare.pop().unwrap_or_default();
-                frames.extend_from_slice(head);
-                frames.extend_from_slice(body);
-                self.queue.push_back(Outgoing::ready_made(Payload::Batch(frames)));
-            }
-        }
+        copy_behind(&mut self.queue, &mut self.spare, &prelude, memory.as_slice());
         Posted::Complete
     }
 
@@ -372,9 +384,12 @@ impl Link {
             match self.queue.pop_front().map(|outgoing| outgoing.payload) {
                 Some(Payload::Owned { token, .. }) => events.push(Event::Sent { token }),
                 Some(Payload::Chunk(chunk)) => puts.written(&chunk, events),
-                Some(Payload::Batch(mut frames)) => {
+                // As many as one write had: few, because a write is due then. What was kept before there was a
+                // connection may be longer, and is not needed again.
+                Some(Payload::Batch(mut frames))
+                    if frames.capacity() <= 2 * BATCH && self.spare.len() < GATHER =>
+                {
                     frames.clear();
-                    // As many as one write had: few, because a write is due then.
                     self.spare.push(frames);
                 }
                 _ => {}

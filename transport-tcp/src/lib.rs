@@ -14,6 +14,7 @@
 //! peer.rs        state of one peer                 part.rs       losing a peer, the orderly end
 //! connection.rs  one lane: write queue, reading    framing.rs    bytes of a frame (pure)
 //! puts.rs        chunks and exposed memory (pure)  spread.rs  which networks lanes use (pure)
+//! waiting.rs     frames before there is a connection
 //! ```
 //!
 //! ```
@@ -42,6 +43,7 @@ mod peer;
 mod puts;
 mod spread;
 mod transport;
+mod waiting;
 
 pub use config::{BindError, Config, MAX_LANES};
 pub use transport::Tcp;

@@ -343,7 +343,7 @@ impl Tcp {
             self.end_attempt(rank);
             let lanes = self.identity.lanes;
             let peer = &mut self.peers[rank];
-            link.queue = std::mem::take(&mut peer.waiting);
+            link.queue = peer.waiting.take();
             peer.state = State::Open;
             peer.lanes.resize_with(lanes, || None);
             peer.reached = initiated.then_some(remote);

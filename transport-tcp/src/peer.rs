@@ -4,14 +4,14 @@
 //! and `Gone` holds no memory of anybody. Neighbours: `transport.rs` drives it, `connection.rs` is one
 //! lane of it.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Instant;
 
 use ringworld_transport::Cause;
 
-use crate::connection::{Link, Outgoing};
+use crate::connection::Link;
 use crate::puts::{Exposures, PutQueue};
+use crate::waiting::Waiting;
 
 /// Where a peer stands.
 pub(crate) enum State {
@@ -117,7 +117,7 @@ pub(crate) struct Peer {
     /// Where the initiator reached the peer; further lanes go there too, unless they are spread.
     pub(crate) reached: Option<SocketAddr>,
     /// Frames posted before lane 0 was established.
-    pub(crate) waiting: VecDeque<Outgoing>,
+    pub(crate) waiting: Waiting,
     pub(crate) puts: PutQueue,
     pub(crate) exposures: Exposures,
     pub(crate) farewell: Farewell,
@@ -138,7 +138,7 @@ impl Peer {
             state: State::Idle,
             lanes: Vec::new(),
             reached: None,
-            waiting: VecDeque::new(),
+            waiting: Waiting::default(),
             puts: PutQueue::default(),
             exposures: Exposures::default(),
             farewell: Farewell::default(),

@@ -270,12 +270,12 @@ impl Tcp {
 
     fn post_message(&mut self, rank: Rank, prelude: Prelude, memory: SendMemory, token: Token) -> Posted {
         let peer = &mut self.peers[rank];
-        let payload = Payload::Owned { memory, token };
         let Some(Some(_)) = peer.lanes.first() else {
-            peer.waiting.push_back(Outgoing { prelude, payload, sent: 0 });
+            let posted = peer.waiting.push(prelude, memory, token);
             self.dial(rank);
-            return Posted::Pending;
+            return posted;
         };
+        let payload = Payload::Owned { memory, token };
         self.post_on(rank, 0, Outgoing { prelude, payload, sent: 0 })
     }
 
@@ -587,6 +587,11 @@ impl Transport for Tcp {
 
     fn is_linked(&self, peer: Rank) -> bool {
         self.peers.get(peer).is_some_and(|peer| matches!(peer.state, State::Open))
+    }
+
+    fn owes(&self) -> bool {
+        // A connection is made from here only because something waits for it.
+        self.blocked > 0 || !self.dialing.is_empty() || !self.put_off.is_empty() || !self.troubled.is_empty()
     }
 
     fn disconnect(&mut self, peer: Rank, cause: Cause) {

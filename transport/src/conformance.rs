@@ -37,6 +37,7 @@ mod books;
 mod buffer;
 mod closing;
 mod failures;
+mod first;
 mod harness;
 mod messages;
 mod pattern;
@@ -55,6 +56,7 @@ pub use failures::{
     a_refused_header_takes_only_that_peer_down, a_vanished_peer_is_down_exactly_once,
     abort_frees_everything_at_once, disconnect_is_reported_once,
 };
+pub use first::{first_messages_keep_their_order, the_first_message_waits_for_nobody};
 pub use messages::{
     all_to_all_messages_and_puts_arrive, both_sides_may_connect_at_once,
     each_message_is_placed_and_received_once, headers_of_every_length_are_intact,
@@ -123,6 +125,8 @@ macro_rules! conformance_tests {
             large_messages_both_ways_at_once_finish
             all_to_all_messages_and_puts_arrive
             both_sides_may_connect_at_once
+            the_first_message_waits_for_nobody
+            first_messages_keep_their_order
             puts_fill_exposures_in_any_order
             an_exposure_is_filled_by_its_last_byte_only
             large_puts_and_messages_both_ways_at_once_finish

@@ -39,6 +39,14 @@
 //! **Connections are lazy.** `connect` makes a peer's address known; a transport may open its
 //! connection at first use, from either side.
 //!
+//! **The first message waits for nobody.** The receiver's program may be busy with something else for a long time, and
+//! a connection takes its answer. So while there is none, a message of up to [`PROMPT`] bytes completes without
+//! the receiver's help all the same: the transport takes it over into memory of its own, and sends it in its turn when the
+//! connection stands. It does so as long as what it keeps for that peer is less than [`KEPT`] bytes; the runtime bounds
+//! that too, by the credits it has with each peer. What was kept is an accepted operation like any
+//! other: [`Transport::close`] delivers it, [`Transport::abort`] and [`Event::PeerDown`] drop it. Its sender may have gone on to
+//! compute, and the connection needs polls of both sides: [`Transport::owes`] tells that they are still needed here.
+//!
 //! **Memory.** [`SendMemory`] and [`RecvMemory`] are spans of somebody else's memory, promised by an
 //! `unsafe` constructor to stay valid until the operation completes. Dropping one is always safe and
 //! never frees anything. A transport drops it exactly when neither it nor a device will touch the memory again, and not
@@ -79,6 +87,15 @@ pub type Rank = usize;
 
 /// The longest header of a message, in bytes.
 pub const MAX_HEADER: usize = 96;
+
+/// The longest payload, in bytes, of a message that completes without its receiver's help before there is a connection.
+///
+/// As long as the messages that the runtime sends without asking where it has not been told otherwise.
+pub const PROMPT: usize = 256 << 10;
+
+/// Bytes of messages that a transport keeps for one peer until there is a connection, headers included; further ones wait
+/// in the memory of their sender.
+pub const KEPT: usize = 4 << 20;
 
 /// A name that the caller gives to an operation and gets back when it completes.
 ///
@@ -367,6 +384,16 @@ pub trait Transport: Send {
     /// learns of it by itself, need not say.
     fn is_linked(&self, peer: Rank) -> bool {
         let _unknown = peer;
+        false
+    }
+
+    /// Whether anything that was accepted, and may have been reported complete, still lies here and needs polls of this
+    /// side to leave: messages kept until their connection stands, messages put off, bytes for which the wire had no
+    /// room. While it does, somebody must poll although nobody waits, or sleep on [`Transport::wait_fd`] to do so. Once
+    /// it does not, everything accepted is on its way, and only the peer can hold it up.
+    ///
+    /// A transport that lets everything go within [`Transport::post`], or by other means than polls, never owes.
+    fn owes(&self) -> bool {
         false
     }
 

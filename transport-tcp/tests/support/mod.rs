@@ -40,6 +40,12 @@ impl Buffer {
         unsafe { RecvMemory::new(self.start, self.length) }
     }
 
+    /// Overwrites memory that no operation has any more.
+    pub(crate) fn overwrite(&self, byte: u8) {
+        // SAFETY: the memory is never freed, and by the condition above nobody else uses it.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }.fill(byte);
+    }
+
     /// What is there now; only when no operation has the memory.
     pub(crate) fn bytes(&self) -> &'static [u8] {
         // SAFETY: the memory is initialised and never freed; by the condition above nobody writes to it.
