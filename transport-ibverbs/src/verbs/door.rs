@@ -135,6 +135,11 @@ impl Door {
         !self.tcp.arm()
     }
 
+    /// Whether a word waits for its connection.
+    pub(super) fn owes(&self) -> bool {
+        self.tcp.owes()
+    }
+
     pub(super) fn poll(&mut self) -> News {
         self.tcp.poll(&mut self.doorman, &mut self.events);
         let lost = self.events.drain(..).filter_map(|event| match event {

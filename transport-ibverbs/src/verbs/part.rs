@@ -140,8 +140,10 @@ impl Ibverbs {
         }
         drop(state);
         peer.flying = Flying::default();
+        self.waiting -= peer.puts.len() + peer.queue.len();
         peer.puts.clear();
         peer.queue.clear();
+        peer.kept = 0;
         peer.inbound = None;
         peer.exposures = Exposures::default();
         self.door.shut(rank);

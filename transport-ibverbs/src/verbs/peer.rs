@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use ringworld_transport::{Cause, Header, RecvMemory, SendMemory, Token};
+use ringworld_transport::{Cause, Header, KEPT, PROMPT, RecvMemory, SendMemory, Token};
 
 use super::device::Registered;
 use super::link::Link;
@@ -22,15 +22,42 @@ pub(super) enum State {
     Gone(Cause),
 }
 
+/// Where the payload of a message lies, and who is told when it has been sent.
+pub(super) enum Body {
+    /// In its sender's memory.
+    Lent(SendMemory, Token),
+    /// In a copy, made before there was a link: its sender knows that it is done.
+    Kept(Vec<u8>),
+}
+
+impl Body {
+    pub(super) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Lent(memory, _) => memory.as_slice(),
+            Self::Kept(bytes) => bytes,
+        }
+    }
+}
+
 /// A message that has not been sent completely.
 pub(super) struct Outgoing {
     pub(super) header: Header,
-    pub(super) payload: SendMemory,
-    pub(super) token: Token,
+    pub(super) body: Body,
     /// Its first slot has been sent.
     pub(super) begun: bool,
     /// Bytes of the payload that have been sent.
     pub(super) sent: usize,
+}
+
+impl Outgoing {
+    pub(super) fn new(header: Header, payload: SendMemory, token: Token) -> Self {
+        Self { header, body: Body::Lent(payload, token), begun: false, sent: 0 }
+    }
+
+    /// Bytes that it occupies when it is kept.
+    fn size(&self) -> usize {
+        self.header.as_bytes().len() + self.body.as_slice().len()
+    }
 }
 
 /// How the bytes of a put are held.
@@ -142,6 +169,8 @@ pub(super) struct Peer {
     pub(super) inbound: Option<Inbound>,
     pub(super) queue: VecDeque<Outgoing>,
     pub(super) puts: VecDeque<Put>,
+    /// Bytes of messages in `queue` that are kept here.
+    pub(super) kept: usize,
     /// Puts of which pieces are under way.
     pub(super) flying: Flying<(Registered<SendMemory>, Token)>,
     pub(super) farewell: Farewell,
@@ -160,6 +189,7 @@ impl Peer {
             inbound: None,
             queue: VecDeque::new(),
             puts: VecDeque::new(),
+            kept: 0,
             flying: Flying::default(),
             farewell: Farewell::default(),
             listed: false,
@@ -171,6 +201,30 @@ impl Peer {
         match &mut self.state {
             State::Linked(link) => Some(link),
             _ => None,
+        }
+    }
+
+    /// Takes a message over before there is a link, if that is within the bounds; whether it did.
+    pub(super) fn keep(&mut self, outgoing: &mut Outgoing) -> bool {
+        let open = matches!(&self.state, State::Linked(link) if link.is_open());
+        let (bytes, size) = (outgoing.body.as_slice(), outgoing.size());
+        if open || bytes.len() > PROMPT || self.kept + size > KEPT {
+            return false;
+        }
+        outgoing.body = Body::Kept(bytes.to_vec());
+        self.kept += size;
+        true
+    }
+
+    /// The first message of the queue has been sent: the token of whoever waits for that.
+    pub(super) fn leave_queue(&mut self) -> Option<Token> {
+        let outgoing = self.queue.pop_front()?;
+        match outgoing.body {
+            Body::Lent(_, token) => Some(token),
+            Body::Kept(_) => {
+                self.kept -= outgoing.size();
+                None
+            }
         }
     }
 

@@ -29,16 +29,17 @@ use crate::wire::{Kind, PRELUDE, share};
 impl Outgoing {
     /// Sends as much as possible; `true` when that was all.
     pub(super) fn advance(&mut self, link: &mut Link) -> io::Result<bool> {
-        let bytes = self.payload.as_slice();
-        while !self.begun || self.sent < bytes.len() {
+        let Self { header, body, begun, sent } = self;
+        let bytes = body.as_slice();
+        while !*begun || *sent < bytes.len() {
             let (kind, header) =
-                if self.begun { (Kind::More, &[][..]) } else { (Kind::Message, self.header.as_bytes()) };
+                if *begun { (Kind::More, &[][..]) } else { (Kind::Message, header.as_bytes()) };
             let front = PRELUDE + header.len();
-            let end = self.sent + share(bytes.len() - self.sent, front, link.room, link.packet);
-            if !link.first.send(kind, (0, bytes.len() as u64), header, &bytes[self.sent..end])? {
+            let end = *sent + share(bytes.len() - *sent, front, link.room, link.packet);
+            if !link.first.send(kind, (0, bytes.len() as u64), header, &bytes[*sent..end])? {
                 return Ok(false);
             }
-            (self.begun, self.sent) = (true, end);
+            (*begun, *sent) = (true, end);
         }
         Ok(true)
     }
@@ -137,25 +138,29 @@ impl Ibverbs {
     }
 
     fn pump_some(&mut self, rank: Rank, refused: &mut Option<(io::Error, usize)>) -> io::Result<()> {
-        let Peer { state: State::Linked(link), queue, puts, flying, .. } = &mut self.peers[rank] else {
-            return Ok(());
-        };
-        if !link.is_open() {
-            return Ok(());
-        }
-        while let Some(outgoing) = queue.front_mut() {
+        let peer = &mut self.peers[rank];
+        loop {
+            let Peer { state: State::Linked(link), queue, .. } = peer else { return Ok(()) };
+            if !link.is_open() {
+                return Ok(());
+            }
+            let Some(outgoing) = queue.front_mut() else { break };
             if !outgoing.advance(link)? {
                 break;
             }
-            self.deferred.push(Event::Sent { token: outgoing.token });
-            queue.pop_front();
+            self.waiting -= 1;
+            if let Some(token) = peer.leave_queue() {
+                self.deferred.push(Event::Sent { token });
+            }
         }
+        let Peer { state: State::Linked(link), puts, flying, .. } = peer else { return Ok(()) };
         while let Some(put) = puts.front_mut() {
             let step = put.advance(link, (&self.domain, &self.regions), flying, refused)?;
             if matches!(step, Step::Wait) {
                 break;
             }
             let Some(put) = puts.pop_front() else { break };
+            self.waiting -= 1;
             let over = match put.source {
                 Source::Registered(source, number) => flying.posted(number, (source, put.token)),
                 _ => {

@@ -81,6 +81,8 @@ pub struct Ibverbs {
     pub(super) links: usize,
     /// Links that are being connected.
     pub(super) meeting: usize,
+    /// Messages and puts that have not been handed to the device completely.
+    pub(super) waiting: usize,
     /// Ranks by the numbers of their queue pairs.
     pub(super) pairs: BTreeMap<u32, Rank>,
     pub(super) phase: Phase,
@@ -178,6 +180,7 @@ impl Ibverbs {
             gid_index,
             links: 0,
             meeting: 0,
+            waiting: 0,
             pairs: BTreeMap::new(),
             phase: Phase::Live,
             deferred: Vec::new(),
@@ -259,9 +262,13 @@ impl Ibverbs {
                 Err(error) => self.trouble(rank, &error),
             }
         }
-        self.peers[rank].queue.push_back(outgoing);
+        // How long it takes to make a link is up to the other rank's program.
+        let peer = &mut self.peers[rank];
+        let posted = if peer.keep(&mut outgoing) { Posted::Complete } else { Posted::Pending };
+        peer.queue.push_back(outgoing);
+        self.waiting += 1;
         self.dial(rank);
-        Posted::Pending
+        posted
     }
 
     fn post_put(&mut self, rank: Rank, key: Key, offset: usize, memory: SendMemory, token: Token) -> Posted {
@@ -269,6 +276,7 @@ impl Ibverbs {
         let peer = &mut self.peers[rank];
         let alone = peer.is_idle();
         peer.puts.push_back(put);
+        self.waiting += 1;
         self.dial(rank);
         self.pump(rank);
         // A short one has been copied and is done; then the caller need not wait for the event.
@@ -336,8 +344,7 @@ impl Transport for Ibverbs {
         }
         match operation {
             Operation::Message { header, payload, token, .. } => {
-                let outgoing = Outgoing { header, payload, token, begun: false, sent: 0 };
-                Ok(self.post_message(rank, outgoing))
+                Ok(self.post_message(rank, Outgoing::new(header, payload, token)))
             }
             Operation::Put { key, offset, payload, token, .. } => {
                 let decoded = Key::decode(&key);
@@ -453,6 +460,10 @@ impl Transport for Ibverbs {
         let looked = cq.arm().and_then(|()| cq.poll(&mut self.stash));
         self.armed = true;
         looked.is_ok() && self.stash.is_empty()
+    }
+
+    fn owes(&self) -> bool {
+        self.waiting > 0 || self.door.owes()
     }
 
     fn disconnect(&mut self, peer: Rank, cause: Cause) {
