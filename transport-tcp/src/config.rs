@@ -55,6 +55,9 @@ pub struct Config {
 }
 
 impl Config {
+    /// Default of [`lanes`](Self::lanes).
+    pub const LANES: usize = 2;
+
     /// Preferred congestion controls when [`congestion`](Self::congestion) is `None`. Pacing, as in BBR,
     /// spaces packets for a bottleneck that a cluster's network does not have.
     pub const CONGESTION: [&'static str; 2] = ["cubic", "reno"];
@@ -83,7 +86,7 @@ impl Config {
             job,
             secret: Secret::default(),
             listen,
-            lanes: 2,
+            lanes: Self::LANES,
             spread: false,
             socket_buffer: Some(Self::SOCKET_BUFFER),
             congestion: None,

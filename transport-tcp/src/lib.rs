@@ -14,7 +14,7 @@
 //! peer.rs        state of one peer                 part.rs       losing a peer, the orderly end
 //! connection.rs  one lane: write queue, reading    framing.rs    bytes of a frame (pure)
 //! puts.rs        chunks and exposed memory (pure)  spread.rs  which networks lanes use (pure)
-//! waiting.rs     frames before there is a connection
+//! waiting.rs     frames before there is a connection   shortage.rs  no descriptors left
 //! ```
 //!
 //! ```
@@ -41,6 +41,7 @@ mod meet;
 mod part;
 mod peer;
 mod puts;
+mod shortage;
 mod spread;
 mod transport;
 mod waiting;

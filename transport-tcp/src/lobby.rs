@@ -21,6 +21,9 @@ use crate::handshake::{
 
 /// How long a stranger may take for its Hello, and how long one that was turned away may take to leave.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// A stranger that has said nothing for so long makes room for others when descriptors are short. Whoever belongs to the job
+/// speaks as soon as it is connected.
+pub(crate) const HURRY: Duration = Duration::from_secs(1);
 /// The most strangers at a time.
 pub(crate) const MAX_STRANGERS: usize = 1024;
 
@@ -306,10 +309,10 @@ impl Lobby {
         slots.filter(|(_, p)| p.as_deref().is_some_and(&wanted)).map(|(slot, _)| slot).collect()
     }
 
-    /// The number of strangers and the slot of the oldest.
-    pub(crate) fn strangers(&self) -> (usize, Option<usize>) {
+    /// The number of strangers and, of the oldest, the slot and when it came.
+    pub(crate) fn strangers(&self) -> (usize, Option<(usize, Instant)>) {
         let slots = self.select(|p| matches!(p.role, Role::Stranger | Role::Leaving));
-        let born = |slot: &usize| self.slots[*slot].as_deref().map(|p| p.born);
-        (slots.len(), slots.into_iter().min_by_key(born))
+        let born = |slot: usize| self.slots[slot].as_deref().map(|p| (slot, p.born));
+        (slots.len(), slots.iter().filter_map(|slot| born(*slot)).min_by_key(|(_, born)| *born))
     }
 }

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use ringworld_auth::Nonce;
-use ringworld_transport::{Cause, Rank};
+use ringworld_transport::{Cause, Event, Rank};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
@@ -23,8 +23,9 @@ use tracing::{debug, warn};
 use crate::connection::Link;
 use crate::handshake::{Initiator, Rejection, ready};
 use crate::listener::source;
-use crate::lobby::{Failure, MAX_STRANGERS, PATIENCE, Pending, Progress, Role};
+use crate::lobby::{Failure, HURRY, MAX_STRANGERS, PATIENCE, Pending, Progress, Role};
 use crate::peer::{Attempt, State};
+use crate::shortage::{Meaning, explain, is_room_for, is_shortage};
 use crate::spread::routes;
 use crate::transport::{Phase, Tcp, Watch};
 
@@ -34,8 +35,10 @@ const CONNECT_PATIENCE: Duration = Duration::from_millis(300);
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// Pause before everything is tried again because somebody hung up without an answer.
 const RETRY: Duration = Duration::from_millis(200);
-/// How often everything is tried again.
-const ROUNDS: u32 = 5;
+/// How often everything is tried again: for longer than a peer that lacks descriptors takes to say so.
+const ROUNDS: u32 = 20;
+/// How often a further lane is tried again.
+const LANE_TRIES: u32 = 5;
 /// Granularity of all of these.
 const TICK: Duration = Duration::from_millis(100);
 /// Connections accepted per poll and listener.
@@ -64,15 +67,22 @@ impl Tcp {
             attempt.next_at = now + CONNECT_PATIENCE;
             match self.start(rank, 0, address, now) {
                 Ok(slot) => {
+                    self.shortage.opened(now);
                     if let State::Dialing(attempt) = &mut self.peers[rank].state {
                         attempt.live.push(slot);
                     }
                     return;
                 }
                 Err(error) => {
-                    if let State::Dialing(attempt) = &mut self.peers[rank].state {
-                        attempt.failures.push(format!("{address}: {error}"));
+                    let shortage = Errno::from_io_error(&error).filter(|errno| is_shortage(*errno));
+                    let State::Dialing(attempt) = &mut self.peers[rank].state else { return };
+                    if let Some(errno) = shortage {
+                        // That is not the peer's fault; the same address is tried again.
+                        attempt.next -= 1;
+                        attempt.next_at = now + RETRY;
+                        return self.fall_short(errno, now);
                     }
+                    attempt.failures.push(format!("{address}: {error}"));
                 }
             }
         }
@@ -87,6 +97,19 @@ impl Tcp {
         let all = attempt.failures.join("; ");
         let cause = if attempt.rejected { Cause::Rejected(all) } else { Cause::Unreachable(all) };
         self.fail(rank, cause);
+    }
+
+    /// The system has refused to open something, whoever it was for: it will be tried again, for a while.
+    fn fall_short(&mut self, errno: Errno, now: Instant) {
+        self.run_timer(true);
+        match self.shortage.refused(now) {
+            Meaning::Begins => warn!(error = %errno, "no connection can be made or accepted for now"),
+            Meaning::Lasts => {}
+            Meaning::TooLong => {
+                let cause = explain(errno, self.identity.size);
+                self.deferred.push(Event::Broken { cause });
+            }
+        }
     }
 
     /// Begins one connection; returns its slot in the lobby.
@@ -127,7 +150,8 @@ impl Tcp {
             match self.options.accept(&listener.socket) {
                 Ok((socket, from)) => {
                     moved = true;
-                    if let (MAX_STRANGERS.., Some(oldest)) = self.lobby.strangers() {
+                    self.shortage.opened(now);
+                    if let (MAX_STRANGERS.., Some((oldest, _))) = self.lobby.strangers() {
                         self.lobby.remove(oldest);
                     }
                     match self.enter(Pending::new(socket, from, now, Role::Stranger)) {
@@ -139,16 +163,17 @@ impl Tcp {
                 }
                 Err(error) => match Errno::from_io_error(&error) {
                     Some(Errno::AGAIN) => break,
-                    Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    Some(errno) if is_shortage(errno) => {
                         // Make room at the expense of the stranger that has been silent longest.
-                        if let (_, Some(oldest)) = self.lobby.strangers() {
+                        if let (_, Some((oldest, born))) = self.lobby.strangers()
+                            && now - born >= HURRY
+                        {
                             self.lobby.remove(oldest);
                             continue;
                         }
-                        warn!(address = %listener.address, %error, "cannot accept connections for now");
                         listener.paused = true;
                         let _ = epoll::delete(&self.epoll, &listener.socket);
-                        self.run_timer(true);
+                        self.fall_short(errno, now);
                         break;
                     }
                     // One connection is gone before it could be accepted; others may wait.
@@ -279,7 +304,7 @@ impl Tcp {
             return;
         }
         peer.lane_tries += 1;
-        if peer.lane_tries <= ROUNDS {
+        if peer.lane_tries <= LANE_TRIES {
             self.lane_retries.push((rank, lane, Instant::now() + RETRY));
             self.run_timer(true);
         } else {
@@ -369,6 +394,10 @@ impl Tcp {
             return;
         }
         peer.lanes_begun = true;
+        if !is_room_for(self.identity.lanes * self.identity.size.saturating_sub(1)) {
+            debug!(rank, "no further connections: there may be too few descriptors for those of all ranks");
+            return;
+        }
         for lane in 1..self.identity.lanes {
             self.start_lane(rank, lane);
         }
@@ -439,7 +468,8 @@ impl Tcp {
             listener.paused =
                 epoll::add(&self.epoll, &listener.socket, watch, epoll::EventFlags::IN).is_err();
         }
-        let idle = self.lobby.is_empty() && self.dialing.is_empty() && self.lane_retries.is_empty();
+        let short = self.shortage.lasts(now);
+        let idle = self.lobby.is_empty() && self.dialing.is_empty() && self.lane_retries.is_empty() && !short;
         self.run_timer(!idle || self.listeners.iter().any(|listener| listener.paused));
     }
 

@@ -26,6 +26,7 @@ use crate::listener::{self, Options};
 use crate::lobby::Lobby;
 use crate::peer::{Peer, State};
 use crate::puts::CHUNK;
+use crate::shortage::Shortage;
 
 /// First bytes of every key, so that the key of another transport is noticed.
 const KEY: [u8; 4] = *b"TCP\x01";
@@ -91,7 +92,7 @@ struct Hot {
 pub(crate) struct Listener {
     pub(crate) socket: Socket,
     pub(crate) address: SocketAddr,
-    /// Not watched for a moment, because the process has no descriptors left.
+    /// Not watched for a moment, because the process lacks descriptors.
     pub(crate) paused: bool,
 }
 
@@ -111,6 +112,8 @@ pub struct Tcp {
     pub(crate) lobby: Lobby,
     /// Peers with an [`Attempt`](crate::peer::Attempt).
     pub(crate) dialing: Vec<Rank>,
+    /// Descriptors, or memory for sockets, that this process lacks.
+    pub(crate) shortage: Shortage,
     /// Further lanes to be tried again, and when.
     pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
     pub(crate) phase: Phase,
@@ -187,6 +190,7 @@ impl Tcp {
             peers: std::iter::repeat_with(Peer::new).take(config.size).collect(),
             lobby: Lobby::default(),
             dialing: Vec::new(),
+            shortage: Shortage::default(),
             lane_retries: Vec::new(),
             phase: Phase::Live,
             deferred: Vec::new(),

@@ -279,6 +279,13 @@ pub enum Event {
     },
     /// [`Transport::close`] has finished: every peer has acknowledged.
     Closed,
+    /// This process cannot go on with this transport for want of something that only it lacks, such as descriptors; no
+    /// peer is to blame. Reported once, and only when waiting has not helped. It ends no operation: whoever hears it should
+    /// tell the others, and [abort](Transport::abort).
+    Broken {
+        /// What is missing, how much of it is needed, and what to do, in words.
+        cause: String,
+    },
 }
 
 /// Where the payload of an arriving message goes.

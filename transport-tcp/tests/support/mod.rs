@@ -113,6 +113,7 @@ pub(crate) struct Side {
     pub(crate) down: Vec<(Rank, Cause)>,
     pub(crate) closed_peers: Vec<Rank>,
     pub(crate) closed: bool,
+    pub(crate) broken: Vec<String>,
 }
 
 impl Side {
@@ -129,6 +130,7 @@ impl Side {
             down: Vec::new(),
             closed_peers: Vec::new(),
             closed: false,
+            broken: Vec::new(),
         }
     }
 
@@ -148,6 +150,7 @@ impl Side {
                 Event::PeerDown { peer, cause } => self.down.push((peer, cause)),
                 Event::PeerClosed { peer } => self.closed_peers.push(peer),
                 Event::Closed => self.closed = true,
+                Event::Broken { cause } => self.broken.push(cause),
                 other => panic!("unknown event {other:?}"),
             }
         }

@@ -262,6 +262,7 @@ impl End {
                 self.closed = true;
                 Ok(())
             }
+            Event::Broken { cause } => Err(format!("the transport gives up: {cause}")),
         }
     }
 

@@ -1,0 +1,140 @@
+//! When this process has no descriptors left, or the system no memory for sockets.
+//!
+//! That is nobody else's doing, so no peer is blamed for it; and mostly it passes, because something else of this process
+//! closes what it had open. If it lasts, the ranks that wait to be let in would wait for ever, so the runtime is told
+//! that this transport cannot go on. Pure but for [`limit`]. Neighbours: `meet.rs` runs into it.
+
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit};
+
+/// How long a shortage may last. Shorter than peers go on trying when they are turned away meanwhile.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// A shortage is over when the system has refused nothing for so long; longer than any pause before the next attempt.
+const QUIET: Duration = Duration::from_millis(500);
+/// Descriptors for everything else in a process, where there is no telling.
+const OTHERS: usize = 48;
+
+/// Whether an error says that this process or its host lacks something, whoever the connection was with.
+pub(crate) fn is_shortage(errno: Errno) -> bool {
+    matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
+}
+
+/// What a refusal means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// A shortage begins.
+    Begins,
+    /// It goes on; all has been said.
+    Lasts,
+    /// It has gone on for too long.
+    TooLong,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Spell {
+    /// Since when nothing has been opened.
+    since: Instant,
+    /// The last refusal.
+    last: Instant,
+}
+
+/// The shortage that there is, if any.
+#[derive(Debug, Default)]
+pub(crate) struct Shortage {
+    spell: Option<Spell>,
+    reported: bool,
+}
+
+impl Shortage {
+    /// The system has refused to open something.
+    pub(crate) fn refused(&mut self, now: Instant) -> Meaning {
+        let Some(spell) = &mut self.spell else {
+            self.spell = Some(Spell { since: now, last: now });
+            return Meaning::Begins;
+        };
+        spell.last = now;
+        if now - spell.since < PATIENCE || std::mem::replace(&mut self.reported, true) {
+            return Meaning::Lasts;
+        }
+        Meaning::TooLong
+    }
+
+    /// Something could be opened: no end of the shortage, but progress.
+    pub(crate) fn opened(&mut self, now: Instant) {
+        if let Some(spell) = &mut self.spell {
+            spell.since = now;
+        }
+    }
+
+    /// Time has passed. Whether a shortage goes on.
+    pub(crate) fn lasts(&mut self, now: Instant) -> bool {
+        self.spell = self.spell.take_if(|spell| now - spell.last < QUIET);
+        self.spell.is_some()
+    }
+}
+
+fn limit() -> Rlimit {
+    getrlimit(Resource::Nofile)
+}
+
+/// Whether this process may open so many connections and what else it needs. While it may not, further lanes are not made:
+/// with the same limit on the other side, they would take the descriptors of connections that somebody waits for.
+pub(crate) fn is_room_for(connections: usize) -> bool {
+    limit().current.is_none_or(|current| current >= (connections + OTHERS) as u64)
+}
+
+/// Why this transport cannot go on, and what to do.
+pub(crate) fn explain(errno: Errno, size: usize) -> String {
+    let others = size.saturating_sub(1);
+    let first = format!("no connection can be made or accepted any more: {errno}");
+    match errno {
+        Errno::MFILE => {
+            let Rlimit { current, maximum } = limit();
+            let words =
+                |limit: Option<u64>| limit.map_or("any number of".to_owned(), |limit| limit.to_string());
+            format!(
+                "{first}; this process may open {} files (RLIMIT_NOFILE, of which the hard limit is {}), and in this \
+                 world it may need a connection to each of {others} other ranks, beside what else it has open. Raise \
+                 the limit: `ulimit -n` in the shell, `nofile` in /etc/security/limits.conf, LimitNOFILE= in a systemd \
+                 unit, or `--ulimit nofile=` for a container",
+                words(current),
+                words(maximum)
+            )
+        }
+        Errno::NFILE => format!("{first}; this host has too many files open in all; raise fs.file-max"),
+        _ => format!("{first}; this host has no memory left for sockets; see net.ipv4.tcp_mem"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_shortage_without_any_progress_is_too_long_and_that_once() {
+        let begin = Instant::now();
+        let at = |ms| begin + Duration::from_millis(ms);
+        let mut shortage = Shortage::default();
+        assert_eq!(shortage.refused(at(0)), Meaning::Begins);
+        for ms in (100..3_000).step_by(100) {
+            assert_eq!(shortage.refused(at(ms)), Meaning::Lasts, "{ms}");
+            assert!(shortage.lasts(at(ms + 50)));
+        }
+        shortage.opened(at(2_950));
+        assert_eq!(shortage.refused(at(3_000)), Meaning::Lasts);
+        assert_eq!(shortage.refused(at(5_950)), Meaning::TooLong);
+        assert_eq!(shortage.refused(at(6_000)), Meaning::Lasts, "it was told twice");
+    }
+
+    #[test]
+    fn a_shortage_ends_when_nothing_is_refused_any_more() {
+        let begin = Instant::now();
+        let mut shortage = Shortage::default();
+        assert!(!shortage.lasts(begin));
+        assert_eq!(shortage.refused(begin), Meaning::Begins);
+        assert!(!shortage.lasts(begin + QUIET));
+        assert_eq!(shortage.refused(begin + PATIENCE), Meaning::Begins);
+    }
+}
