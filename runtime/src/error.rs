@@ -236,6 +236,7 @@ pub(crate) enum Fault {
     Panicked { detail: String },
     TimedOut { after: Duration, waiting_for: String },
     Master { cause: String },
+    System { cause: String },
     Finalized,
 }
 
@@ -251,6 +252,7 @@ impl Fault {
             Self::Panicked { detail } => Error::Panicked { operation, detail },
             Self::TimedOut { after, waiting_for } => Error::TimedOut { operation, after, waiting_for },
             Self::Master { cause } => Error::MasterLost { operation, cause },
+            Self::System { cause } => Error::System { operation, cause },
             Self::Finalized => Error::Finalized { operation },
         }
     }

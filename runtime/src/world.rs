@@ -10,7 +10,7 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Tuning;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, REMIND, Spin};
+use crate::engine::{BROKEN, Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, REMIND, Spin};
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
@@ -234,6 +234,9 @@ fn notice(event: ControlEvent) -> Notice {
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
         ControlEvent::Fault { context: PANICKED, text, .. } => {
             Notice::Fault(Fault::Panicked { detail: text })
+        }
+        ControlEvent::Fault { rank, context: BROKEN, text } => {
+            Notice::Fault(Fault::Peer { rank, cause: text })
         }
         ControlEvent::Fault { text, .. } => Notice::Fault(Fault::Mismatch { detail: text }),
         ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),

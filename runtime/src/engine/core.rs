@@ -21,7 +21,7 @@ use super::shell::Drive;
 use super::slots::{SlotId, Slots};
 use super::wait::For;
 use super::waiters::{Topic, Watchers};
-use super::{Control, PANICKED, Parts};
+use super::{BROKEN, Control, PANICKED, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
 use crate::reduce::Panicked;
@@ -448,6 +448,7 @@ impl Core {
             Event::Filled { token } => self.machine.filled(token.0),
             Event::PeerDown { peer, cause } => self.down(peer, cause),
             Event::PeerClosed { peer } => self.peer_finished(peer),
+            Event::Broken { cause } => self.broken(cause),
             Event::Closed => self.closing = self.closing.map(|left| left.saturating_sub(1)),
             _ => {}
         }
@@ -669,6 +670,12 @@ impl Core {
         );
         self.control.fault(context, &detail);
         self.fail(Fault::Mismatch { detail });
+    }
+
+    /// A transport cannot go on, and nobody but this process is to blame.
+    fn broken(&mut self, cause: String) {
+        self.control.fault(BROKEN, &cause);
+        self.fail(Fault::System { cause });
     }
 
     /// Ends the world for all ranks because this one has panicked where it cannot go on.

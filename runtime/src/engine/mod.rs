@@ -61,6 +61,9 @@ use ringworld_transport::Transport;
 /// disagreement. Not the context of any communicator, because their numbers end long before.
 pub(crate) const PANICKED: u32 = u32::MAX;
 
+/// The same for a rank that cannot go on for want of something that only its process or host lacks.
+pub(crate) const BROKEN: u32 = u32::MAX - 1;
+
 /// How the engine tells the rest of the world; served by the bootstrap session.
 pub(crate) trait Control: Send + Sync {
     /// The data plane has lost a peer.
