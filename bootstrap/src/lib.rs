@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod descriptors;
 mod error;
 mod handshake;
 mod host;
@@ -42,6 +43,7 @@ mod session;
 mod settings;
 mod wire;
 
+pub use descriptors::raise_descriptor_limit;
 pub use error::Error;
 pub use host::host_name;
 pub use interfaces::{Choice, Interface, InterfaceError};

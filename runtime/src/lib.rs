@@ -53,6 +53,7 @@ mod cartesian;
 mod collective;
 mod communicator;
 mod datatype;
+mod descriptors;
 mod engine;
 mod error;
 mod exchange;

@@ -87,6 +87,15 @@ fn door(
     }
 }
 
+/// How many connections two ranks may have between them.
+pub(crate) fn lanes(settings: &Settings) -> usize {
+    #[cfg(feature = "tcp")]
+    let usual = ringworld_transport_tcp::Config::LANES;
+    #[cfg(not(feature = "tcp"))]
+    let usual = 1;
+    settings.tcp_lanes.unwrap_or(usual)
+}
+
 fn allowed(settings: &Settings) -> Result<Vec<&'static str>> {
     let names = compiled_in();
     if let Some(unknown) = settings.transport.names().iter().find(|name| !names.contains(&name.as_str())) {

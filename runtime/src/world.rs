@@ -10,7 +10,10 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Tuning;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{BROKEN, Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, REMIND, Spin};
+use crate::descriptors;
+use crate::engine::{
+    BROKEN, Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, REMIND, Spin,
+};
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
@@ -76,6 +79,7 @@ impl World {
         let events = Arc::clone(&inbox);
         let on_event = Box::new(move |event| events.put(notice(event)));
         let session = joining.join(prepared.addresses(), on_event).map_err(|error| bootstrap(&error))?;
+        descriptors::provide(settings, session.size, session.local_rank == 0);
         let opened = prepared.open(&session)?;
 
         let hosts: Arc<[String]> = session.members.iter().map(|member| member.host.clone()).collect();

@@ -80,6 +80,13 @@ pub fn own_memory() -> (u64, u64) {
     (field("Pss:"), field("Rss:"))
 }
 
+/// How many descriptors this process has open.
+#[must_use]
+pub fn open_files() -> usize {
+    // Without the one that reads the folder.
+    fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -105,7 +105,15 @@ impl Master {
                  RINGWORLD_SECRET to the same value for all processes of the job"
             );
         }
-        raise_descriptor_limit(config.world_size);
+        // One per rank, those that strangers may take, and some for the rest of the process.
+        let ranks = config.world_size as u64;
+        let raised = crate::raise_descriptor_limit(ranks + HANDSHAKES as u64 + 256);
+        if let Some(most) = raised.err().filter(|most| *most < ranks + 64) {
+            tracing::warn!(
+                "to serve {ranks} ranks takes as many open files, and this process may have {most} in all (the hard limit \
+                 of RLIMIT_NOFILE): some will not be able to join; raise the limit (`ulimit -n`)"
+            );
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -163,19 +171,6 @@ async fn accept(listener: tokio::net::TcpListener, common: Arc<Common>) {
                 tracing::warn!("a connection could not be accepted: {error}");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
-        }
-    }
-}
-
-/// One descriptor per rank, and some for the rest of the process.
-fn raise_descriptor_limit(ranks: usize) {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let wanted = ranks as u64 + HANDSHAKES as u64 + 256;
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < wanted) {
-        let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-        if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum }) {
-            tracing::warn!("the limit of open files stays at {:?}: {error}", limit.current);
         }
     }
 }

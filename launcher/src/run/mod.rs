@@ -18,7 +18,8 @@ use crate::exit::{Failure, Status};
 use environment::Rendezvous;
 use job::{Job, JobSpec, RankSpec};
 use output::Marks;
-use rustix::process::{Resource, Rlimit};
+use ringworld_bootstrap::raise_descriptor_limit;
+use rustix::process::Resource;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -103,8 +104,8 @@ fn find_program(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Failur
 /// Two pipes per rank may be more files than the usual limit allows. Returns the limit as it was.
 fn raise_open_files() -> u64 {
     let limit = rustix::process::getrlimit(Resource::Nofile);
-    // Never refused below the hard limit; if it is, starting ranks says what is missing.
-    let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    // As far as it goes; if that is not enough, starting ranks says what is missing.
+    let _ = raise_descriptor_limit(u64::MAX);
     limit.current.unwrap_or(u64::MAX)
 }
 

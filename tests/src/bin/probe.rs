@@ -57,6 +57,11 @@ enum Scenario {
         #[arg(long)]
         ms: u64,
     },
+    /// All send a byte to rank 0, which answers when it has heard all
+    Crowd,
+    /// Barrier, all-reduce, gather and all-to-all of 8 bytes from each rank to each, one after the other; report time and
+    /// memory
+    Exchange,
     /// Wait for a message from the next rank that never comes
     Recv,
     /// One rank does something unusual; the others wait for it in an all-reduce
@@ -188,6 +193,8 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Stream { bytes, messages } => stream(&world, bytes, messages),
         Scenario::Hosts => hosts(&world),
         Scenario::Late { ms } => late(&world, Duration::from_millis(ms)),
+        Scenario::Crowd => crowd(&world),
+        Scenario::Exchange => exchange(&world),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
@@ -364,6 +371,71 @@ fn victim(world: &World, who: usize, act: Act, code: i32) -> Result<(), Trouble>
             std::hint::black_box((0..1_000_000u64).fold(0, u64::wrapping_add));
         },
     }
+}
+
+fn crowd(world: &World) -> Result<(), Trouble> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut byte = [rank as u8];
+    if rank == 0 {
+        for from in 1..size {
+            world.recv(&mut byte, from, 1)?;
+            if byte != [from as u8] {
+                return Err(Trouble::Wrong(format!("{byte:?} came from rank {from}")));
+            }
+        }
+        for to in 1..size {
+            world.send(&[to as u8], to, 2)?;
+        }
+    } else {
+        world.send(&byte, 0, 1)?;
+        world.recv(&mut byte, 0, 2)?;
+    }
+    say("answered", Some(rank), &format!("files={}", proc::open_files()));
+    Ok(())
+}
+
+/// Each collective twice: the first time it makes the connections that it needs.
+fn exchange(world: &World) -> Result<(), Trouble> {
+    let (rank, size) = (world.rank(), world.size());
+    let wrong = |what: &str| Trouble::Wrong(format!("{what} gave a wrong result on rank {rank}"));
+    let mut times = String::new();
+    let mut time = |what: &str, start: Instant| {
+        times += &format!("{what}_us={} ", start.elapsed().as_micros());
+    };
+    for turn in ["first", "again"] {
+        let start = Instant::now();
+        world.barrier()?;
+        time(&format!("{turn}_barrier"), start);
+
+        let start = Instant::now();
+        let mut sum = [rank as u64];
+        world.all_reduce(&mut sum, Op::Sum)?;
+        time(&format!("{turn}_all_reduce"), start);
+        if sum != [(size * (size - 1) / 2) as u64] {
+            return Err(wrong("all_reduce"));
+        }
+
+        let start = Instant::now();
+        let mut all = vec![0u64; if rank == 0 { size } else { 0 }];
+        world.gather(&[rank as u64], &mut all, 0)?;
+        time(&format!("{turn}_gather"), start);
+        if all.iter().enumerate().any(|(from, x)| *x != from as u64) {
+            return Err(wrong("gather"));
+        }
+
+        let start = Instant::now();
+        let mine: Vec<u64> = (0..size).map(|to| (rank * size + to) as u64).collect();
+        let mut theirs = vec![0; size];
+        world.all_to_all(&mine, &mut theirs)?;
+        time(&format!("{turn}_all_to_all"), start);
+        if theirs.iter().enumerate().any(|(from, x)| *x != (from * size + rank) as u64) {
+            return Err(wrong("all_to_all"));
+        }
+    }
+    let (pss, rss) = proc::own_memory();
+    let more = format!("{times}files={} pss_kib={pss} rss_kib={rss}", proc::open_files());
+    say("met", Some(rank), &more);
+    Ok(())
 }
 
 fn leave(world: World, who: usize) -> Result<(), Trouble> {

@@ -1,0 +1,60 @@
+//! Ranks that talk to more others than they may have files open at first, or at all.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ringworld_tests::job::clean;
+use ringworld_tests::process::Process;
+use ringworld_tests::report;
+
+const PROBE: &str = env!("CARGO_BIN_EXE_probe");
+const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
+const RANKS: usize = 80;
+
+/// A script of the shell with the launcher as `$0` and the probe as `$1`.
+fn shell(script: &str) -> Process {
+    let mut command: Command = clean("sh");
+    command.env("RINGWORLD_TRANSPORT", "tcp");
+    command.args(["-c", script, LAUNCH, PROBE]);
+    Process::start("sh", command)
+}
+
+#[test]
+fn a_rank_raises_its_soft_limit_when_the_world_needs_it() {
+    let start = Instant::now();
+    let mut job = shell(&format!("ulimit -Sn 64; exec \"$0\" run -n {RANKS} -- \"$1\" crowd"));
+    job.succeeds();
+    let answered = job.events("answered");
+    assert_eq!(answered.len(), RANKS, "{}", job.transcript());
+    let center = answered.iter().find(|line| line.rank() == 0).unwrap();
+    assert!(center.number("files") >= RANKS as u64, "the limit of 64 was never in the way: {center:?}");
+    report(&format!("{RANKS} ranks with a soft limit of 64: {:.2?}", start.elapsed()));
+}
+
+#[test]
+fn a_hard_limit_below_the_need_is_an_error_on_the_rank_that_it_stops() {
+    let start = Instant::now();
+    let each = "ulimit -n 40; exec \"$0\" crowd";
+    let mut job = shell(&format!("exec \"$0\" run -n {RANKS} -- sh -c '{each}' \"$1\""));
+    let end = job.wait_end_within(Duration::from_secs(25));
+    assert_ne!(end.code, Some(0), "{}", job.transcript());
+    let failed = job.events("failed");
+    let center = failed.iter().find(|line| line.rank() == 0);
+    let center = center.unwrap_or_else(|| panic!("rank 0 did not fail\n{}", job.transcript()));
+    assert_eq!(center.value("kind"), Some("System"), "{center:?}");
+    let text = center.value("text").unwrap_or_default();
+    for part in ["RLIMIT_NOFILE", "40", "ulimit", &(RANKS - 1).to_string()] {
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+    for line in failed.iter().filter(|line| line.rank() != 0) {
+        let text = line.value("text").unwrap_or_default();
+        assert_eq!(line.value("kind"), Some("PeerFailed"), "{line:?}");
+        assert!(text.contains("rank 0 ") && text.contains("RLIMIT_NOFILE"), "blames another: {text:?}");
+    }
+    // Once on each host, and once where it came to it, but not ten times a second.
+    let warnings = job.lines().iter().filter(|line| line.text.contains("WARN")).count();
+    assert!((1..=4).contains(&warnings), "{warnings} warnings\n{}", job.transcript());
+    report(&format!("{RANKS} ranks with a hard limit of 40 ended after {:.2?}", start.elapsed()));
+}
