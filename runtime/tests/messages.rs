@@ -363,3 +363,41 @@ fn a_wildcard_on_a_communicator_of_one_does_not_need_the_others() {
         });
     }
 }
+
+/// The first message of a pair takes a connection, and that the other side's answer. Neither side's program has to be in a
+/// call for it: not the receiver's, which computes, nor the sender's, which has gone on to something else.
+#[cfg(feature = "tcp")]
+#[test]
+fn the_first_message_waits_for_nobodys_program() {
+    use std::sync::Barrier;
+    use std::time::{Duration, Instant};
+    let steps = Barrier::new(3);
+    owned_world(common::real_wire(), 3, &ringworld::testing::Choice::default(), |rank| {
+        match rank.rank() {
+            0 => {
+                let begun = Instant::now();
+                rank.send(&[1u8], 1, 7).unwrap();
+                rank.send(&[2u8; 10_000], 1, 7).unwrap();
+                rank.send(&[3u8], 2, 7).unwrap();
+                assert!(begun.elapsed() < common::patient(Duration::from_millis(900)), "{:?}", begun.elapsed());
+                // From here on the receivers may go on, and this rank is in no call until they have their messages.
+                steps.wait();
+                steps.wait();
+            }
+            1 => {
+                steps.wait();
+                let mut data = [0u8; 10_000];
+                assert_eq!(rank.recv(&mut data, 0, 7).unwrap().count, 1);
+                assert_eq!(rank.recv(&mut data, 0, 7).unwrap().count, 10_000);
+                assert_eq!(data, [2; 10_000]);
+                steps.wait();
+            }
+            _ => {
+                steps.wait();
+                assert_eq!(rank.recv(&mut [0u8], 0, 7).unwrap().count, 1);
+                steps.wait();
+            }
+        }
+        rank.barrier().unwrap();
+    });
+}

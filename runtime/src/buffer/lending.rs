@@ -49,7 +49,7 @@ impl Drop for NoUnwinding {
 /// `begin` gets the names of the input and the output, and must give both to the slot it returns, or have
 /// reclaimed them when it returns [`Begun::Ended`].
 pub(crate) fn blocking<B: Into<Begun>>(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     lend: Lend<'_>,
     begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> B,
 ) -> Ending {
@@ -62,7 +62,12 @@ pub(crate) fn blocking<B: Into<Begun>>(
     let output = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
     let ending = match begin(&mut core, input, output).into() {
         Begun::Ended => {
+            let owes = core.owes();
             drop(core);
+            if owes {
+                // This thread goes on to something else, and the message is still here.
+                engine.help();
+            }
             Ok(None)
         }
         Begun::Waits(slot) => engine.go_on_to_wait(core, slot),
@@ -85,7 +90,7 @@ pub(crate) struct Pair<X> {
 /// `begin` gets the name of each memory that is given, and must give it to the slot of that half, or have
 /// reclaimed it when that half has ended already.
 pub(crate) fn blocking_pair(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     lend: Lend<'_>,
     begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<Begun>,
 ) -> Pair<Ending> {
@@ -105,7 +110,7 @@ pub(crate) fn blocking_pair(
 /// Like [`blocking_pair`], for a send and a receive of the same memory: what is sent is staged in memory
 /// of the engine first, and what comes replaces it.
 pub(crate) fn blocking_replace(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     data: &mut [u8],
     begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<Begun>,
 ) -> Pair<Ending> {
@@ -126,7 +131,7 @@ pub(crate) fn blocking_replace(
     endings
 }
 
-fn wait_for(engine: &Engine, core: Locked<'_>, begun: Pair<Begun>) -> Pair<Ending> {
+fn wait_for(engine: &Arc<Engine>, core: Locked<'_>, begun: Pair<Begun>) -> Pair<Ending> {
     let mut held = Some(core);
     // Either order will do: whoever waits drives both.
     let [recv, send] = [begun.recv, begun.send].map(|half| {

@@ -203,7 +203,13 @@ impl Core {
 
     /// Whether anything has to be driven although nobody waits for it.
     pub(crate) fn has_work(&self) -> bool {
-        self.slots.under_way() > 0 || self.put_off
+        self.slots.under_way() > 0 || self.put_off || self.owes()
+    }
+
+    /// Whether something that has been sent, and may have been reported as sent, needs polls of this side to leave.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        self.router.owes()
     }
 
     /// Begins a receive into lent memory.

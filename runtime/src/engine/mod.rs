@@ -135,18 +135,18 @@ impl Engine {
     }
 
     /// Waits until the operation of `slot` has ended, and takes its ending.
-    pub(crate) fn wait(&self, slot: SlotId) -> Ending {
+    pub(crate) fn wait(self: &Arc<Self>, slot: SlotId) -> Ending {
         self.go_on_to_wait(self.lock(), slot)
     }
 
     /// Like [`Engine::wait`], from a call that has just begun the operation.
-    pub(crate) fn go_on_to_wait(&self, core: Locked<'_>, slot: SlotId) -> Ending {
+    pub(crate) fn go_on_to_wait(self: &Arc<Self>, core: Locked<'_>, slot: SlotId) -> Ending {
         self.end_of(core, slot, |core| core.waiting_for(slot))
     }
 
     /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
     /// them stands for one that has ended already. `None` when there are none.
-    pub(crate) fn wait_any(&self, slots: &[Option<SlotId>]) -> Option<usize> {
+    pub(crate) fn wait_any(self: &Arc<Self>, slots: &[Option<SlotId>]) -> Option<usize> {
         if slots.is_empty() {
             return None;
         }
@@ -162,7 +162,7 @@ impl Engine {
 
     /// Ends this rank's part in good order: waits until what was sent is on its way, then until every
     /// connected peer has taken everything. Returns the fault if the world fails first.
-    pub(crate) fn finish(&self) -> Option<Fault> {
+    pub(crate) fn finish(self: &Arc<Self>) -> Option<Fault> {
         let wait = |done: fn(&mut Core) -> bool, whom: &str| {
             let over = |core: &mut Core| (core.fault().is_some() || done(core)).then_some(());
             self.wait_until(For::Topic(Topic::End), over, |_| whom.into());

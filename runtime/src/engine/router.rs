@@ -149,6 +149,12 @@ impl Router {
         armed
     }
 
+    /// Whether anything that has been posted needs polls to leave.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        !self.stalled_peers.is_empty() || self.transports.iter().any(|transport| transport.owes())
+    }
+
     /// Whether no operation waits for a busy transport.
     pub(crate) fn is_flowing(&self) -> bool {
         self.stalled_peers.is_empty()

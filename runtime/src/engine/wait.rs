@@ -140,7 +140,7 @@ impl Waits {
 impl<C: Drive> Shell<C> {
     /// Waits until the operation of `slot` has ended, and takes its ending.
     pub(super) fn end_of(
-        &self,
+        self: &Arc<Self>,
         mut core: Locked<'_, C>,
         slot: SlotId,
         waiting_for: impl Fn(&mut C) -> String,
@@ -156,7 +156,7 @@ impl<C: Drive> Shell<C> {
     /// Drives the engine until `done` gives something, which whoever brings about what `what` says may change.
     /// `waiting_for` says in words whom this waits for, if it takes too long.
     pub(crate) fn wait_until<R>(
-        &self,
+        self: &Arc<Self>,
         what: For<'_>,
         mut done: impl FnMut(&mut C) -> Option<R>,
         waiting_for: impl Fn(&mut C) -> String,
@@ -171,7 +171,7 @@ impl<C: Drive> Shell<C> {
 
     /// Like [`Shell::wait_until`], when `done` has just said no.
     fn drive_until<R>(
-        &self,
+        self: &Arc<Self>,
         core: Locked<'_, C>,
         what: For<'_>,
         mut done: impl FnMut(&mut C) -> Option<R>,
@@ -274,12 +274,12 @@ impl<C: Drive> Shell<C> {
 
 /// Counts this thread among those that wait, and tells the helper when the last one leaves.
 struct Presence<'a, C: Drive> {
-    shell: &'a Shell<C>,
+    shell: &'a Arc<Shell<C>>,
     leaves_work: bool,
 }
 
 impl<'a, C: Drive> Presence<'a, C> {
-    fn enter(shell: &'a Shell<C>) -> Self {
+    fn enter(shell: &'a Arc<Shell<C>>) -> Self {
         shell.waits.waiting.fetch_add(1, Ordering::SeqCst);
         shell.helper.stand_back();
         // True until a return says otherwise: a panic must not leave work without a driver.
@@ -290,7 +290,7 @@ impl<'a, C: Drive> Presence<'a, C> {
 impl<C: Drive> Drop for Presence<'_, C> {
     fn drop(&mut self) {
         if self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.leaves_work {
-            self.shell.helper.called();
+            self.shell.help();
         }
     }
 }
