@@ -9,6 +9,11 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 /// What transports wake sleepers by.
 pub(super) type Wires = Vec<OwnedFd>;
 
+/// Those of these descriptors.
+pub(super) fn wires(descriptors: Vec<OwnedFd>) -> Wires {
+    descriptors
+}
+
 /// Wakes one sleeping thread.
 pub(crate) struct Bell(OwnedFd);
 

@@ -15,7 +15,7 @@
 //! knows the transports. And how threads meet around it: `shell` is the lock and what is asked of whatever it guards,
 //! `wait` spins and parks, `helper` drives while nobody waits, `slots` and `waiters` know who is to be woken for what,
 //! `inbox` is how other threads reach the engine, `leaving` how destructors do, `home` keeps waiting ranks on cores of
-//! their own. The second half knows the first by the trait [`Drive`] only, and is played through by a model checker with
+//! their own. The second half knows the first by the trait `shell::Drive` only, and is played through by a model checker with
 //! a stand-in for it (`model`).
 
 #[cfg(not(ringworld_model))]
@@ -48,7 +48,6 @@ pub(crate) use self::inbox::{Inbox, Left, Notice};
 pub(crate) use self::limits::Limits;
 pub(crate) use self::router::Registrations;
 pub(crate) use self::runs::Start;
-pub(crate) use self::shell::Drive;
 use self::shell::Shell;
 pub(crate) use self::slots::{Ending, SlotId};
 use self::wait::Waits;
@@ -114,7 +113,7 @@ impl Engine {
         let blind = wires.len() < parts.transports.len();
         let Parts { spin, op_timeout, remind, local, .. } = parts;
         let manners = wait::Manners { spin, op_timeout, remind, local };
-        let waits = Waits::new(wires, blind, Arc::clone(&parts.inbox), &manners);
+        let waits = Waits::new(bell::wires(wires), blind, Arc::clone(&parts.inbox), &manners);
         let hosts = Arc::clone(&parts.hosts);
         let core = Core::new(parts).map_err(std::io::Error::other)?;
         Ok(Self::around(core, hosts, waits))

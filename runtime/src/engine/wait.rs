@@ -193,7 +193,7 @@ impl<C: Drive> Shell<C> {
                 if slept && let (For::Topic(_), Some(bell)) = (what, own_bell()) {
                     core.watchers().remove_thread(&bell);
                 }
-                presence.leaves_work = core.has_work();
+                presence.leave(&*core);
                 return result;
             }
             core.comes_back(true);
@@ -275,6 +275,8 @@ impl<C: Drive> Shell<C> {
 /// Counts this thread among those that wait, and tells the helper when the last one leaves.
 struct Presence<'a, C: Drive> {
     shell: &'a Arc<Shell<C>>,
+    /// Still counted.
+    present: bool,
     leaves_work: bool,
 }
 
@@ -282,14 +284,26 @@ impl<'a, C: Drive> Presence<'a, C> {
     fn enter(shell: &'a Arc<Shell<C>>) -> Self {
         shell.waits.waiting.fetch_add(1, Ordering::SeqCst);
         shell.helper.stand_back();
-        // True until a return says otherwise: a panic must not leave work without a driver.
-        Self { shell, leaves_work: true }
+        Self { shell, present: true, leaves_work: false }
+    }
+
+    /// Under the lock, as the helper looks: so it sees either this thread, or what this thread has left, of which it is
+    /// told then. (Not counted out under the lock, this thread could leave nothing, and the helper be called for what
+    /// comes to be just afterwards, see this thread, and sleep.)
+    fn leave(&mut self, core: &C) {
+        self.present = false;
+        self.leaves_work = self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && core.has_work();
     }
 }
 
 impl<C: Drive> Drop for Presence<'_, C> {
     fn drop(&mut self) {
-        if self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && self.leaves_work {
+        if self.present {
+            // A panic must not leave work without a driver.
+            self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst);
+            self.leaves_work = true;
+        }
+        if self.leaves_work {
             self.shell.help();
         }
     }

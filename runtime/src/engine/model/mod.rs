@@ -201,14 +201,14 @@ impl Drive for Toy {
 
 impl Shell<Toy> {
     /// A blocking receive.
-    fn recv(&self, number: u32) {
+    fn recv(self: &Arc<Self>, number: u32) {
         let mut core = self.lock();
         let slot = core.receive(number);
         self.end_of(core, slot, |_| String::new()).unwrap();
     }
 
     /// A blocking probe.
-    fn probe(&self, number: u32) {
+    fn probe(self: &Arc<Self>, number: u32) {
         let found = |core: &mut Toy| core.has(number).then_some(());
         self.wait_until(For::Topic(Topic::Message(0)), found, |_| String::new());
     }
