@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arbitrary::{Result, Unstructured};
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Envelope, Key, Machine, MatchedId, Mode, OVERHEAD, Place,
+    Action, BufferId, Completion, Config, Element, Envelope, Key, Machine, MatchedId, Mode, OVERHEAD, Place,
     RequestId, Selector, Span, TagSelector,
 };
 
@@ -75,7 +75,7 @@ impl World {
             }
             5 => {
                 let (selector, into) = (selector(input)?, span(input)?);
-                let request = self.machine.receive(selector, into);
+                let request = self.machine.receive(selector, into, element(input)?);
                 self.started(request);
             }
             6 => {
@@ -89,7 +89,7 @@ impl World {
             7 => {
                 if let Some(id) = pick(input, &mut self.matched)? {
                     if input.arbitrary()? {
-                        let request = self.machine.receive_matched(id, span(input)?);
+                        let request = self.machine.receive_matched(id, span(input)?, element(input)?);
                         self.started(request);
                     } else {
                         self.machine.release(id);
@@ -230,8 +230,9 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     };
     let key: u8 = if kind == 3 { input.int_in_range(0..=33)? } else { 0 };
     let named = matches!(kind, 1 | 2 | 8);
+    let detail = if named { element(input)?.0 } else { key };
     let context: u32 = if named { input.int_in_range(0..=1)? } else { 0 };
-    let mut bytes = vec![kind, key, asks, 0];
+    let mut bytes = vec![kind, detail, asks, 0];
     bytes.extend(context.to_le_bytes());
     bytes.extend(credit.to_le_bytes());
     if named {
@@ -255,9 +256,14 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 fn envelope(input: &mut Unstructured<'_>) -> Result<Envelope> {
     Ok(Envelope {
         context: input.int_in_range(0..=1)?,
+        element: element(input)?,
         tag: input.int_in_range(0..=2)?,
         stamp: if input.arbitrary()? { [7; 24] } else { [0; 24] },
     })
+}
+
+fn element(input: &mut Unstructured<'_>) -> Result<Element> {
+    input.int_in_range(0..=2).map(Element)
 }
 
 fn selector(input: &mut Unstructured<'_>) -> Result<Selector> {

@@ -25,11 +25,33 @@ impl Span {
     }
 }
 
+/// What the elements of a message are, by a number that the callers of all ranks give the same meaning.
+///
+/// It takes no part in matching. A message whose elements are not those of the receive that it has matched fails
+/// that receive, see [`crate::Failure::WrongElement`]; [`Element::RAW`] on either side goes with everything, and so
+/// does a message without a payload, which has no elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Element(pub u8);
+
+impl Element {
+    /// Bytes that may be elements of any kind.
+    pub const RAW: Self = Self(0);
+
+    /// Whether a message of `len` bytes of these elements may go where `wanted` ones are received.
+    #[must_use]
+    #[inline]
+    pub fn goes_into(self, wanted: Self, len: usize) -> bool {
+        self == wanted || self == Self::RAW || wanted == Self::RAW || len == 0
+    }
+}
+
 /// What is written on a message besides its sender and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// Separates communicators, and user traffic from collective traffic.
     pub context: u32,
+    /// What the payload consists of.
+    pub element: Element,
     /// Chosen by the sender.
     pub tag: u64,
     /// Opaque to the protocol and to matching; delivered with the match.

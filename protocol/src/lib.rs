@@ -31,8 +31,9 @@
 //!   that lies there: a message that finds the window full goes by rendezvous. Beyond, sends wait at the
 //!   sender, in order, until earlier messages are received. A sender never waits longer than one round
 //!   trip for a receiver that answers, unless that bound is reached.
-//! * A receive that is too short fails with [`Failure::Truncated`]; its message is consumed, the sender
-//!   succeeds, and everything else goes on.
+//! * A receive that is too short fails with [`Failure::Truncated`], and one that wants other elements than the
+//!   message has with [`Failure::WrongElement`]; its message is consumed, the sender succeeds, and everything else
+//!   goes on.
 //! * Whatever a peer sends, [`Machine::header`] does not panic and refuses what cannot be.
 //! * In the steady state an eager message allocates nothing on either side.
 //!
@@ -60,7 +61,7 @@ mod wire;
 pub use action::{Action, Departure, Malformed, Place, Target};
 pub use config::{Config, ConfigError};
 pub use credit::OVERHEAD;
-pub use envelope::{BufferId, Envelope, Incoming, Selector, Span, TagSelector};
+pub use envelope::{BufferId, Element, Envelope, Incoming, Selector, Span, TagSelector};
 pub use machine::{Description, Kind, Machine, Stage};
 pub use request::{Completion, Done, Failure, Matched, MatchedId, Mode, RequestId};
 pub use wire::{Header, Key};

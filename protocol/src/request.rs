@@ -1,7 +1,7 @@
 //! Requests and how they end. Every request ends by exactly one [`Completion`].
 
 use crate::slab::Id;
-use crate::{Envelope, Incoming, Rank};
+use crate::{Element, Envelope, Incoming, Rank};
 
 /// The name of a send or a receive, from its start to its [`Completion`].
 ///
@@ -84,6 +84,25 @@ pub enum Failure {
         needed: usize,
         /// The length of the receive, in bytes.
         room: usize,
+        /// The sender.
+        r#source: Rank,
+        /// The tag of the message.
+        tag: u64,
+    },
+    /// The message has other elements than the receive wants. Nothing of it is in the receive's room; it is lost.
+    #[error(
+        "the message with tag {tag} from rank {source} has {len} bytes of element type {}, but the receive is for \
+         element type {}: use the same type on both sides, or raw bytes on one",
+        sent.0,
+        wanted.0
+    )]
+    WrongElement {
+        /// What the sender says the elements are.
+        sent: Element,
+        /// What the receive wants.
+        wanted: Element,
+        /// The length of the message, in bytes.
+        len: usize,
         /// The sender.
         r#source: Rank,
         /// The tag of the message.

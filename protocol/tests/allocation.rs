@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use ringworld_protocol::{
-    Action, BufferId, Config, Envelope, Key, Machine, Mode, Selector, Span, TagSelector,
+    Action, BufferId, Config, Element, Envelope, Key, Machine, Mode, Selector, Span, TagSelector,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -73,19 +73,19 @@ fn exchange(machines: &mut [Machine; 2]) {
 }
 
 fn round(machines: &mut [Machine; 2], len: usize, expected: bool) {
-    let envelope = Envelope { context: 3, tag: 7, stamp: [0; 24] };
+    let envelope = Envelope { context: 3, element: Element::RAW, tag: 7, stamp: [0; 24] };
     let span = Span { buffer: BufferId(0), offset: 0, len };
     for from in [0, 1] {
         let to = 1 - from;
         let source = if len.is_multiple_of(2) { Some(from) } else { None };
         let selector = Selector { context: 3, source, tag: TagSelector::Exact(7) };
         if expected {
-            machines[to].receive(selector, span);
+            machines[to].receive(selector, span, Element::RAW);
         }
         machines[from].send(to, envelope, span, Mode::Standard);
         exchange(machines);
         if !expected {
-            machines[to].receive(selector, span);
+            machines[to].receive(selector, span, Element::RAW);
             exchange(machines);
         }
         for machine in machines.iter_mut() {
@@ -109,7 +109,7 @@ fn the_steady_state_allocates_nothing() {
     }
     // The same behind a window full of messages that nobody receives.
     for from in [0, 1] {
-        let envelope = Envelope { context: 3, tag: 8, stamp: [0; 24] };
+        let envelope = Envelope { context: 3, element: Element::RAW, tag: 8, stamp: [0; 24] };
         let span = Span { buffer: BufferId(0), offset: 0, len: 1000 };
         for _ in 0..40 {
             machines[from].send(1 - from, envelope, span, Mode::Standard);

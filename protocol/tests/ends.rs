@@ -6,7 +6,8 @@ mod net;
 
 use net::{Net, selector};
 use ringworld_protocol::{
-    Action, BufferId, Config, Envelope, Failure, Machine, Mode, OVERHEAD, RequestId, Span, TagSelector,
+    Action, BufferId, Config, Element, Envelope, Failure, Machine, Mode, OVERHEAD, RequestId, Span,
+    TagSelector,
 };
 
 const EAGER: usize = 64;
@@ -15,7 +16,7 @@ const LARGE: usize = 1000;
 
 const SPAN: Span = Span { buffer: BufferId(0), offset: 0, len: 10 };
 const LARGE_SPAN: Span = Span { len: LARGE, ..SPAN };
-const ENVELOPE: Envelope = Envelope { context: 0, tag: 7, stamp: [0; 24] };
+const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
 
 fn machine(rank: usize, size: usize) -> Machine {
     Machine::new(Config::new(rank, size, EAGER, WINDOW).unwrap())
@@ -89,7 +90,7 @@ fn whatever_needs_a_dead_peer_fails_and_names_it() {
 fn a_receive_from_any_source_lives_as_long_as_another_rank_does() {
     let mut machine = machine(0, 3);
     let any = ringworld_protocol::Selector { context: 0, source: None, tag: TagSelector::Any };
-    let request = machine.receive(any, SPAN);
+    let request = machine.receive(any, SPAN, Element::RAW);
     machine.peer_down(1);
     assert_eq!(ended(&mut machine), []);
     assert_eq!(machine.ended(None), None);
@@ -97,7 +98,7 @@ fn a_receive_from_any_source_lives_as_long_as_another_rank_does() {
     let failure = Failure::PeerFinished { peer: 2 };
     assert_eq!(ended(&mut machine), [(request, Some(failure))]);
     assert_eq!(machine.ended(None), Some(failure));
-    let late = machine.receive(any, SPAN);
+    let late = machine.receive(any, SPAN, Element::RAW);
     assert_eq!(ended(&mut machine), [(late, Some(failure))]);
 }
 
@@ -144,10 +145,10 @@ fn abort_ends_everything_at_once_and_for_good() {
         assert_eq!(failed.len(), pending);
         assert!(failed.iter().all(|(_, failure)| *failure == Some(Failure::Aborted)));
         if let Some(matched) = matched {
-            machine.receive_matched(matched.handle, SPAN);
+            machine.receive_matched(matched.handle, SPAN, Element::RAW);
         }
         machine.send(1, ENVELOPE, SPAN, Mode::Standard);
-        machine.receive(selector(0, None, None), SPAN);
+        machine.receive(selector(0, None, None), SPAN, Element::RAW);
         assert!(ended(machine).iter().all(|(_, failure)| *failure == Some(Failure::Aborted)));
         machine.peer_down(1);
         machine.sent(0);
@@ -161,7 +162,7 @@ fn abort_ends_everything_at_once_and_for_good() {
 fn a_rank_outside_the_world_is_refused_by_name() {
     let mut machine = machine(0, 2);
     let send = machine.send(2, ENVELOPE, SPAN, Mode::Standard);
-    let receive = machine.receive(selector(0, Some(9), None), SPAN);
+    let receive = machine.receive(selector(0, Some(9), None), SPAN, Element::RAW);
     let size = 2;
     let expected = [
         (send, Some(Failure::NoSuchPeer { peer: 2, size })),

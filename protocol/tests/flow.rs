@@ -5,7 +5,7 @@
 mod net;
 
 use net::{Net, selector};
-use ringworld_protocol::{Config, Mode, OVERHEAD, RequestId, Stage};
+use ringworld_protocol::{Config, Element, Envelope, Mode, OVERHEAD, RequestId, Stage};
 
 const EAGER: usize = 64;
 const WINDOW: usize = 4 * (EAGER + OVERHEAD);
@@ -108,7 +108,7 @@ fn the_bound_of_a_default_world_is_the_documented_one() {
     let config = Config::new(0, 2, EAGER, WINDOW).unwrap();
     let mut net = Net::with(config, 5);
     let span = ringworld_protocol::Span { buffer: ringworld_protocol::BufferId(0), offset: 0, len: LARGE };
-    let envelope = ringworld_protocol::Envelope { context: 0, tag: 7, stamp: [0; 24] };
+    let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
     let most = config.requests + WINDOW / OVERHEAD;
     let sends: Vec<_> = (0..=most).map(|_| net.machines[1].send(0, envelope, span, Mode::Standard)).collect();
     let mut stages = sends.iter().map(|send| net.machines[1].describe(*send).unwrap().stage);

@@ -7,12 +7,12 @@ mod net;
 use net::{Random, selector};
 use proptest::prelude::*;
 use ringworld_protocol::{
-    Action, BufferId, Config, Envelope, Header, Key, Machine, Mode, OVERHEAD, Place, Span, Stage,
+    Action, BufferId, Config, Element, Envelope, Header, Key, Machine, Mode, OVERHEAD, Place, Span, Stage,
 };
 
 const EAGER: usize = 64;
 const WINDOW: usize = 4 * (EAGER + OVERHEAD);
-const ENVELOPE: Envelope = Envelope { context: 0, tag: 7, stamp: [3; 24] };
+const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [3; 24] };
 
 fn span(len: usize) -> Span {
     Span { buffer: BufferId(0), offset: 0, len }
@@ -55,7 +55,7 @@ fn an_answer_to_nothing_is_refused() {
         machine.header(1, &raw(ACK, 0, &[eager.index() as u64]), 0).is_err(),
         "an eager send wants no answer"
     );
-    let receive = machine.receive(selector(0, None, None), span(5));
+    let receive = machine.receive(selector(0, None, None), span(5), Element::RAW);
     assert!(machine.header(1, &raw(ACK, 0, &[receive.index() as u64]), 0).is_err(), "nor does a receive");
     assert_eq!(machine.pending(), 2);
 }
@@ -153,7 +153,7 @@ fn requests_to_send_are_bounded_too() {
 #[test]
 fn tokens_that_mean_nothing_are_ignored() {
     let mut machine = machine(0);
-    let receive = machine.receive(selector(0, None, None), span(5));
+    let receive = machine.receive(selector(0, None, None), span(5), Element::RAW);
     for token in [0, 1, 1 << 32, u64::MAX, u64::MAX - 1] {
         machine.sent(token);
         machine.filled(token);
@@ -180,7 +180,7 @@ proptest! {
         for _ in 0..60 {
             match random.below(8) {
                 0 => drop(victim.send(1, ENVELOPE, span(random.below(200)), Mode::Standard)),
-                1 => drop(victim.receive(selector(0, None, None), span(random.below(200)))),
+                1 => drop(victim.receive(selector(0, None, None), span(random.below(200)), Element::RAW)),
                 2 => {
                     model.send(0, ENVELOPE, span(random.below(200)), Mode::Standard);
                     while let Some(action) = model.next_action() {

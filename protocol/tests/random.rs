@@ -6,7 +6,7 @@ mod net;
 
 use net::{Net, selector};
 use proptest::prelude::*;
-use ringworld_protocol::{Config, Matched, Mode, OVERHEAD, Rank, RequestId, Stage};
+use ringworld_protocol::{Config, Element, Matched, Mode, OVERHEAD, Rank, RequestId, Stage};
 
 /// How often each kind of event is drawn and how large things are.
 #[derive(Clone, Debug)]
@@ -61,6 +61,8 @@ fn run(shape: &Shape) -> Net {
         let tag = net.random.below(tags) as u64;
         let source = (net.random.below(2) == 0).then_some(peer);
         let wanted = selector(context, source, (net.random.below(3) > 0).then_some(tag));
+        // Raw as often as not, and seldom two kinds that do not go together.
+        let element = Element([0, 0, 0, 1, 1, 2][net.random.below(6)]);
         let len = match net.random.below(4) {
             0 => 0,
             1 => net.random.below(eager + 1),
@@ -69,13 +71,15 @@ fn run(shape: &Shape) -> Net {
         match net.random.below(16) {
             0..=5 => {
                 if net.random.below(3) == 0 {
-                    sends.extend(net.send_at_once(rank, peer, context, tag, len).map(|sent| (rank, sent)));
+                    sends.extend(
+                        net.send_at_once(element, rank, peer, context, tag, len).map(|sent| (rank, sent)),
+                    );
                     continue;
                 }
                 let mode = if net.random.below(4) == 0 { Mode::Synchronous } else { Mode::Standard };
-                sends.push((rank, net.send(rank, peer, context, tag, len, mode)));
+                sends.push((rank, net.send_as(element, rank, peer, context, tag, len, mode)));
             }
-            6..=10 => receives.push((rank, net.receive(rank, wanted, len))),
+            6..=10 => receives.push((rank, net.receive_as(element, rank, wanted, len))),
             11 => drop(net.probe(rank, wanted)),
             12 => held.extend(net.take(rank, wanted).map(|matched| (rank, matched))),
             13 if !held.is_empty() => {
@@ -83,7 +87,7 @@ fn run(shape: &Shape) -> Net {
                 if net.random.below(4) == 0 {
                     net.release(rank, matched);
                 } else {
-                    net.receive_matched(rank, matched, len);
+                    net.receive_matched_as(element, rank, matched, len);
                 }
             }
             14 if !receives.is_empty() => {

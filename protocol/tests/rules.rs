@@ -6,7 +6,7 @@
 mod net;
 
 use net::{Net, content, number, selector};
-use ringworld_protocol::{Failure, Kind, Mode, OVERHEAD, Stage, TagSelector};
+use ringworld_protocol::{Element, Failure, Kind, Mode, OVERHEAD, Stage, TagSelector};
 
 const EAGER: usize = 64;
 const WINDOW: usize = 4 * (EAGER + OVERHEAD);
@@ -191,6 +191,70 @@ fn truncation_is_an_error_at_the_receiver_only() {
                 net.assert_empty(0..1);
             });
         }
+    }
+}
+
+#[test]
+fn wrong_elements_are_an_error_at_the_receiver_only_and_none_of_them_arrives() {
+    let (sent, wanted) = (Element(11), Element(3));
+    for (len, room) in [(1, 1), (EAGER, EAGER), (EAGER, 10), (LARGE, LARGE), (LARGE, 10)] {
+        for mode in [Mode::Standard, Mode::Synchronous] {
+            seeds(2, |net| {
+                let send = net.send_as(sent, 1, 0, 0, 7, len, mode);
+                let steps = net.random.below(4);
+                for _ in 0..steps {
+                    net.step();
+                }
+                let wrong = match net.random.below(2) {
+                    0 => net.take(0, selector(0, None, None)),
+                    _ => None,
+                };
+                let wrong = match wrong {
+                    Some(matched) => net.receive_matched_as(wanted, 0, matched, room),
+                    None => net.receive_as(wanted, 0, selector(0, None, None), room),
+                };
+                net.send_as(sent, 1, 0, 0, 7, len, mode);
+                let next = net.receive_as(sent, 0, selector(0, None, None), len);
+                net.settle();
+                let failure = Failure::WrongElement { sent, wanted, len, source: 1, tag: 7 };
+                assert_eq!(net.outcome(0, wrong), Some(Err(failure)));
+                assert_eq!(net.ended[0][&wrong].bytes, vec![0xee; room], "nothing was written");
+                assert!(matches!(net.outcome(1, send), Some(Ok(done)) if done.len == len));
+                assert_eq!(net.got(0, next), 1, "the connection stays usable");
+                net.assert_empty(0..1);
+            });
+        }
+    }
+}
+
+#[test]
+fn elements_take_no_part_in_matching() {
+    seeds(2, |net| {
+        let ints = net.receive_as(Element(3), 0, selector(0, None, None), LARGE);
+        let floats = net.receive_as(Element(11), 0, selector(0, None, None), LARGE);
+        net.send_as(Element(11), 1, 0, 0, 7, 8, Mode::Standard);
+        net.send_as(Element(3), 1, 0, 0, 7, 8, Mode::Standard);
+        net.settle();
+        for receive in [ints, floats] {
+            assert!(matches!(net.outcome(0, receive), Some(Err(Failure::WrongElement { .. }))));
+        }
+        net.assert_empty(0..1);
+    });
+}
+
+#[test]
+fn raw_bytes_and_empty_messages_go_with_every_element() {
+    let (one, other) = (Element(11), Element(0x90));
+    for (sent, wanted, len) in
+        [(Element::RAW, one, 8), (one, Element::RAW, 8), (other, Element::RAW, LARGE), (one, other, 0)]
+    {
+        seeds(2, |net| {
+            let receive = net.receive_as(wanted, 0, selector(0, None, None), LARGE);
+            net.send_as(sent, 1, 0, 0, 7, len, Mode::Standard);
+            net.settle();
+            assert_eq!(net.got(0, receive), 0);
+            assert_eq!(net.outcome(0, receive).unwrap().unwrap().envelope.element, sent, "it is told");
+        });
     }
 }
 

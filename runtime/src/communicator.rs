@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 use ringworld_collectives::Schedule;
-use ringworld_protocol::{Done, Envelope, Failure, Mode, Selector, TagSelector};
+use ringworld_protocol::{Done, Element, Envelope, Failure, Incoming, Mode, Selector, TagSelector};
 use rustc_hash::FxHashMap;
 
 use crate::buffer::{Lend, blocking};
+use crate::datatype::{DType, ElementCode};
 use crate::engine::{Engine, For, Topic};
 use crate::numbers::Tickets;
 use crate::operation::Operation;
@@ -64,8 +65,60 @@ pub struct Status {
     pub source: usize,
     /// Its tag.
     pub tag: u32,
-    /// How many elements it has: of the type received, or bytes from a probe.
+    /// How many elements it has: of the type received, or bytes from a probe. [`Status::elements`] counts alike in
+    /// both.
     pub count: usize,
+    bytes: usize,
+    element: ElementCode,
+}
+
+impl Status {
+    /// Of a message that the protocol knows; `size` is that of what [`Status::count`] counts.
+    fn new(source: usize, envelope: &Envelope, bytes: usize, size: usize) -> Self {
+        // Tags of the user are 32 bits wide when they are sent.
+        let (tag, element) = (envelope.tag as u32, envelope.element.into());
+        Self { source, tag, count: bytes / size, bytes, element }
+    }
+
+    /// How many elements of type `T` it has, whether it was received or only probed; `None` when it has others, or no
+    /// whole number of them, so that a receive of `T` would fail.
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// world.send(&[1u64, 2], 0, 3)?;
+    /// let status = world.probe(0, 3)?;
+    /// assert_eq!((status.elements::<u64>(), status.elements::<f64>()), (Some(2), None));
+    /// let mut buffer = vec![0u64; status.elements::<u64>().unwrap_or(0)];
+    /// assert_eq!(world.recv(&mut buffer, 0, 3)?.elements::<u64>(), Some(2));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn elements<T: Pod>(&self) -> Option<usize> {
+        let (sent, wanted) = (Element::from(self.element), ElementCode::of::<T>().into());
+        let size = size_of::<T>().max(1);
+        (sent.goes_into(wanted, self.bytes) && self.bytes.is_multiple_of(size)).then(|| self.bytes / size)
+    }
+
+    /// How long it is, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The type of its elements as its sender gave them: `None` when that is a type of the program's own, or when it
+    /// is an object; [`DType::Bytes`] for [`crate::Raw`].
+    ///
+    /// ```
+    /// use ringworld::DType;
+    /// # let world = ringworld::testing::alone();
+    /// world.send(&[1.5f32], 0, 3)?;
+    /// assert_eq!(world.probe(0, 3)?.element(), Some(DType::F32));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn element(&self) -> Option<DType> {
+        self.element.dtype()
+    }
 }
 
 /// How the process reaches the rest of the world beyond messages.
@@ -124,7 +177,8 @@ impl Drop for Life {
 /// be called in the same order on all its ranks; different communicators are independent.
 ///
 /// Messages are typed slices of [`Pod`] elements. A message matches a receive when communicator, source
-/// and tag match; two messages from one rank that match the same receive are received in the order in
+/// and tag match; then its elements must be those of the receive, or one of the two must be [`crate::Raw`], or the
+/// message empty. Two messages from one rank that match the same receive are received in the order in
 /// which they were sent.
 #[derive(Clone)]
 pub struct Communicator {
@@ -273,10 +327,22 @@ impl Communicator {
     }
 
     fn send_as<T: Pod>(&self, name: &'static str, data: &[T], to: usize, tag: u32, mode: Mode) -> Result<()> {
+        self.send_bytes(name, ElementCode::of::<T>(), bytemuck::cast_slice(data), to, tag, mode)
+    }
+
+    /// Sends bytes that are elements of a kind.
+    pub(crate) fn send_bytes(
+        &self,
+        name: &'static str,
+        element: ElementCode,
+        bytes: &[u8],
+        to: usize,
+        tag: u32,
+        mode: Mode,
+    ) -> Result<()> {
         self.check_rank(name, to)?;
         let number = self.count_message();
-        let (peer, envelope) = (self.world_rank(to), self.envelope(tag));
-        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let (peer, envelope) = (self.world_rank(to), self.envelope(element, tag));
         let length = bytes.len();
         let lend = Lend { input: Some(bytes), output: None };
         let ending = blocking(self.engine(), lend, |core, input, _| {
@@ -290,7 +356,8 @@ impl Communicator {
     /// # Errors
     ///
     /// [`Error::Truncated`] when the message is longer than `buffer`: it is consumed, `buffer` holds its
-    /// beginning, and everything else goes on. [`Error::WrongElement`], [`Error::InvalidRank`],
+    /// beginning, and everything else goes on. [`Error::WrongElement`] when its elements are not of type `T`: it is
+    /// consumed, `buffer` stays as it was, and everything else goes on. [`Error::InvalidRank`],
     /// [`Error::PeerFinished`], and whatever ends the world meanwhile.
     ///
     /// ```
@@ -313,9 +380,10 @@ impl Communicator {
         let selector = self.selector(name, from, tag)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
         let length = bytes.len();
-        let lend = Lend { input: None, output: Some(bytes) };
-        let ending =
-            blocking(self.engine(), lend, |core, _, output| core.receive(selector, name_of(output), length));
+        let (lend, element) = (Lend { input: None, output: Some(bytes) }, ElementCode::of::<T>().into());
+        let ending = blocking(self.engine(), lend, |core, _, output| {
+            core.receive(selector, element, name_of(output), length)
+        });
         let operation = Operation::Recv { name, number, from, tag };
         match ending {
             Ok(done) => self.status::<T>(done, &operation),
@@ -324,7 +392,7 @@ impl Communicator {
     }
 
     /// Waits until a message has come that [`Communicator::recv`] would take, and leaves it there. Its
-    /// [`Status::count`] is in bytes.
+    /// [`Status::count`] is in bytes; use [`Status::elements`].
     ///
     /// # Errors
     ///
@@ -334,7 +402,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// world.send(&[1u64, 2], 0, 3)?;
     /// let status = world.probe(0, 3)?;
-    /// let mut buffer = vec![0u64; status.count / 8];
+    /// let mut buffer = vec![0u64; status.elements::<u64>().unwrap_or(0)];
     /// world.recv(&mut buffer, status.source, status.tag)?;
     /// assert_eq!(buffer, [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
@@ -393,7 +461,7 @@ impl Communicator {
     /// # let world = ringworld::testing::alone();
     /// world.send(&[1u64, 2], 0, 3)?;
     /// let message = world.probe_matched(0, 3)?;
-    /// let mut buffer = vec![0u64; message.status().count / 8];
+    /// let mut buffer = vec![0u64; message.status().elements::<u64>().unwrap_or(0)];
     /// message.recv(&mut buffer)?;
     /// assert_eq!(buffer, [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
@@ -452,8 +520,9 @@ impl Communicator {
         self.inner.messages.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn envelope(&self, tag: u32) -> Envelope {
-        Envelope { context: self.inner.number * 2, tag: u64::from(tag), stamp: [0; 24] }
+    pub(crate) fn envelope(&self, element: ElementCode, tag: u32) -> Envelope {
+        let (context, element) = (self.inner.number * 2, element.into());
+        Envelope { context, element, tag: u64::from(tag), stamp: [0; 24] }
     }
 
     pub(crate) fn selector(&self, name: &str, from: Source, tag: Tag) -> Result<Selector> {
@@ -481,21 +550,50 @@ impl Communicator {
     }
 
     pub(crate) fn status<T: Pod>(&self, done: Option<Done>, operation: &dyn fmt::Display) -> Result<Status> {
-        let element = size_of::<T>().max(1);
-        let (source, tag, bytes) =
-            done.map_or((0, 0, 0), |done| (self.rank_of(done.source), done.envelope.tag, done.len));
-        if bytes % element != 0 {
-            return Err(Error::WrongElement { operation: operation.to_string(), bytes, element });
+        let nothing = Done { source: 0, envelope: self.envelope(DType::Bytes.into(), 0), len: 0 };
+        let Done { source, envelope, len } = done.unwrap_or(nothing);
+        let size = size_of::<T>().max(1);
+        if !len.is_multiple_of(size) {
+            let sent = envelope.element.into();
+            return Err(self.wrong_element(
+                operation,
+                source,
+                envelope.tag,
+                len,
+                sent,
+                ElementCode::of::<T>(),
+            ));
         }
-        // Tags of the user are 32 bits wide when they are sent.
-        Ok(Status { source, tag: tag as u32, count: bytes / element })
+        Ok(Status::new(self.rank_of(source), &envelope, len, size))
     }
 
-    fn incoming_status(&self, incoming: &ringworld_protocol::Incoming) -> Status {
-        Status {
-            source: self.rank_of(incoming.source),
-            tag: incoming.envelope.tag as u32,
-            count: incoming.len,
+    fn incoming_status(&self, incoming: &Incoming) -> Status {
+        Status::new(self.rank_of(incoming.source), &incoming.envelope, incoming.len, 1)
+    }
+
+    fn wrong_element(
+        &self,
+        operation: &dyn fmt::Display,
+        source: usize,
+        tag: u64,
+        bytes: usize,
+        sent: ElementCode,
+        wanted: ElementCode,
+    ) -> Error {
+        let advice = match (sent, wanted) {
+            (ElementCode::OBJECT, _) => "receive objects by recv_object",
+            (_, ElementCode::OBJECT) => "receive it by recv; recv_object is for what send_object sends",
+            (ElementCode::RAW, _) => "raw bytes must be whole elements of the type they are received as",
+            _ => "use the same type on both sides, or Raw on one of them for the bytes as they are",
+        };
+        Error::WrongElement {
+            operation: operation.to_string(),
+            source_rank: self.rank_of(source),
+            tag: tag as u32,
+            bytes,
+            sent: sent.to_string(),
+            wanted: wanted.to_string(),
+            advice,
         }
     }
 
@@ -506,6 +604,9 @@ impl Communicator {
             Failure::Truncated { needed, room, source, tag } => {
                 let source_rank = self.rank_of(source);
                 Error::Truncated { operation, source_rank, tag: tag as u32, needed, room }
+            }
+            Failure::WrongElement { sent, wanted, len, source, tag } => {
+                self.wrong_element(&operation, source, tag, len, sent.into(), wanted.into())
             }
             Failure::PeerFinished { peer } => {
                 Error::PeerFinished { rank: peer, host: self.engine().host(peer), operation }
@@ -538,7 +639,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// What is known of it; [`Status::count`] is in bytes.
+    /// What is known of it; [`Status::count`] is in bytes, and [`Status::elements`] counts elements.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status
@@ -549,7 +650,12 @@ impl Message {
     /// # Errors
     ///
     /// As for [`Communicator::recv`].
-    pub fn recv<T: Pod>(mut self, buffer: &mut [T]) -> Result<Status> {
+    pub fn recv<T: Pod>(self, buffer: &mut [T]) -> Result<Status> {
+        self.recv_as(ElementCode::of::<T>(), buffer)
+    }
+
+    /// Receives it as elements of a kind.
+    pub(crate) fn recv_as<T: Pod>(mut self, element: ElementCode, buffer: &mut [T]) -> Result<Status> {
         let communicator = self.communicator.clone();
         let Some(handle) = self.handle.take() else {
             return Err(Error::Cancelled { operation: "recv of a matched message".into() });
@@ -558,7 +664,7 @@ impl Message {
         let length = bytes.len();
         let lend = Lend { input: None, output: Some(bytes) };
         let ending = blocking(communicator.engine(), lend, |core, _, output| {
-            core.receive_matched(handle, name_of(output), length)
+            core.receive_matched(handle, element.into(), name_of(output), length)
         });
         let Status { source, tag, .. } = self.status;
         let operation = format!("recv of a matched message (from rank {source}, tag {tag})");

@@ -10,8 +10,10 @@ use std::fmt;
 use bytemuck::Pod;
 use half::{bf16, f16};
 use num_complex::Complex;
+use ringworld_protocol::Element;
 
 use crate::located::Located;
+use crate::raw::Raw;
 use crate::reduce::{Functions, Op, Rescale, brain, field, float, fnv1a, half, integer, located, truth};
 
 macro_rules! dtypes {
@@ -104,14 +106,19 @@ impl fmt::Display for DType {
     }
 }
 
-/// What a stamp says about the elements, in one byte: a [`DType`], or the size of elements that are of
-/// none.
+/// What messages and the stamps of collectives say about the elements, in one byte: a [`DType`], or the size of
+/// elements that are of none.
 ///
 /// ```text
-/// 0 nnnnnnn    type n
+/// 0 nnnnnnn    type n; 0 is for raw bytes, which in messages go with everything
+/// 0 1111111    no elements: an object that serde has written
 /// 1 sssssss    opaque elements of s bytes, up to 95
 /// 1 11ddddd    larger opaque elements; d is a digest of the size
 /// ```
+///
+/// Of a user's own type only the size is told: its [`TypeId`] differs between programs and its name between
+/// compilers, though their ranks may well share a world, and 7 bits hold no more. So two such types of one size are
+/// not told apart, nor are a structure and an array of that size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ElementCode(u8);
 
@@ -119,7 +126,13 @@ const OPAQUE: u8 = 0x80;
 const LARGE: u8 = 0x60;
 
 impl ElementCode {
+    /// Not elements but an object, which only its own calls can read. No [`DType`] gets this number.
+    pub(crate) const OBJECT: Self = Self(0x7f);
+    /// That of [`Raw`].
+    pub(crate) const RAW: Self = Self(DType::Bytes as u8);
+
     /// That of a user's type, which may be one that has a name.
+    #[inline]
     pub(crate) fn of<T: Pod>() -> Self {
         dtype_of::<T>().map_or_else(|| Self::opaque(size_of::<T>()), Self::from)
     }
@@ -136,6 +149,24 @@ impl ElementCode {
     pub(crate) fn from_wire(byte: u8) -> Option<Self> {
         (byte & OPAQUE != 0 || DType::from_wire(byte).is_some()).then_some(Self(byte))
     }
+
+    /// The type, when it is one with a name.
+    pub(crate) fn dtype(self) -> Option<DType> {
+        DType::from_wire(self.0)
+    }
+}
+
+/// In messages nothing is refused but what differs, so an unknown number stays what it is.
+impl From<Element> for ElementCode {
+    fn from(element: Element) -> Self {
+        Self(element.0)
+    }
+}
+
+impl From<ElementCode> for Element {
+    fn from(code: ElementCode) -> Self {
+        Self(code.0)
+    }
 }
 
 impl From<DType> for ElementCode {
@@ -146,10 +177,16 @@ impl From<DType> for ElementCode {
 
 impl fmt::Display for ElementCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (DType::from_wire(self.0), self.0 & !OPAQUE) {
-            (Some(dtype), _) => dtype.fmt(f),
-            (None, size @ 0..LARGE) => write!(f, "opaque element of {size} bytes"),
-            (None, code) => write!(f, "opaque element of {LARGE} bytes or more (code {code:02x})"),
+        if let Some(dtype) = self.dtype() {
+            return dtype.fmt(f);
+        }
+        if *self == Self::OBJECT {
+            return f.write_str("serialized object");
+        }
+        match self.0.checked_sub(OPAQUE) {
+            None => write!(f, "element of a type that this version does not know (code {:02x})", self.0),
+            Some(size @ 0..LARGE) => write!(f, "opaque element of {size} bytes"),
+            Some(code) => write!(f, "opaque element of {LARGE} bytes or more (code {code:02x})"),
         }
     }
 }
@@ -197,6 +234,9 @@ macro_rules! reducible {
         /// The name of a type that has one.
         fn dtype_of<T: 'static>() -> Option<DType> {
             let id = TypeId::of::<T>();
+            if id == TypeId::of::<Raw>() {
+                return Some(DType::Bytes);
+            }
             $(if id == TypeId::of::<$type>() {
                 return Some(<$type as Reducible>::DTYPE);
             })*
@@ -310,6 +350,8 @@ mod tests {
         assert_eq!(ElementCode::of::<f32>(), ElementCode::from(DType::F32));
         assert_eq!(ElementCode::of::<usize>(), ElementCode::of::<u64>());
         assert_eq!(ElementCode::of::<[f32; 4]>().to_string(), "opaque element of 16 bytes");
+        assert_eq!(Element::from(ElementCode::of::<Raw>()), Element::RAW);
+        assert_ne!(ElementCode::of::<u8>(), ElementCode::of::<Raw>());
     }
 
     #[test]
@@ -318,5 +360,16 @@ mod tests {
             assert_eq!(ElementCode::from_wire(byte).map(ElementCode::to_wire), Some(byte));
         }
         assert_eq!(ElementCode::from_wire(25), None);
+    }
+
+    #[test]
+    fn what_a_peer_says_about_its_elements_can_always_be_named() {
+        let name = |byte| ElementCode::from(Element(byte)).to_string();
+        assert_eq!(
+            (name(11), name(0x7f), name(0x8c)),
+            ("f32".into(), "serialized object".into(), "opaque element of 12 bytes".into())
+        );
+        assert!(name(25).contains("does not know (code 19)"));
+        assert_eq!(DType::from_wire(ElementCode::OBJECT.to_wire()), None, "objects are of no type");
     }
 }

@@ -110,18 +110,27 @@ pub enum Error {
         room: usize,
     },
 
-    /// The bytes received are no whole number of elements.
+    /// A message has other elements than were to be received, or no whole number of them; it has been consumed. None
+    /// of it is in the buffer, except of a message of [`crate::Raw`] bytes, which go into everything.
     #[error(
-        "{operation} failed: {bytes} bytes arrived, which is no whole number of elements of {element} bytes; \
-         sender and receiver must use the same element type"
+        "{operation} failed: the message with tag {tag} from rank {source_rank} is {bytes} bytes of type {sent}, but \
+         the receive is for type {wanted}; {advice}"
     )]
     WrongElement {
         /// What this rank was doing, with its sequence number.
         operation: String,
-        /// How many bytes arrived.
+        /// The sender.
+        source_rank: usize,
+        /// The tag of the message.
+        tag: u32,
+        /// The length of the message, in bytes.
         bytes: usize,
-        /// The size of one element here.
-        element: usize,
+        /// The type of the sender's elements.
+        sent: String,
+        /// The type that was to be received.
+        wanted: String,
+        /// What to do.
+        advice: &'static str,
     },
 
     /// A rank that does not exist.

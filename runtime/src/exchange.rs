@@ -5,11 +5,12 @@
 //! `cartesian` finds the partners.
 
 use bytemuck::Pod;
-use ringworld_protocol::{BufferId, Envelope, Mode, Selector};
+use ringworld_protocol::{BufferId, Element, Envelope, Mode, Selector};
 
 use crate::Result;
 use crate::buffer::{Lend, Pair, blocking_pair, blocking_replace};
 use crate::communicator::{Communicator, Source, Status, Tag};
+use crate::datatype::ElementCode;
 use crate::engine::{Begun, Core, Ending};
 
 /// Whom the receiving half of an exchange receives from: a rank, [`Source::Any`], or nobody.
@@ -45,7 +46,8 @@ struct Exchange {
     from: Option<(Source, Tag)>,
     /// World rank of the receiver and the envelope.
     message: Option<(usize, Envelope)>,
-    selector: Option<Selector>,
+    /// And what is to be received.
+    selector: Option<(Selector, Element)>,
 }
 
 impl Communicator {
@@ -82,8 +84,12 @@ impl Communicator {
         from: impl Into<Origin>,
         recv_tag: impl Into<Tag>,
     ) -> Result<Option<Status>> {
-        let exchange =
-            self.exchange("send_recv", to.into().map(|to| (to, send_tag)), from.into(), recv_tag.into())?;
+        let exchange = self.exchange::<S, R>(
+            "send_recv",
+            to.into().map(|to| (to, send_tag)),
+            from.into(),
+            recv_tag.into(),
+        )?;
         let input: &[u8] = bytemuck::cast_slice(send);
         let output: &mut [u8] = bytemuck::cast_slice_mut(recv);
         let lengths = (input.len(), output.len());
@@ -119,7 +125,7 @@ impl Communicator {
         recv_tag: impl Into<Tag>,
     ) -> Result<Option<Status>> {
         let to = to.into().map(|to| (to, send_tag));
-        let exchange = self.exchange("send_recv_replace", to, from.into(), recv_tag.into())?;
+        let exchange = self.exchange::<T, T>("send_recv_replace", to, from.into(), recv_tag.into())?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
         let lengths = (bytes.len(), bytes.len());
         let begin = |core: &mut Core, names: Pair<BufferId>| exchange.begin(core, names, lengths);
@@ -133,7 +139,7 @@ impl Communicator {
         self.exchanged::<T>(&exchange, endings)
     }
 
-    fn exchange(
+    fn exchange<S: Pod, R: Pod>(
         &self,
         name: &'static str,
         to: Option<(usize, u32)>,
@@ -144,13 +150,14 @@ impl Communicator {
             self.check_rank(name, to)?;
         }
         let selector = from.0.map(|from| self.selector(name, from, recv_tag)).transpose()?;
+        let (sent, wanted) = (ElementCode::of::<S>(), ElementCode::of::<R>());
         Ok(Exchange {
             name,
             number: self.count_message(),
             to,
             from: from.0.map(|from| (from, recv_tag)),
-            message: to.map(|(to, tag)| (self.world_rank(to), self.envelope(tag))),
-            selector,
+            message: to.map(|(to, tag)| (self.world_rank(to), self.envelope(sent, tag))),
+            selector: selector.map(|selector| (selector, wanted.into())),
         })
     }
 
@@ -167,8 +174,8 @@ impl Exchange {
     /// Posts the receive first, so that what is sent to oneself, or has come already, needs no detour.
     fn begin(&self, core: &mut Core, names: Pair<BufferId>, lengths: (usize, usize)) -> Pair<Begun> {
         let (sent, received) = lengths;
-        let recv =
-            self.selector.zip(names.recv).map(|(selector, name)| core.receive(selector, name, received));
+        let recv = self.selector.zip(names.recv);
+        let recv = recv.map(|((selector, element), name)| core.receive(selector, element, name, received));
         let send = self.message.zip(names.send);
         let send = send.map(|((to, envelope), name)| core.send_now(to, envelope, name, sent, Mode::Standard));
         Pair { send, recv: recv.map(Begun::from) }

@@ -15,6 +15,7 @@ use crate::Result;
 use crate::buffer::Loan;
 use crate::collective::plan::Plan;
 use crate::communicator::{Communicator, Source, Status, Tag};
+use crate::datatype::ElementCode;
 use crate::engine::Ending;
 use crate::operation::Operation;
 use crate::reduce::Reduction;
@@ -128,7 +129,9 @@ impl<T: Pod + Send> Prepared<T> {
             }
             &What::Recv { selector, from, tag } => {
                 let number = communicator.count_message();
-                self.loan.begin(|core, _, output| core.receive(selector, name_of(output), lengths.1));
+                let element = ElementCode::of::<T>().into();
+                self.loan
+                    .begin(|core, _, output| core.receive(selector, element, name_of(output), lengths.1));
                 Operation::Recv { name: "prepared recv", number, from, tag }
             }
         };
@@ -278,7 +281,8 @@ impl Communicator {
     /// See [`Running::wait_for_status`] for an example.
     pub fn prepare_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Prepared<T>> {
         self.check_rank("prepare_send", to)?;
-        let what = What::Send { peer: self.world_rank(to), envelope: self.envelope(tag), to, tag };
+        let envelope = self.envelope(ElementCode::of::<T>(), tag);
+        let what = What::Send { peer: self.world_rank(to), envelope, to, tag };
         self.prepared(what, Some(data), None)
     }
 

@@ -14,6 +14,7 @@ use crate::Error;
 use crate::Result;
 use crate::buffer::Loan;
 use crate::communicator::{Communicator, Source, Status, Tag};
+use crate::datatype::ElementCode;
 use crate::engine::{Ending, Engine, SlotId};
 use crate::operation::Operation;
 
@@ -340,7 +341,7 @@ impl Communicator {
     ) -> Result<Pending<Vec<T>>> {
         self.check_rank(name, to)?;
         let number = self.count_message();
-        let (peer, envelope) = (self.world_rank(to), self.envelope(tag));
+        let (peer, envelope) = (self.world_rank(to), self.envelope(ElementCode::of::<T>(), tag));
         let length = size_of_val(data.as_slice());
         let mut loan = Loan::new(self.engine(), Some(data), None);
         loan.begin(|core, input, _| core.send_soon(peer, envelope, name_of(input), length, mode));
@@ -374,7 +375,8 @@ impl Communicator {
         let selector = self.selector(name, from, tag)?;
         let length = size_of_val(buffer.as_slice());
         let mut loan = Loan::new(self.engine(), None, Some(buffer));
-        loan.begin(|core, _, output| core.receive(selector, name_of(output), length));
+        let element = ElementCode::of::<T>().into();
+        loan.begin(|core, _, output| core.receive(selector, element, name_of(output), length));
         loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Recv { name, number, from, tag }))
     }

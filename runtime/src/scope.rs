@@ -14,6 +14,7 @@ use crate::Result;
 use crate::buffer::{Borrow, Borrowed};
 use crate::collective::plan::Plan;
 use crate::communicator::{Communicator, Source, Status, Tag};
+use crate::datatype::ElementCode;
 use crate::operation::Operation;
 use crate::reduce::Reduction;
 use crate::request::{Place, Request, name_of, sealed};
@@ -255,7 +256,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let (communicator, name) = (self.communicator, "send");
         communicator.check_rank(name, to)?;
         let number = communicator.count_message();
-        let (peer, envelope) = (communicator.world_rank(to), communicator.envelope(tag));
+        let envelope = communicator.envelope(ElementCode::of::<T>(), tag);
+        let peer = communicator.world_rank(to);
         let operation = Operation::Send { name, number, to, tag };
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let borrow = self.loans.begin(Some(bytes), None, |core, input, _| {
@@ -282,9 +284,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let number = communicator.count_message();
         let selector = communicator.selector(name, from, tag)?;
         let operation = Operation::Recv { name, number, from, tag };
-        let length = size_of_val(buffer);
+        let (length, element) = (size_of_val(buffer), ElementCode::of::<T>().into());
         let borrow = self.loans.begin(None, Some(buffer), |core, _, output| {
-            (core.receive(selector, name_of(output), length), operation)
+            (core.receive(selector, element, name_of(output), length), operation)
         });
         Ok(Scoped { communicator, loans: &self.loans, borrow, operation })
     }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{owned_world, small, wires, world};
-use ringworld::{Communicator, Error, Result};
+use ringworld::{Communicator, Error, Raw, Result};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -219,7 +219,7 @@ fn bytes_left_over_mean_another_type() {
             if rank.rank() == 0 {
                 rank.send_object(&(1u8, 2u8), 1, 0).unwrap();
                 rank.send_object("too short", 1, 0).unwrap();
-                rank.send(&[0xffu8; 12], 1, 0).unwrap();
+                rank.send(&[Raw(0xff); 12], 1, 0).unwrap();
             } else {
                 let error = rank.recv_object::<u8>(0, 0).unwrap_err().to_string();
                 assert!(error.contains("1 of 2 bytes are left over"), "{error}");

@@ -4,7 +4,7 @@
 //! Neighbours: `wire/` (form), `receive.rs` (the other order of events), `send.rs` (answers to sends).
 
 use super::peers::is_users;
-use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send, received};
+use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send};
 use super::{CONTROL, Id, Machine};
 use crate::credit::Credit;
 use crate::wire::{Frame, Key, Packet};
@@ -117,8 +117,8 @@ impl Machine {
             Claim::Discarded => self.spend(id),
             Claim::Matched(request) => {
                 let Some(Request::Receive(receive)) = self.requests.get(request) else { return };
-                let into = receive.into;
-                self.unpack(request, into, id);
+                let room = receive.room;
+                self.unpack(request, room, id);
             }
         }
     }
@@ -131,8 +131,8 @@ impl Machine {
     /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
     /// let into = Span { buffer: BufferId(0), offset: 0, len: 100 };
     /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
-    /// let request = here.receive(selector, into);
-    /// let envelope = Envelope { context: 0, tag: 7, stamp: [0; 24] };
+    /// let request = here.receive(selector, into, Element::RAW);
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
     /// let target = here.header(1, departure.header.as_bytes(), 100)?;
     /// assert_eq!(target.place, Place::Span(into));
@@ -209,7 +209,7 @@ impl Machine {
         }
         if let Some((request, receive)) = self.match_posted(source, &envelope) {
             receive.stage = ReceiveStage::Arriving(incoming);
-            let into = receive.into.cut(len);
+            let into = receive.room.of(&incoming);
             // It goes straight to its receive and occupies nothing here.
             self.free_credit(source, len + OVERHEAD);
             let place = if into.len > 0 { Place::Span(into) } else { Place::Nothing };
@@ -232,8 +232,8 @@ impl Machine {
             account.credit.admit(OVERHEAD);
         }
         if let Some((request, receive)) = self.match_posted(source, &envelope) {
-            let into = receive.into;
-            self.meet(request, into, incoming, number);
+            let room = receive.room;
+            self.meet(request, room, incoming, number);
             return;
         }
         let message = Inbound { incoming, body: Body::Offered(number), claim: Claim::Unexpected };
@@ -263,8 +263,8 @@ impl Machine {
 /// How a receive ends whose message has arrived in its memory.
 fn arrived(request: &Request) -> Option<Result<Done, Failure>> {
     match request {
-        Request::Receive(Receive { stage: ReceiveStage::Arriving(incoming), into, .. }) => {
-            Some(received(incoming, into.len))
+        Request::Receive(Receive { stage: ReceiveStage::Arriving(incoming), room, .. }) => {
+            Some(room.filled_by(incoming))
         }
         _ => None,
     }

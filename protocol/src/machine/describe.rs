@@ -120,7 +120,7 @@ fn describe_receive(receive: &Receive) -> Description {
         peer: matched.map(|incoming| incoming.source).or(receive.selector.source),
         context: receive.selector.context,
         tag: matched.map_or(receive.selector.tag, |incoming| TagSelector::Exact(incoming.envelope.tag)),
-        bytes: receive.into.len,
+        bytes: receive.room.into.len,
         stage: match receive.stage {
             ReceiveStage::Posted => Stage::Message,
             _ => Stage::Bytes,

@@ -3,32 +3,34 @@
 //! Invariant: a receive is posted only if no unexpected message matches it, so the lists of `matching/`
 //! never hold both halves of a match. Neighbours: `arrive.rs` (the other order of events).
 
-use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, received};
+use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Room};
 use super::{Id, Machine};
 use crate::wire::Packet;
 use crate::{
-    Action, Failure, Incoming, Key, Matched, MatchedId, OVERHEAD, RequestId, Selector, Span, TagSelector,
+    Action, Element, Failure, Incoming, Key, Matched, MatchedId, OVERHEAD, RequestId, Selector, Span,
+    TagSelector,
 };
 
 impl Machine {
-    /// Starts to receive the first message that `selector` accepts; `into` is the machine's until the
-    /// completion.
+    /// Starts to receive the first message that `selector` accepts, as elements of this kind; `into` is the
+    /// machine's until the completion.
     ///
     /// Messages that have arrived already are received even from peers that are gone; when there are
     /// none and no more can come, the completion is at once a failure.
-    pub fn receive(&mut self, selector: Selector, into: Span) -> RequestId {
+    pub fn receive(&mut self, selector: Selector, into: Span, element: Element) -> RequestId {
+        let room = Room { into, element };
         if let Some(index) = self.unexpected.find(&selector)
             && let Some(message) = self.inbound.id_at(index)
         {
             self.unexpected.remove(index);
-            let id = self.start(Request::Receive(Receive { selector, into, stage: ReceiveStage::Posted }));
-            self.join(id, into, message);
+            let id = self.start(Request::Receive(Receive { selector, room, stage: ReceiveStage::Posted }));
+            self.join(id, room, message);
             return RequestId(id);
         }
         if let Some(failure) = self.ended(selector.source) {
             return self.fail_at_once(failure);
         }
-        let id = self.start(Request::Receive(Receive { selector, into, stage: ReceiveStage::Posted }));
+        let id = self.start(Request::Receive(Receive { selector, room, stage: ReceiveStage::Posted }));
         self.posted.post(id.index, selector);
         RequestId(id)
     }
@@ -53,7 +55,7 @@ impl Machine {
     }
 
     /// Starts to receive a message that was taken out of matching.
-    pub fn receive_matched(&mut self, matched: MatchedId, into: Span) -> RequestId {
+    pub fn receive_matched(&mut self, matched: MatchedId, into: Span, element: Element) -> RequestId {
         let MatchedId(message) = matched;
         let Some(&Inbound { incoming, body, claim: Claim::Taken }) = self.inbound.get(message) else {
             // `fail_all` has dropped the message since.
@@ -68,8 +70,9 @@ impl Machine {
             source: Some(incoming.source),
             tag: TagSelector::Exact(incoming.envelope.tag),
         };
-        let id = self.start(Request::Receive(Receive { selector, into, stage: ReceiveStage::Posted }));
-        self.join(id, into, message);
+        let room = Room { into, element };
+        let id = self.start(Request::Receive(Receive { selector, room, stage: ReceiveStage::Posted }));
+        self.join(id, room, message);
         RequestId(id)
     }
 
@@ -110,16 +113,16 @@ impl Machine {
     }
 
     /// Joins a receive with a message that came before it and is in no list any more.
-    fn join(&mut self, id: Id, into: Span, message: Id) {
+    fn join(&mut self, id: Id, room: Room, message: Id) {
         let Some(slot) = self.inbound.get_mut(message) else { return };
         slot.claim = Claim::Matched(id);
         let Inbound { incoming, body, .. } = *slot;
         match body {
             Body::Arriving => self.set_stage(id, ReceiveStage::Arriving(incoming)),
-            Body::Arrived => self.unpack(id, into, message),
+            Body::Arrived => self.unpack(id, room, message),
             Body::Offered(number) => {
                 self.inbound.remove(message);
-                self.meet(id, into, incoming, number);
+                self.meet(id, room, incoming, number);
             }
             Body::Lost(failure) => {
                 self.inbound.remove(message);
@@ -130,14 +133,14 @@ impl Machine {
     }
 
     /// Completes a receive from bounce memory.
-    pub(super) fn unpack(&mut self, id: Id, into: Span, message: Id) {
+    pub(super) fn unpack(&mut self, id: Id, room: Room, message: Id) {
         let Some(incoming) = self.inbound.get(message).map(|slot| slot.incoming) else { return };
-        let into_cut = into.cut(incoming.len);
-        if into_cut.len > 0 {
-            self.actions.push_back(Action::Copy { bounce: message.to_bits(), into: into_cut });
+        let into = room.of(&incoming);
+        if into.len > 0 {
+            self.actions.push_back(Action::Copy { bounce: message.to_bits(), into });
         }
         self.spend(message);
-        self.finish(id, received(&incoming, into.len));
+        self.finish(id, room.filled_by(&incoming));
     }
 
     /// Gives back what an eager message that has arrived in bounce memory occupies.
@@ -154,16 +157,16 @@ impl Machine {
     }
 
     /// Joins a receive with a request to send: asks for its memory to be exposed, if any is needed.
-    pub(super) fn meet(&mut self, id: Id, into: Span, incoming: Incoming, number: u64) {
+    pub(super) fn meet(&mut self, id: Id, room: Room, incoming: Incoming, number: u64) {
         self.free_credit_quietly(incoming.source, OVERHEAD);
-        let into_cut = into.cut(incoming.len);
-        if into_cut.len > 0 {
+        let into = room.of(&incoming);
+        if into.len > 0 {
             self.set_stage(id, ReceiveStage::Exposing(incoming, number));
-            let expose = Action::Expose { peer: incoming.source, into: into_cut, token: id.to_bits() };
+            let expose = Action::Expose { peer: incoming.source, into, token: id.to_bits() };
             self.actions.push_back(expose);
         } else {
             self.push_message(incoming.source, Packet::Ack { id: number }, None, None);
-            self.finish(id, received(&incoming, into.len));
+            self.finish(id, room.filled_by(&incoming));
         }
     }
 
@@ -175,7 +178,7 @@ impl Machine {
             && let ReceiveStage::Exposing(incoming, number) = receive.stage
         {
             receive.stage = ReceiveStage::Granted(incoming);
-            let accepted = receive.into.cut(incoming.len).len as u64;
+            let accepted = receive.room.of(&incoming).len as u64;
             self.push_message(incoming.source, Packet::Cts { id: number, accepted, key }, None, None);
         }
     }
@@ -198,7 +201,7 @@ impl Machine {
         if let Some(Request::Receive(receive)) = self.requests.get(id)
             && let ReceiveStage::Granted(incoming) = receive.stage
         {
-            let outcome = received(&incoming, receive.into.len);
+            let outcome = receive.room.filled_by(&incoming);
             self.finish(id, outcome);
         }
     }

@@ -43,7 +43,7 @@ impl Machine {
     /// ```
     /// use ringworld_protocol::*;
     /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
-    /// let envelope = Envelope { context: 0, tag: 7, stamp: [0; 24] };
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
     /// let Some(Departure { token, .. }) = machine.depart(1, &envelope, 100) else { panic!("there is room") };
     /// // The transport keeps some of it.
     /// let data = Span { buffer: BufferId(0), offset: 0, len: 100 };

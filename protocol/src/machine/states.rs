@@ -15,7 +15,7 @@
 use crate::credit::{Credit, Limits};
 use crate::matching::List;
 use crate::slab::Id;
-use crate::{Done, Envelope, Failure, Incoming, Mode, Rank, Selector, Span};
+use crate::{Done, Element, Envelope, Failure, Incoming, Mode, Rank, Selector, Span};
 
 /// A slot of a request.
 #[derive(Clone, Copy)]
@@ -56,8 +56,42 @@ impl Send {
 #[derive(Clone, Copy)]
 pub(super) struct Receive {
     pub(super) selector: Selector,
-    pub(super) into: Span,
+    pub(super) room: Room,
     pub(super) stage: ReceiveStage,
+}
+
+/// What a receive has room for.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub(super) into: Span,
+    pub(super) element: Element,
+}
+
+impl Room {
+    fn suits(&self, incoming: &Incoming) -> bool {
+        incoming.envelope.element.goes_into(self.element, incoming.len)
+    }
+
+    /// Where the bytes of a message go; nothing of one with other elements goes anywhere.
+    #[inline]
+    pub(super) fn of(&self, incoming: &Incoming) -> Span {
+        self.into.cut(if self.suits(incoming) { incoming.len } else { 0 })
+    }
+
+    /// How the receive ends once the bytes of the message that go anywhere are there.
+    #[inline]
+    pub(super) fn filled_by(&self, incoming: &Incoming) -> Result<Done, Failure> {
+        let Incoming { source, envelope, len } = *incoming;
+        if !self.suits(incoming) {
+            let (sent, wanted) = (envelope.element, self.element);
+            return Err(Failure::WrongElement { sent, wanted, len, source, tag: envelope.tag });
+        }
+        let room = self.into.len;
+        if len > room {
+            return Err(Failure::Truncated { needed: len, room, source, tag: envelope.tag });
+        }
+        Ok(Done { source, envelope, len })
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -80,16 +114,6 @@ impl Receive {
             | ReceiveStage::Exposing(incoming, _)
             | ReceiveStage::Granted(incoming) => Some(incoming),
         }
-    }
-}
-
-/// How a receive with `room` bytes ends once the bytes of `incoming` that fit are there.
-pub(super) fn received(incoming: &Incoming, room: usize) -> Result<Done, Failure> {
-    let Incoming { source, envelope, len } = *incoming;
-    if len > room {
-        Err(Failure::Truncated { needed: len, room, source, tag: envelope.tag })
-    } else {
-        Ok(Done { source, envelope, len })
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! offset  0     1        2..4  4..8     8..16   16..24    24..48    48..56  56..64
-//! eager   1     0        0     context  credit  tag       stamp
-//! plain   8     0        0     context  credit  tag
-//! rts     2     0        asks  context  credit  tag       stamp     id      length
+//! eager   1     element  0     context  credit  tag       stamp
+//! plain   8     element  0     context  credit  tag
+//! rts     2     element  asks  context  credit  tag       stamp     id      length
 //! cts     3     key len  0     0        credit  id        accepted (24..32), key (32..)
 //! ack     4     0        0     0        credit  id
 //! nack    5     0        0     0        credit  id
@@ -24,7 +24,7 @@ mod header;
 
 pub use header::{Header, Key};
 
-use crate::{Envelope, Malformed};
+use crate::{Element, Envelope, Malformed};
 
 const EAGER: u8 = 1;
 const RTS: u8 = 2;
@@ -75,9 +75,9 @@ impl Frame {
         {
             return plain(envelope, self.credit);
         }
-        let (kind, key_length, context) = match &self.packet {
-            Packet::Eager { envelope } => (EAGER, 0, envelope.context),
-            Packet::Rts { envelope, .. } => (RTS, 0, envelope.context),
+        let (kind, detail, context) = match &self.packet {
+            Packet::Eager { envelope } => (EAGER, envelope.element.0, envelope.context),
+            Packet::Rts { envelope, .. } => (RTS, envelope.element.0, envelope.context),
             Packet::Cts { key, .. } => (CTS, key.as_bytes().len() as u8, 0),
             Packet::Ack { .. } => (ACK, 0, 0),
             Packet::Nack { .. } => (NACK, 0, 0),
@@ -87,7 +87,7 @@ impl Frame {
         };
         let asks = matches!(self.packet, Packet::Rts { asks: true, .. });
         let mut header = Header::empty();
-        header.push(&[kind, key_length, u8::from(asks), 0]);
+        header.push(&[kind, detail, u8::from(asks), 0]);
         header.push(&context.to_le_bytes());
         header.push(&self.credit.to_le_bytes());
         match &self.packet {
@@ -111,10 +111,11 @@ impl Frame {
     #[inline]
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         // The most frequent kind, in one look.
-        if let Ok([PLAIN, 0, 0, 0, x0, x1, x2, x3, rest @ ..]) = <&[u8; 24]>::try_from(bytes) {
+        if let Ok([PLAIN, element, 0, 0, x0, x1, x2, x3, rest @ ..]) = <&[u8; 24]>::try_from(bytes) {
             let [c0, c1, c2, c3, c4, c5, c6, c7, tag @ ..] = *rest;
             let context = u32::from_le_bytes([*x0, *x1, *x2, *x3]);
-            let envelope = Envelope { context, tag: u64::from_le_bytes(tag), stamp: UNSTAMPED };
+            let (element, tag) = (Element(*element), u64::from_le_bytes(tag));
+            let envelope = Envelope { context, element, tag, stamp: UNSTAMPED };
             let credit = u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]);
             return Ok(Self { credit, packet: Packet::Eager { envelope } });
         }
@@ -123,17 +124,18 @@ impl Frame {
 
     fn decode_any(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader { all: bytes, rest: bytes };
-        let [kind, key_length, asks, zero] = reader.array()?;
+        let [kind, detail, asks, zero] = reader.array()?;
         let context = u32::from_le_bytes(reader.array()?);
         let credit = reader.u64()?;
         if zero != 0 || asks > u8::from(kind == RTS) {
             return Err(Malformed(format!("reserved bytes of kind {kind} are {asks} and {zero}, must be 0")));
         }
-        if key_length != 0 && kind != CTS || context != 0 && !matches!(kind, EAGER | PLAIN | RTS) {
+        let announces = matches!(kind, EAGER | PLAIN | RTS);
+        if detail != 0 && kind != CTS && !announces || context != 0 && !announces {
             return Err(Malformed(format!("a header of kind {kind} has a field that this kind has not")));
         }
         let packet = match kind {
-            EAGER => match reader.envelope(context)? {
+            EAGER => match reader.envelope(context, Element(detail))? {
                 Envelope { stamp: UNSTAMPED, .. } => {
                     return Err(Malformed(format!(
                         "a stamp of zeros in a header of kind {EAGER}, must be {PLAIN}"
@@ -141,16 +143,18 @@ impl Frame {
                 }
                 envelope => Packet::Eager { envelope },
             },
-            PLAIN => Packet::Eager { envelope: Envelope { context, tag: reader.u64()?, stamp: UNSTAMPED } },
+            PLAIN => {
+                let (element, tag) = (Element(detail), reader.u64()?);
+                Packet::Eager { envelope: Envelope { context, element, tag, stamp: UNSTAMPED } }
+            }
             RTS => {
-                let envelope = reader.envelope(context)?;
+                let envelope = reader.envelope(context, Element(detail))?;
                 Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, asks: asks != 0 }
             }
             CTS => {
                 let (id, accepted) = (reader.u64()?, reader.u64()?);
-                let key = Key::new(reader.take(usize::from(key_length))?).ok_or_else(|| {
-                    Malformed(format!("a key of {key_length} bytes, at most 32 are allowed"))
-                })?;
+                let key = Key::new(reader.take(usize::from(detail))?)
+                    .ok_or_else(|| Malformed(format!("a key of {detail} bytes, at most 32 are allowed")))?;
                 Packet::Cts { id, accepted, key }
             }
             ACK => Packet::Ack { id: reader.u64()? },
@@ -175,6 +179,7 @@ impl Frame {
 fn plain(envelope: &Envelope, credit: u64) -> Header {
     let mut bytes = [0; 24];
     bytes[0] = PLAIN;
+    bytes[1] = envelope.element.0;
     bytes[4..8].copy_from_slice(&envelope.context.to_le_bytes());
     bytes[8..16].copy_from_slice(&credit.to_le_bytes());
     bytes[16..].copy_from_slice(&envelope.tag.to_le_bytes());
@@ -216,8 +221,8 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn envelope(&mut self, context: u32) -> Result<Envelope, Malformed> {
-        Ok(Envelope { context, tag: self.u64()?, stamp: self.array()? })
+    fn envelope(&mut self, context: u32, element: Element) -> Result<Envelope, Malformed> {
+        Ok(Envelope { context, element, tag: self.u64()?, stamp: self.array()? })
     }
 }
 

@@ -3,8 +3,12 @@
 use super::*;
 use proptest::prelude::*;
 
-const ENVELOPE: Envelope =
-    Envelope { context: 0x0403_0201, tag: 0x1817_1615_1413_1211, stamp: *b"0123456789abcdefghijklmn" };
+const ENVELOPE: Envelope = Envelope {
+    context: 0x0403_0201,
+    element: Element(0x0b),
+    tag: 0x1817_1615_1413_1211,
+    stamp: *b"0123456789abcdefghijklmn",
+};
 
 fn frame(packet: Packet) -> Frame {
     Frame { credit: 0x0807_0605_0403_0201, packet }
@@ -22,18 +26,18 @@ fn the_layout_of_every_kind_is_fixed() {
     let credit = "01020304 05060708";
     let envelope = "11121314 15161718 30313233 34353637 38396162 63646566 6768696a 6b6c6d6e";
     let golden = [
-        (Packet::Eager { envelope: ENVELOPE }, format!("01000000 01020304 {credit} {envelope}")),
+        (Packet::Eager { envelope: ENVELOPE }, format!("010b0000 01020304 {credit} {envelope}")),
         (
             Packet::Eager { envelope: Envelope { stamp: [0; 24], ..ENVELOPE } },
-            format!("08000000 01020304 {credit} 11121314 15161718"),
+            format!("080b0000 01020304 {credit} 11121314 15161718"),
         ),
         (
             Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000, asks: false },
-            format!("02000000 01020304 {credit} {envelope} 05000000 00000000 00000000 01000000"),
+            format!("020b0000 01020304 {credit} {envelope} 05000000 00000000 00000000 01000000"),
         ),
         (
             Packet::Rts { envelope: ENVELOPE, id: 5, len: 9, asks: true },
-            format!("02000100 01020304 {credit} {envelope} 05000000 00000000 09000000 00000000"),
+            format!("020b0100 01020304 {credit} {envelope} 05000000 00000000 09000000 00000000"),
         ),
         (
             Packet::Cts { id: 5, accepted: 9, key: Key::new(&[0xaa, 0xbb, 0xcc]).unwrap() },

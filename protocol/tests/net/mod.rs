@@ -10,10 +10,10 @@
 
 pub(crate) mod oracle;
 
-use oracle::Oracle;
+use oracle::{Oracle, Room};
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Departure, Done, Envelope, Failure, Header, Key, Machine, Matched,
-    Mode, OVERHEAD, Place, Rank, RequestId, Selector, Span, TagSelector,
+    Action, BufferId, Completion, Config, Departure, Done, Element, Envelope, Failure, Header, Key, Machine,
+    Matched, Mode, OVERHEAD, Place, Rank, RequestId, Selector, Span, TagSelector,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -171,7 +171,22 @@ impl Net {
         len: usize,
         mode: Mode,
     ) -> RequestId {
-        let (number, envelope) = self.next_envelope(context, tag, len);
+        self.send_as(Element::RAW, from, to, context, tag, len, mode)
+    }
+
+    /// Like [`Net::send`], with elements of a kind.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn send_as(
+        &mut self,
+        element: Element,
+        from: Rank,
+        to: Rank,
+        context: u32,
+        tag: u64,
+        len: usize,
+        mode: Mode,
+    ) -> RequestId {
+        let (number, envelope) = self.next_envelope(element, context, tag, len);
         let data = self.buffer(from, content(number, len));
         let request = self.machines[from].send(to, envelope, data, mode);
         self.spans[from].insert(request, data);
@@ -180,7 +195,7 @@ impl Net {
         request
     }
 
-    fn next_envelope(&mut self, context: u32, tag: u64, len: usize) -> (u64, Envelope) {
+    fn next_envelope(&mut self, element: Element, context: u32, tag: u64, len: usize) -> (u64, Envelope) {
         let number = self.next_message;
         self.next_message += 1;
         let mut stamp = [0; 24];
@@ -188,20 +203,21 @@ impl Net {
         stamp[8..16].copy_from_slice(&(len as u64).to_le_bytes());
         // A stamp of zeros does not travel, and the oracle reads stamps on the wire.
         stamp[23] = 1;
-        (number, Envelope { context, tag, stamp })
+        (number, Envelope { context, element, tag, stamp })
     }
 
     /// Sends a message by `depart`: it leaves nothing behind (`None`) or becomes a request. When it cannot
     /// leave at once it goes by `send`.
     pub(crate) fn send_at_once(
         &mut self,
+        element: Element,
         from: Rank,
         to: Rank,
         context: u32,
         tag: u64,
         len: usize,
     ) -> Option<RequestId> {
-        let (number, envelope) = self.next_envelope(context, tag, len);
+        let (number, envelope) = self.next_envelope(element, context, tag, len);
         let data = self.buffer(from, content(number, len));
         let departure = self.machines[from].depart(to, &envelope, len);
         let request = match departure {
@@ -225,10 +241,21 @@ impl Net {
     }
 
     pub(crate) fn receive(&mut self, rank: Rank, selector: Selector, room: usize) -> RequestId {
+        self.receive_as(Element::RAW, rank, selector, room)
+    }
+
+    /// Like [`Net::receive`], for elements of a kind.
+    pub(crate) fn receive_as(
+        &mut self,
+        element: Element,
+        rank: Rank,
+        selector: Selector,
+        room: usize,
+    ) -> RequestId {
         let into = self.buffer(rank, vec![0xee; room]);
-        let request = self.machines[rank].receive(selector, into);
+        let request = self.machines[rank].receive(selector, into, element);
         self.spans[rank].insert(request, into);
-        self.oracle.post(rank, request, selector, room);
+        self.oracle.post(rank, request, selector, Room { len: room, element });
         self.drain(rank);
         request
     }
@@ -247,11 +274,22 @@ impl Net {
     }
 
     pub(crate) fn receive_matched(&mut self, rank: Rank, matched: Matched, room: usize) -> RequestId {
+        self.receive_matched_as(Element::RAW, rank, matched, room)
+    }
+
+    /// Like [`Net::receive_matched`], for elements of a kind.
+    pub(crate) fn receive_matched_as(
+        &mut self,
+        element: Element,
+        rank: Rank,
+        matched: Matched,
+        room: usize,
+    ) -> RequestId {
         let into = self.buffer(rank, vec![0xee; room]);
         let number = number(&matched.incoming.envelope.stamp);
-        let request = self.machines[rank].receive_matched(matched.handle, into);
+        let request = self.machines[rank].receive_matched(matched.handle, into, element);
         self.spans[rank].insert(request, into);
-        self.oracle.matched(rank, request, number, room);
+        self.oracle.matched(rank, request, number, Room { len: room, element });
         self.drain(rank);
         request
     }

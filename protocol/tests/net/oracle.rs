@@ -5,7 +5,7 @@
 //! of slabs, credits or states.
 
 use super::{content, number};
-use ringworld_protocol::{Done, Failure, Rank, RequestId, Selector, TagSelector};
+use ringworld_protocol::{Done, Element, Failure, Rank, RequestId, Selector, TagSelector};
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Clone, Copy)]
@@ -14,15 +14,31 @@ struct Message {
     source: Rank,
     context: u32,
     tag: u64,
+    element: Element,
     len: usize,
     /// All its bytes are at the receiver.
     complete: bool,
 }
 
+/// What a receive has room for.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) len: usize,
+    pub(crate) element: Element,
+}
+
+impl Room {
+    /// Whether what a message has is wanted; anything goes with number 0, and nothing needs no kind.
+    fn suits(self, message: &Message) -> bool {
+        let [sent, wanted] = [message.element.0, self.element.0];
+        sent == wanted || sent == 0 || wanted == 0 || message.len == 0
+    }
+}
+
 struct PostedReceive {
     request: RequestId,
     selector: Selector,
-    room: usize,
+    room: Room,
 }
 
 #[derive(Default)]
@@ -31,7 +47,7 @@ struct Side {
     arrived: Vec<Message>,
     taken: BTreeMap<u64, Message>,
     /// What each matched receive must get, and its room.
-    fate: BTreeMap<RequestId, (Message, usize)>,
+    fate: BTreeMap<RequestId, (Message, Room)>,
     exposures_fail: bool,
 }
 
@@ -78,7 +94,8 @@ impl Oracle {
         assert_eq!(self.under_way[from][rank].pop_front(), Some(number), "messages overtook one another");
         let context = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
         let len = usize::try_from(read(bytes, 32)).unwrap();
-        let message = Message { number, source: from, context, tag: read(bytes, 16), len, complete: false };
+        let (element, tag) = (Element(bytes[1]), read(bytes, 16));
+        let message = Message { number, source: from, context, tag, element, len, complete: false };
         let side = &mut self.sides[rank];
         match side.posted.iter().position(|receive| accepts(&receive.selector, &message)) {
             Some(at) => {
@@ -102,7 +119,7 @@ impl Oracle {
         self.sides[rank].arrived.retain(|message| message.source != dead || message.complete);
     }
 
-    pub(crate) fn post(&mut self, rank: Rank, request: RequestId, selector: Selector, room: usize) {
+    pub(crate) fn post(&mut self, rank: Rank, request: RequestId, selector: Selector, room: Room) {
         let side = &mut self.sides[rank];
         match side.arrived.iter().position(|message| accepts(&selector, message)) {
             Some(at) => {
@@ -126,7 +143,7 @@ impl Oracle {
         Some(message.number)
     }
 
-    pub(crate) fn matched(&mut self, rank: Rank, request: RequestId, number: u64, room: usize) {
+    pub(crate) fn matched(&mut self, rank: Rank, request: RequestId, number: u64, room: Room) {
         let message = self.sides[rank].taken.remove(&number).unwrap();
         self.sides[rank].fate.insert(request, (message, room));
         self.matches += 1;
@@ -165,7 +182,7 @@ impl Oracle {
         };
         match outcome {
             Ok(done) => {
-                assert!(message.len <= room);
+                assert!(message.len <= room.len && room.suits(&message));
                 assert_eq!(number(&done.envelope.stamp), message.number, "the wrong message");
                 let Done { source, envelope, len } = *done;
                 assert_eq!(
@@ -174,9 +191,14 @@ impl Oracle {
                 );
             }
             Err(Failure::Truncated { needed, room: said, source, tag }) => {
-                assert!(message.len > room, "truncated for no reason");
+                assert!(message.len > room.len && room.suits(&message), "truncated for no reason");
                 let given = (*needed, *said, *source, *tag);
-                assert_eq!(given, (message.len, room, message.source, message.tag));
+                assert_eq!(given, (message.len, room.len, message.source, message.tag));
+            }
+            Err(Failure::WrongElement { sent, wanted, len, source, tag }) => {
+                assert!(!room.suits(&message), "refused for no reason");
+                assert_eq!((*sent, *wanted), (message.element, room.element));
+                assert_eq!((*len, *source, *tag), (message.len, message.source, message.tag));
             }
             Err(Failure::Expose { .. }) => {
                 assert!(side.exposures_fail);
@@ -185,7 +207,7 @@ impl Oracle {
             Err(Failure::PeerDown { .. } | Failure::PeerFinished { .. } | Failure::Aborted) => return,
             Err(other) => panic!("a matched receive ended with {other}"),
         }
-        let filled = message.len.min(room);
+        let filled = if room.suits(&message) { message.len.min(room.len) } else { 0 };
         assert_eq!(bytes[..filled], content(message.number, message.len)[..filled], "the wrong bytes");
         assert!(bytes[filled..].iter().all(|byte| *byte == 0xee), "bytes behind the message were touched");
     }

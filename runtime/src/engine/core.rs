@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched,
+    Action, BufferId, Completion, Config, Element, Envelope, Failure, Incoming, Key, Kind, Machine, Matched,
     MatchedId, Mode, Place, RequestId, Selector, Span, TagSelector,
 };
 use ringworld_transport::{
@@ -213,12 +213,18 @@ impl Core {
     }
 
     /// Begins a receive into lent memory.
-    pub(crate) fn receive(&mut self, selector: Selector, buffer: BufferId, len: usize) -> SlotId {
+    pub(crate) fn receive(
+        &mut self,
+        selector: Selector,
+        element: Element,
+        buffer: BufferId,
+        len: usize,
+    ) -> SlotId {
         let slot = self.slots.insert([Some(buffer), None]);
         if self.refuses(slot) {
             return slot;
         }
-        let request = self.machine.receive(selector, Span { buffer, offset: 0, len });
+        let request = self.machine.receive(selector, Span { buffer, offset: 0, len }, element);
         self.own(request, Owner::Slot(slot));
         self.slots.name(slot, request);
         self.settle();
@@ -226,12 +232,18 @@ impl Core {
     }
 
     /// Begins the receive of a message that a matched probe has set aside.
-    pub(crate) fn receive_matched(&mut self, matched: MatchedId, buffer: BufferId, len: usize) -> SlotId {
+    pub(crate) fn receive_matched(
+        &mut self,
+        matched: MatchedId,
+        element: Element,
+        buffer: BufferId,
+        len: usize,
+    ) -> SlotId {
         let slot = self.slots.insert([Some(buffer), None]);
         if self.refuses(slot) {
             return slot;
         }
-        let request = self.machine.receive_matched(matched, Span { buffer, offset: 0, len });
+        let request = self.machine.receive_matched(matched, Span { buffer, offset: 0, len }, element);
         self.own(request, Owner::Slot(slot));
         self.slots.name(slot, request);
         self.settle();

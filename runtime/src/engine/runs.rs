@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
 use ringworld_protocol::{
-    BufferId, Envelope, Incoming, Machine, Mode, RequestId, Selector, Span, TagSelector,
+    BufferId, Element, Envelope, Incoming, Machine, Mode, RequestId, Selector, Span, TagSelector,
 };
 use rustc_hash::FxHashMap;
 
@@ -277,7 +277,7 @@ impl Runs {
     pub(crate) fn reminder(&self, id: RunId) -> Option<Envelope> {
         let Run { start, sequence, .. } = self.runs.get(id)?.as_ref()?;
         let (context, stamp) = (start.context, start.stamp.to_bytes());
-        Some(Envelope { context, tag: tag(*sequence, REMINDER), stamp })
+        Some(Envelope { context, element: Element::RAW, tag: tag(*sequence, REMINDER), stamp })
     }
 
     /// Where this rank has called collectives lately.
@@ -342,6 +342,8 @@ impl Run {
             Action::Send { to, from, tag } => {
                 let envelope = Envelope {
                     context: self.start.context,
+                    // The stamp says what they are.
+                    element: Element::RAW,
                     tag: self::tag(self.sequence, tag),
                     stamp: self.start.stamp.to_bytes(),
                 };
@@ -353,7 +355,7 @@ impl Run {
                     source: Some(self.world(from)),
                     tag: TagSelector::Exact(self::tag(self.sequence, tag)),
                 };
-                Some(machine.receive(selector, self.span(into)))
+                Some(machine.receive(selector, self.span(into), Element::RAW))
             }
             Action::Reduce { left, right, into } => {
                 let kernel = &self.start.reducer.kernel;

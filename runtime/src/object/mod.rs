@@ -6,11 +6,13 @@
 
 mod travel;
 
+use ringworld_protocol::Mode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::travel::{Action, Call, Gathered, LIMIT, Packed, Refusal};
 use crate::communicator::{Communicator, Source, Tag};
+use crate::datatype::ElementCode;
 use crate::{Error, Result};
 
 impl Communicator {
@@ -33,7 +35,7 @@ impl Communicator {
     pub fn send_object<V: Serialize + ?Sized>(&self, value: &V, to: usize, tag: u32) -> Result<()> {
         let bytes = pack(value)
             .map_err(|refusal| refusal.into_error(format!("send_object (to rank {to}, tag {tag})")))?;
-        self.send(&bytes, to, tag)
+        self.send_bytes("send_object", ElementCode::OBJECT, &bytes, to, tag, Mode::Standard)
     }
 
     /// Receives a value that was sent by [`Communicator::send_object`], of whatever size.
@@ -56,7 +58,7 @@ impl Communicator {
             return Err(Refusal { action: Action::Deserialize, reason }.into_error(name()));
         }
         let mut bytes = self.room("recv_object", status.count)?;
-        message.recv(&mut bytes)?;
+        message.recv_as(ElementCode::OBJECT, &mut bytes)?;
         unpack(&bytes).map_err(|refusal| refusal.into_error(name()))
     }
 
