@@ -17,7 +17,8 @@ pub struct Config {
     pub window: usize,
     /// How many requests to send each peer may have lying here unmatched beside a full window, of
     /// [`OVERHEAD`] bytes each. Messages that find no room in the window come as such requests, so this
-    /// bounds how many messages may be unmatched before their sender is held back.
+    /// bounds how many messages may be unmatched before their sender is held back. [`Config::reserve`] more may
+    /// be of collectives.
     pub requests: usize,
 }
 
@@ -88,6 +89,20 @@ impl Config {
     #[must_use]
     pub fn with_requests(self, requests: usize) -> Self {
         Self { requests: requests.max(1), ..self }
+    }
+
+    /// How many requests to send of collectives, that is, of odd contexts, each peer may have lying here beside all
+    /// others: an eighth of [`Config::requests`]. So what a user leaves unreceived never stops a collective, for
+    /// which requests are enough, and memory stays bounded.
+    ///
+    /// ```
+    /// use ringworld_protocol::Config;
+    /// assert_eq!(Config::new(0, 2, 1024, 8192)?.reserve(), 8192);
+    /// # Ok::<(), ringworld_protocol::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub const fn reserve(&self) -> usize {
+        self.requests.div_ceil(8)
     }
 
     /// The nearest settings that work, for a `Config` that was not made by [`Config::new`].

@@ -3,14 +3,19 @@
 //! Each ordered pair of ranks has one budget of bytes. An eager message takes its payload plus
 //! [`OVERHEAD`] out of it when it leaves, a request to send [`OVERHEAD`], and the receiver gives it back
 //! once the message occupies nothing there. Eager messages may use the first part of the budget, the
-//! window, requests all of it:
+//! window, requests the next part as well, and those of collectives all of it:
 //!
 //! ```text
-//! |<-------------- window -------------->|<-- Config::requests x OVERHEAD -->|
-//! |  eager messages and requests to send |     requests to send only         |
+//! |<-------------- window -------------->|<-- Config::requests -->|<-- Config::reserve -->|
+//! |  eager messages and requests to send | requests to send only  |  those of collectives |
+//!                                          x OVERHEAD               x OVERHEAD
 //!
-//! available at the sender + on the wire + lying at the receiver + owed by the receiver = total
+//! available at the sender + on the wire + lying at the receiver + owed by the receiver = whole
 //! ```
+//!
+//! The two [`Class`]es wait in queues of their own. So what the user leaves unreceived never stops a collective, in
+//! which all ranks may have to take part before anybody receives more: its messages go as requests, and those take
+//! no room but for their records. Within a class, and so within a context, nothing overtakes.
 //!
 //! So an eager message without room in the window can still go as a request, and a receive that is
 //! posted gets its message however many others lie unmatched before it. Because a request costs a round
@@ -29,13 +34,33 @@ use crate::Config;
 /// What a message costs beyond its payload, in bytes: about what the receiver keeps to remember it.
 pub const OVERHEAD: usize = 128;
 
+/// Whose traffic a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    User,
+    Collective,
+}
+
+impl Class {
+    /// In the order in which queues are served: collectives first, because all ranks wait for them.
+    pub(crate) const ALL: [Self; 2] = [Self::Collective, Self::User];
+
+    /// Of the messages of a context.
+    #[inline]
+    pub(crate) const fn of(context: u32) -> Self {
+        if context % 2 == 1 { Self::Collective } else { Self::User }
+    }
+}
+
 /// The same for all pairs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Eager messages keep within this.
     pub(crate) window: usize,
-    /// Requests to send keep within this.
+    /// Requests to send of the user keep within this.
     total: usize,
+    /// And those of collectives within this.
+    whole: usize,
     /// An explicit credit message is due when this much is owed.
     threshold: usize,
 }
@@ -47,10 +72,20 @@ impl Limits {
         // With less than this owed, the largest message fits into what is left, so a sender never waits
         // for credit that its idle receiver keeps to itself.
         let spare = window.saturating_sub(config.eager_limit.saturating_add(OVERHEAD)).saturating_add(1);
+        let total = window.saturating_add(config.requests.saturating_mul(OVERHEAD));
         Self {
             window,
-            total: window.saturating_add(config.requests.saturating_mul(OVERHEAD)),
+            total,
+            whole: total.saturating_add(config.reserve().saturating_mul(OVERHEAD)),
             threshold: spare.min(window / 2).max(1),
+        }
+    }
+
+    /// What requests to send keep within.
+    const fn requests(&self, class: Class) -> usize {
+        match class {
+            Class::User => self.total,
+            Class::Collective => self.whole,
         }
     }
 }
@@ -83,20 +118,27 @@ pub(crate) struct Credit {
 
 impl Credit {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { available: limits.total, outstanding: 0, owed: 0, asked: None, moved: false, dammed: false }
+        Self { available: limits.whole, outstanding: 0, owed: 0, asked: None, moved: false, dammed: false }
     }
 
     /// How request `id` leaves, its cost spent; `eager`: the length of its payload when it may go with
     /// it. `None`: not now.
-    pub(crate) fn depart(&mut self, id: u64, eager: Option<usize>, limits: &Limits) -> Option<Way> {
+    pub(crate) fn depart(
+        &mut self,
+        id: u64,
+        class: Class,
+        eager: Option<usize>,
+        limits: &Limits,
+    ) -> Option<Way> {
+        let bound = limits.requests(class);
         let Some(len) = eager else {
-            return self.spend(OVERHEAD, limits.total, limits).then_some(Way::Request { asks: false });
+            return self.spend(OVERHEAD, bound, limits).then_some(Way::Request { asks: false });
         };
         if self.depart_now(len, limits) {
             return Some(Way::Eager);
         }
         let asks = !self.dammed;
-        if asks && self.asked.is_some() || !self.spend(OVERHEAD, limits.total, limits) {
+        if asks && self.asked.is_some() || !self.spend(OVERHEAD, bound, limits) {
             return None;
         }
         if asks {
@@ -115,7 +157,7 @@ impl Credit {
 
     /// Spends `cost` if no more than `bound` is then spent.
     fn spend(&mut self, cost: usize, bound: usize, limits: &Limits) -> bool {
-        let Some(rest) = self.available.checked_sub(cost).filter(|rest| limits.total - rest <= bound) else {
+        let Some(rest) = self.available.checked_sub(cost).filter(|rest| limits.whole - rest <= bound) else {
             return false;
         };
         self.available = rest;
@@ -141,13 +183,13 @@ impl Credit {
     /// What would be available if the peer gave back `amount`; `None` when that is more than was spent.
     pub(crate) fn refilled(&self, amount: u64, limits: &Limits) -> Option<usize> {
         let amount = usize::try_from(amount).ok()?;
-        self.available.checked_add(amount).filter(|sum| *sum <= limits.total)
+        self.available.checked_add(amount).filter(|sum| *sum <= limits.whole)
     }
 
     pub(crate) fn refill(&mut self, available: usize, limits: &Limits) {
         self.available = available;
         // Half, not any: else a window that is nearly full would be asked about time and again.
-        self.dammed &= limits.total - available > limits.window / 2;
+        self.dammed &= limits.whole - available > limits.window / 2;
     }
 
     /// Whether an eager message of `len` bytes keeps the peer within its window.
@@ -156,8 +198,8 @@ impl Credit {
     }
 
     /// Whether a request to send keeps the peer within its budget.
-    pub(crate) fn admits_request(&self, limits: &Limits) -> bool {
-        self.fits(0, limits.total)
+    pub(crate) fn admits_request(&self, class: Class, limits: &Limits) -> bool {
+        self.fits(0, limits.requests(class))
     }
 
     fn fits(&self, len: usize, bound: usize) -> bool {
@@ -174,9 +216,10 @@ impl Credit {
         self.owed = self.owed.saturating_add(cost).min(self.outstanding);
     }
 
-    /// Whether the peer must be told, even if nothing else goes there.
+    /// Whether the peer must be told, even if nothing else goes there. One that cannot send for collectives cannot
+    /// send for the user either.
     pub(crate) fn is_due(&self, limits: &Limits) -> bool {
-        self.owed >= limits.threshold || self.owed > 0 && !self.admits_request(limits)
+        self.owed >= limits.threshold || self.owed > 0 && !self.admits_request(Class::User, limits)
     }
 
     /// Gives back all that is owed: the amount to write into a header that leaves now.
@@ -205,7 +248,7 @@ mod tests {
                 let mut sender = Credit::new(&limits);
                 for round in 0..1000 {
                     let len = if round % 3 == 0 { eager_limit } else { round % (eager_limit + 1) };
-                    let way = sender.depart(round as u64, Some(len), &limits);
+                    let way = sender.depart(round as u64, Class::User, Some(len), &limits);
                     assert_eq!(way, Some(Way::Eager), "limit {eager_limit}, window {window}, round {round}");
                     assert!(receiver.admits_eager(len, &limits));
                     receiver.admit(len + OVERHEAD);
@@ -223,55 +266,72 @@ mod tests {
     fn more_than_the_budget_is_neither_spent_nor_admitted_nor_given_back() {
         let limits = limits(100, 300, 2);
         let mut credit = Credit::new(&limits);
-        assert_eq!(credit.depart(0, Some(300 - OVERHEAD), &limits), Some(Way::Eager));
-        assert_eq!(credit.depart(1, None, &limits), Some(Way::Request { asks: false }));
-        assert_eq!(credit.depart(2, None, &limits), Some(Way::Request { asks: false }));
-        assert_eq!(credit.depart(3, None, &limits), None);
-        assert_eq!(credit.depart(3, Some(0), &limits), None);
-        let spent = 300 + 2 * OVERHEAD as u64;
+        assert_eq!(credit.depart(0, Class::User, Some(300 - OVERHEAD), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(1, Class::User, None, &limits), Some(Way::Request { asks: false }));
+        assert_eq!(credit.depart(2, Class::User, None, &limits), Some(Way::Request { asks: false }));
+        assert_eq!(credit.depart(3, Class::User, None, &limits), None);
+        assert_eq!(credit.depart(3, Class::User, Some(0), &limits), None);
+        // One more for collectives, by the reserve that goes with two.
+        assert_eq!(credit.depart(3, Class::Collective, None, &limits), Some(Way::Request { asks: false }));
+        assert_eq!(credit.depart(4, Class::Collective, None, &limits), None);
+        let spent = 300 + 3 * OVERHEAD as u64;
         assert_eq!(credit.refilled(spent + 1, &limits), None);
         assert_eq!(credit.refilled(u64::MAX, &limits), None);
-        assert_eq!(credit.refilled(spent, &limits), Some(limits.total));
+        assert_eq!(credit.refilled(spent, &limits), Some(limits.whole));
         credit.admit(200 - OVERHEAD);
         assert!(credit.admits_eager(100, &limits) && !credit.admits_eager(101, &limits));
         assert!(!credit.admits_eager(usize::MAX, &limits));
         credit.admit(300 - (200 - OVERHEAD) + OVERHEAD);
-        assert!(credit.admits_request(&limits));
+        assert!(credit.admits_request(Class::User, &limits));
         credit.admit(1);
-        assert!(!credit.admits_request(&limits));
+        assert!(!credit.admits_request(Class::User, &limits));
+        assert!(credit.admits_request(Class::Collective, &limits));
+        credit.admit(OVERHEAD);
+        assert!(!credit.admits_request(Class::Collective, &limits));
     }
 
     #[test]
     fn one_request_asks_and_the_next_ones_wait_for_its_answer() {
         let limits = limits(100, 300, 10);
         let mut credit = Credit::new(&limits);
-        assert_eq!(credit.depart(0, Some(100), &limits), Some(Way::Eager));
-        assert_eq!(credit.depart(1, Some(100), &limits), Some(Way::Request { asks: true }));
-        assert_eq!(credit.depart(2, Some(100), &limits), None, "the answer is awaited");
+        assert_eq!(credit.depart(0, Class::User, Some(100), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(1, Class::User, Some(100), &limits), Some(Way::Request { asks: true }));
+        assert_eq!(credit.depart(2, Class::User, Some(100), &limits), None, "the answer is awaited");
         assert!(!credit.seen(Some(0)) && credit.has_asked());
         assert!(credit.seen(Some(1)) && !credit.has_asked());
         for id in 2..5 {
-            assert_eq!(credit.depart(id, Some(100), &limits), Some(Way::Request { asks: false }));
+            assert_eq!(
+                credit.depart(id, Class::User, Some(100), &limits),
+                Some(Way::Request { asks: false })
+            );
         }
         let available = credit.refilled(100 + 3 * OVERHEAD as u64, &limits).unwrap();
         credit.refill(available, &limits);
-        assert_eq!(credit.depart(6, Some(0), &limits), Some(Way::Request { asks: false }), "still dammed");
+        assert_eq!(
+            credit.depart(6, Class::User, Some(0), &limits),
+            Some(Way::Request { asks: false }),
+            "still dammed"
+        );
         let available = credit.refilled(2 * OVERHEAD as u64, &limits).unwrap();
         credit.refill(available, &limits);
-        assert_eq!(credit.depart(7, Some(0), &limits), Some(Way::Eager));
-        assert_eq!(credit.depart(8, Some(100), &limits), Some(Way::Request { asks: true }), "a new question");
+        assert_eq!(credit.depart(7, Class::User, Some(0), &limits), Some(Way::Eager));
+        assert_eq!(
+            credit.depart(8, Class::User, Some(100), &limits),
+            Some(Way::Request { asks: true }),
+            "a new question"
+        );
     }
 
     #[test]
     fn an_answer_proves_nothing_once_credit_has_come_in_between() {
         let limits = limits(100, 300, 10);
         let mut credit = Credit::new(&limits);
-        assert_eq!(credit.depart(0, Some(100), &limits), Some(Way::Eager));
-        assert_eq!(credit.depart(1, Some(100), &limits), Some(Way::Request { asks: true }));
+        assert_eq!(credit.depart(0, Class::User, Some(100), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(1, Class::User, Some(100), &limits), Some(Way::Request { asks: true }));
         let available = credit.refilled(100 + OVERHEAD as u64, &limits).unwrap();
         credit.refill(available, &limits);
-        assert_eq!(credit.depart(2, Some(0), &limits), Some(Way::Eager));
+        assert_eq!(credit.depart(2, Class::User, Some(0), &limits), Some(Way::Eager));
         assert!(credit.seen(None));
-        assert_eq!(credit.depart(3, Some(100), &limits), Some(Way::Request { asks: true }));
+        assert_eq!(credit.depart(3, Class::User, Some(100), &limits), Some(Way::Request { asks: true }));
     }
 }

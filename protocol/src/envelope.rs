@@ -48,7 +48,8 @@ impl Element {
 /// What is written on a message besides its sender and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
-    /// Separates communicators, and user traffic from collective traffic.
+    /// Separates communicators, and user traffic from collective traffic: odd ones are of collectives, which have
+    /// room of their own at the receiver.
     pub context: u32,
     /// What the payload consists of.
     pub element: Element,

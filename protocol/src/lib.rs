@@ -26,7 +26,9 @@
 //! * Matching is by context, source and tag; messages of one context and source never overtake one
 //!   another, whatever their sizes; wildcard and specific receives are ordered together.
 //! * A receiver that does not receive holds at most `window` bytes per sender, [`OVERHEAD`] per message
-//!   included, and beside them [`Config::requests`] requests to send, of [`OVERHEAD`] bytes each.
+//!   included, and beside them [`Config::requests`] requests to send, of [`OVERHEAD`] bytes each. Another
+//!   [`Config::reserve`] of them are kept for collectives, the odd contexts: whatever lies unreceived of the user's,
+//!   the even ones, they go on, and do not wait in line behind it.
 //! * A send whose receive is posted is received, whatever lies unreceived before it, as long as less than
 //!   that lies there: a message that finds the window full goes by rendezvous. Beyond, sends wait at the
 //!   sender, in order, until earlier messages are received. A sender never waits longer than one round

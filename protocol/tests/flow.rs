@@ -104,6 +104,76 @@ fn a_sender_is_held_back_at_the_bound_only_and_goes_on_with_every_message_receiv
 }
 
 #[test]
+fn collectives_go_on_behind_any_number_of_messages_that_nobody_receives() {
+    for len in [0, EAGER, LARGE] {
+        seeds(2, |net| {
+            for k in 0..60 {
+                net.send(1, 0, 0, k, net_length(k), Mode::Standard);
+                if net.random.below(3) == 0 {
+                    net.step();
+                }
+            }
+            // Back and forth, as in a barrier, with messages of every kind.
+            for round in 0..20 {
+                let sends =
+                    [0, 1].map(|rank| (rank, net.send(rank, 1 - rank, 1, round, len, Mode::Standard)));
+                let receives = [0, 1]
+                    .map(|rank| (rank, net.receive(rank, selector(1, Some(1 - rank), Some(round)), len)));
+                net.settle();
+                for (rank, request) in sends.into_iter().chain(receives) {
+                    assert!(
+                        matches!(net.outcome(rank, request), Some(Ok(_))),
+                        "round {round} of {len} bytes"
+                    );
+                }
+            }
+            let receives: Vec<_> =
+                (0..60).map(|_| net.receive(0, selector(0, Some(1), None), LARGE)).collect();
+            net.settle();
+            assert!(receives.iter().zip(0..).all(|(r, k)| net.got(0, *r) == k), "nothing overtakes");
+            net.assert_empty(0..2);
+        });
+    }
+}
+
+#[test]
+fn what_collectives_may_leave_beside_a_flood_is_bounded_too() {
+    let config = Config::new(0, 2, EAGER, WINDOW).unwrap().with_requests(REQUESTS);
+    assert_eq!(config.reserve(), 3, "an eighth");
+    for flood in [0, 60] {
+        seeds(2, |net| {
+            for _ in 0..flood {
+                net.send(1, 0, 0, 7, EAGER, Mode::Standard);
+            }
+            net.settle();
+            let sends: Vec<_> = (0..60).map(|_| net.send(1, 0, 1, 7, EAGER, Mode::Standard)).collect();
+            net.settle();
+            let held = sends.iter().filter(|send| waits_for_credit(net, 1, **send)).count();
+            // Without a flood they have all of the budget, in which four fill the window.
+            let room = if flood == 0 { 4 + REQUESTS } else { 0 };
+            assert_eq!(held, 60 - room - config.reserve());
+            assert_eq!(net.machines[0].unexpected(1).count(), 60 - held);
+            // Nor do collectives that nobody has come to keep back what is received.
+            let more = net.send(1, 0, 0, 8, EAGER, Mode::Standard);
+            let receives: Vec<_> =
+                (0..60).map(|_| net.receive(0, selector(1, Some(1), None), EAGER)).collect();
+            let flooded: Vec<_> =
+                (0..flood).map(|_| net.receive(0, selector(0, None, Some(7)), EAGER)).collect();
+            let last = net.receive(0, selector(0, None, Some(8)), EAGER);
+            net.settle();
+            assert!(receives.iter().chain(&flooded).all(|r| matches!(net.outcome(0, *r), Some(Ok(_)))));
+            assert!(matches!((net.outcome(1, more), net.outcome(0, last)), (Some(Ok(_)), Some(Ok(_)))));
+            net.assert_empty(0..2);
+        });
+    }
+}
+
+/// Some eager, some not.
+fn net_length(k: u64) -> usize {
+    [0, EAGER, 5, LARGE][k as usize % 4]
+}
+
+#[test]
 fn the_bound_of_a_default_world_is_the_documented_one() {
     let config = Config::new(0, 2, EAGER, WINDOW).unwrap();
     let mut net = Net::with(config, 5);

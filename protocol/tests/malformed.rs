@@ -146,8 +146,13 @@ fn requests_to_send_are_bounded_too() {
     let (mut sender, mut receiver) = (machine(0), Machine::new(config));
     sender.send(1, ENVELOPE, span(1000), Mode::Standard);
     let rts = message(&mut sender);
-    let accepted = (0..1000).take_while(|_| receiver.header(0, rts.as_bytes(), 0).is_ok()).count();
-    assert_eq!(accepted, WINDOW / OVERHEAD + 100);
+    let mut accepted =
+        |rts: &Header| (0..1000).take_while(|_| receiver.header(0, rts.as_bytes(), 0).is_ok()).count();
+    assert_eq!(accepted(&rts), WINDOW / OVERHEAD + 100);
+    // Room is reserved for collectives, and only for them.
+    sender.send(1, Envelope { context: 1, ..ENVELOPE }, span(1000), Mode::Standard);
+    assert_eq!(accepted(&message(&mut sender)), config.reserve());
+    assert_eq!(accepted(&rts), 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{owned_world, small, wires, world};
-use ringworld::{Error, Source, Tag};
+use ringworld::{Error, Op, Source, Tag, wait_all};
 
 /// Lengths around the eager limit and the window of `small`, and a large one.
 const LENGTHS: [usize; 9] = [0, 1, 7, 255, 256, 257, 1023, 5000, 300_000];
@@ -218,6 +218,39 @@ fn cancelling_a_receive_is_local_and_loses_nothing() {
                 rank.recv::<u8>(&mut [], 1, 0).unwrap();
                 rank.send(&[7u8], 1, 1).unwrap();
             }
+        });
+    }
+}
+
+/// One more than fit the window and the requests of a small world.
+const FLOOD: u32 = 67_000;
+
+#[test]
+fn collectives_go_on_behind_any_number_of_messages_that_nobody_receives() {
+    // One simulation and the sockets: so many messages take a second each time.
+    for wire in wires().into_iter().step_by(3) {
+        world(wire, 2, &small(), |rank| {
+            let mut sum = vec![1u64; 5000];
+            let collectives = |sum: &mut Vec<u64>| {
+                rank.barrier().unwrap();
+                rank.all_reduce(&mut sum[..1], Op::Sum).unwrap();
+                rank.all_reduce(sum, Op::Max).unwrap();
+            };
+            if rank.rank() == 0 {
+                let sends: Vec<_> =
+                    (0..FLOOD).map(|number| rank.start_send(vec![number], 1, 5).unwrap()).collect();
+                assert!(!sends[FLOOD as usize - 1].is_done(), "{wire:?}: the flood is no flood");
+                collectives(&mut sum);
+                wait_all(sends).unwrap();
+            } else {
+                collectives(&mut sum);
+                let mut number = [0u32];
+                for expected in 0..FLOOD {
+                    rank.recv(&mut number, 0, 5).unwrap();
+                    assert_eq!(number[0], expected, "nothing overtakes");
+                }
+            }
+            assert_eq!(sum[..2], [2, 1]);
         });
     }
 }

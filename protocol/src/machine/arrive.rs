@@ -6,7 +6,7 @@
 use super::peers::is_users;
 use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send};
 use super::{CONTROL, Id, Machine};
-use crate::credit::Credit;
+use crate::credit::{Class, Credit};
 use crate::wire::{Frame, Key, Packet};
 use crate::{
     Completion, Done, Envelope, Failure, Incoming, Malformed, OVERHEAD, Place, Rank, RequestId, Target,
@@ -63,7 +63,7 @@ impl Machine {
                 return Err(beyond_window(peer, payload_len, self.limits.window));
             }
             account.credit.refill(available, &self.limits);
-            if frame.credit > 0 && account.queue.first().is_some() {
+            if frame.credit > 0 && account.holds_back() {
                 self.pump(peer);
             }
             return Ok(self.accept(Incoming { source: peer, envelope, len: payload_len }));
@@ -159,7 +159,8 @@ impl Machine {
         match frame.packet {
             Packet::Eager { .. } => Err(Malformed("an eager message is no control message".into())),
             Packet::Rts { envelope, id, len, asks } => {
-                if !self.credit(peer).is_some_and(|credit| credit.admits_request(&self.limits)) {
+                let class = Class::of(envelope.context);
+                if !self.credit(peer).is_some_and(|credit| credit.admits_request(class, &self.limits)) {
                     let (window, requests) = (self.limits.window, self.config.requests);
                     return Err(Malformed(format!(
                         "rank {peer} sends one request more than {requests} beside a full window of {window}: \

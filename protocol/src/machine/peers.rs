@@ -6,7 +6,7 @@
 
 use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send, SendStage};
 use super::{Id, Machine};
-use crate::matching::{List, Posted, Unexpected};
+use crate::matching::{Posted, Unexpected};
 use crate::slab::Slab;
 use crate::wire::Packet;
 use crate::{Action, Failure, Incoming, OVERHEAD, Rank};
@@ -86,7 +86,7 @@ impl Machine {
         self.unexpected = Unexpected::new();
         self.inbound = Slab::new();
         for account in &mut self.peers {
-            account.queue = List::default();
+            account.clear();
         }
         let all: Vec<Id> = self.requests.iter().map(|(id, _)| id).collect();
         for id in all {
@@ -120,7 +120,7 @@ impl Machine {
     fn part(&mut self, peer: Rank, failure: Failure, released: bool) {
         let Some(account) = self.peers.get_mut(peer).filter(|_| !self.aborted) else { return };
         let failure = *account.fate.get_or_insert(failure);
-        account.queue = List::default();
+        account.clear();
         let dropped = self.drop_actions(peer);
         self.fail_requests(peer, failure, released, &dropped);
         self.drop_inbound(peer, failure, released);

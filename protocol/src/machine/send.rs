@@ -1,13 +1,13 @@
 //! Sending: from the call, through the wait for credit, to the last byte handed to the transport.
 //!
-//! Invariant: requests and payloads leave in the order of the calls, per peer; a send that cannot leave
-//! holds back everything behind it. Whether a short one leaves with its payload or as a request is for
+//! Invariant: requests and payloads leave in the order of the calls, per peer and class of traffic; a send that
+//! cannot leave holds back everything of its class behind it. Whether a short one leaves with its payload or as a request is for
 //! `credit.rs` to say. Neighbours: `arrive.rs` (grants and credit), `credit.rs`.
 
 use super::arrive::Answer;
 use super::states::{Request, Send, SendStage};
 use super::{Id, Machine};
-use crate::credit::Way;
+use crate::credit::{Class, Way};
 use crate::wire::{Frame, Key, Packet};
 use crate::{Action, Departure, Envelope, Failure, Malformed, Mode, Rank, RequestId, Span};
 
@@ -23,13 +23,13 @@ impl Machine {
         let send = Send { peer, envelope, data, mode, stage: SendStage::Queued };
         let id = self.start(Request::Send(send));
         let Some(account) = self.peers.get_mut(peer) else { return RequestId(id) };
-        let eager = self.config.eager_len(&send);
-        if account.queue.first().is_none()
-            && let Some(way) = account.credit.depart(id.to_bits(), eager, &self.limits)
+        let (class, eager) = (send.class(), self.config.eager_len(&send));
+        if account.queue(class).first().is_none()
+            && let Some(way) = account.credit.depart(id.to_bits(), class, eager, &self.limits)
         {
             self.launch(id, way);
         } else {
-            self.waiting.push_back(&mut account.queue, id.index);
+            self.waiting.push_back(account.queue(class), id.index);
         }
         RequestId(id)
     }
@@ -58,7 +58,9 @@ impl Machine {
             return None;
         }
         let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none())?;
-        if account.queue.first().is_some() || !account.credit.depart_now(len, &self.limits) {
+        if account.queue(Class::of(envelope.context)).first().is_some()
+            || !account.credit.depart_now(len, &self.limits)
+        {
             return None;
         }
         let packet = Packet::Eager { envelope: *envelope };
@@ -88,15 +90,17 @@ impl Machine {
 
     /// Launches what the credit of `peer` allows.
     pub(super) fn pump(&mut self, peer: Rank) {
-        while let Some(account) = self.peers.get_mut(peer)
-            && let Some(index) = account.queue.first()
-            && let Some(id) = self.requests.id_at(index)
-            && let Some(Request::Send(send)) = self.requests.get(id)
-            && let eager = self.config.eager_len(send)
-            && let Some(way) = account.credit.depart(id.to_bits(), eager, &self.limits)
-        {
-            self.waiting.unlink(&mut account.queue, index);
-            self.launch(id, way);
+        for class in Class::ALL {
+            while let Some(account) = self.peers.get_mut(peer)
+                && let Some(index) = account.queue(class).first()
+                && let Some(id) = self.requests.id_at(index)
+                && let Some(Request::Send(send)) = self.requests.get(id)
+                && let eager = self.config.eager_len(send)
+                && let Some(way) = account.credit.depart(id.to_bits(), class, eager, &self.limits)
+            {
+                self.waiting.unlink(account.queue(class), index);
+                self.launch(id, way);
+            }
         }
     }
 

@@ -12,7 +12,7 @@
 //!
 //! An eager message that finds its receive posted is no inbound message of its own: the receive knows it.
 
-use crate::credit::{Credit, Limits};
+use crate::credit::{Class, Credit, Limits};
 use crate::matching::List;
 use crate::slab::Id;
 use crate::{Done, Element, Envelope, Failure, Incoming, Mode, Rank, Selector, Span};
@@ -48,6 +48,10 @@ pub(super) enum SendStage {
 }
 
 impl Send {
+    pub(super) fn class(&self) -> Class {
+        Class::of(self.envelope.context)
+    }
+
     pub(super) fn done(&self) -> Done {
         Done { source: self.peer, envelope: self.envelope, len: self.data.len }
     }
@@ -157,14 +161,28 @@ pub(super) enum Claim {
 #[derive(Clone, Copy)]
 pub(super) struct Peer {
     pub(super) credit: Credit,
-    /// Sends that wait for credit, in order.
-    pub(super) queue: List,
+    /// Sends that wait for credit, in order, by their class.
+    queues: [List; 2],
     /// Set once the peer is gone: what fails because of it fails with this.
     pub(super) fate: Option<Failure>,
 }
 
 impl Peer {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { credit: Credit::new(limits), queue: List::default(), fate: None }
+        Self { credit: Credit::new(limits), queues: Default::default(), fate: None }
+    }
+
+    pub(super) fn queue(&mut self, class: Class) -> &mut List {
+        &mut self.queues[class as usize]
+    }
+
+    /// Whether any send waits for credit.
+    pub(super) fn holds_back(&self) -> bool {
+        self.queues.iter().any(|queue| queue.first().is_some())
+    }
+
+    /// Forgets the sends that wait.
+    pub(super) fn clear(&mut self) {
+        self.queues = Default::default();
     }
 }

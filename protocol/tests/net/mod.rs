@@ -190,7 +190,7 @@ impl Net {
         let data = self.buffer(from, content(number, len));
         let request = self.machines[from].send(to, envelope, data, mode);
         self.spans[from].insert(request, data);
-        self.oracle.sent(from, to, number);
+        self.oracle.sent(from, to, context, number);
         self.drain(from);
         request
     }
@@ -235,7 +235,7 @@ impl Net {
             None => Some(self.machines[from].send(to, envelope, data, Mode::Standard)),
         };
         self.spans[from].extend(request.map(|request| (request, data)));
-        self.oracle.sent(from, to, number);
+        self.oracle.sent(from, to, context, number);
         self.drain(from);
         request
     }

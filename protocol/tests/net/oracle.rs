@@ -53,8 +53,9 @@ struct Side {
 
 pub(crate) struct Oracle {
     sides: Vec<Side>,
-    /// Numbers sent and not yet seen at the receiver: `[from][to]`.
-    under_way: Vec<Vec<VecDeque<u64>>>,
+    /// Numbers sent and not yet seen at the receiver: `[from][to]`, and whether the context is odd. Contexts of
+    /// one kind are in one order; all that is promised is that of each context.
+    under_way: Vec<Vec<[VecDeque<u64>; 2]>>,
     pub(crate) matches: usize,
 }
 
@@ -75,13 +76,13 @@ impl Oracle {
     pub(crate) fn new(size: usize) -> Self {
         Self {
             sides: (0..size).map(|_| Side::default()).collect(),
-            under_way: vec![vec![VecDeque::new(); size]; size],
+            under_way: vec![vec![[const { VecDeque::new() }; 2]; size]; size],
             matches: 0,
         }
     }
 
-    pub(crate) fn sent(&mut self, from: Rank, to: Rank, number: u64) {
-        self.under_way[from][to].push_back(number);
+    pub(crate) fn sent(&mut self, from: Rank, to: Rank, context: u32, number: u64) {
+        self.under_way[from][to][context as usize % 2].push_back(number);
     }
 
     /// A header arrives: kinds 1 and 2 are messages, with context, tag and stamp at fixed places; the
@@ -91,8 +92,9 @@ impl Oracle {
             return;
         }
         let number = read(bytes, 24);
-        assert_eq!(self.under_way[from][rank].pop_front(), Some(number), "messages overtook one another");
         let context = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
+        let first = self.under_way[from][rank][context as usize % 2].pop_front();
+        assert_eq!(first, Some(number), "messages overtook one another");
         let len = usize::try_from(read(bytes, 32)).unwrap();
         let (element, tag) = (Element(bytes[1]), read(bytes, 16));
         let message = Message { number, source: from, context, tag, element, len, complete: false };
