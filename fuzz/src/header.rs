@@ -214,8 +214,7 @@ impl World {
 
 /// A header whose form is right and whose claims may be anything.
 fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
-    let kind = input.int_in_range(1..=8u8)?;
-    let asks = u8::from(kind == 2 && input.arbitrary()?);
+    let kind = input.int_in_range(1..=9u8)?;
     let small = |input: &mut Unstructured<'_>| -> Result<u64> {
         Ok(match input.int_in_range(0..=7)? {
             0 => input.arbitrary()?,
@@ -229,20 +228,20 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
         _ => 0,
     };
     let key: u8 = if kind == 3 { input.int_in_range(0..=33)? } else { 0 };
-    let named = matches!(kind, 1 | 2 | 8);
+    let named = matches!(kind, 1 | 2 | 8 | 9);
     let detail = if named { element(input)?.0 } else { key };
-    let context: u32 = if named { input.int_in_range(0..=1)? } else { 0 };
-    let mut bytes = vec![kind, detail, asks, 0];
-    bytes.extend(context.to_le_bytes());
+    let context: u64 = if named { input.int_in_range(0..=1)? } else { 0 };
+    let mut bytes = vec![kind, detail];
+    bytes.extend(&context.to_le_bytes()[..6]);
     bytes.extend(credit.to_le_bytes());
     if named {
         bytes.extend(input.int_in_range(0..=2u64)?.to_le_bytes());
     }
-    if kind <= 2 {
+    if matches!(kind, 1 | 2 | 9) {
         bytes.extend([7; 24]);
     }
     let words = match kind {
-        2 | 3 => 2,
+        2 | 3 | 9 => 2,
         4 | 5 => 1,
         _ => 0,
     };

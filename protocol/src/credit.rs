@@ -47,7 +47,7 @@ impl Class {
 
     /// Of the messages of a context.
     #[inline]
-    pub(crate) const fn of(context: u32) -> Self {
+    pub(crate) const fn of(context: u64) -> Self {
         if context % 2 == 1 { Self::Collective } else { Self::User }
     }
 }

@@ -49,14 +49,20 @@ impl Element {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// Separates communicators, and user traffic from collective traffic: odd ones are of collectives, which have
-    /// room of their own at the receiver.
-    pub context: u32,
+    /// room of their own at the receiver. Below [`Envelope::CONTEXTS`].
+    pub context: u64,
     /// What the payload consists of.
     pub element: Element,
     /// Chosen by the sender.
     pub tag: u64,
     /// Opaque to the protocol and to matching; delivered with the match.
     pub stamp: [u8; 24],
+}
+
+impl Envelope {
+    /// How many contexts there are: 48 bits of the header. Contexts are not used again, so there must be more than any
+    /// program can make; at one every 10 us, and only every thousandth of them used, they last for a month.
+    pub const CONTEXTS: u64 = 1 << 48;
 }
 
 /// Which tags a receive accepts.
@@ -72,7 +78,7 @@ pub enum TagSelector {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
     /// Of this context only; there is no wildcard for contexts.
-    pub context: u32,
+    pub context: u64,
     /// From this rank only; `None`: from any.
     pub source: Option<Rank>,
     /// With these tags only.

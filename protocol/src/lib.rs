@@ -42,6 +42,7 @@
 //! # What the caller owes
 //!
 //! * All ranks use the same [`Config`] but for `rank`.
+//! * Contexts are below [`Envelope::CONTEXTS`].
 //! * Headers of one peer come in the order in which that peer's [`Action::Message`]s were handed out;
 //!   puts may come in any order.
 //! * After each call, take actions until there are none and perform them in order *before* acting on

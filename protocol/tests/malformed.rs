@@ -202,7 +202,7 @@ proptest! {
                     let mut bytes = valid[random.below(valid.len())].clone();
                     for _ in 0..random.below(3) {
                         let at = random.below(bytes.len());
-                        bytes[at] = if random.below(2) == 0 { random.below(9) as u8 } else { random.next() as u8 };
+                        bytes[at] = if random.below(2) == 0 { random.below(10) as u8 } else { random.next() as u8 };
                     }
                     if random.below(8) == 0 {
                         bytes.truncate(random.below(70));

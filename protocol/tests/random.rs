@@ -39,7 +39,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
     )
 }
 
-const CONTEXTS: u32 = 2;
+const CONTEXTS: u64 = 2;
 const LONGEST: usize = 300;
 /// Not in any selector: received by wildcards, and at the end.
 const UNWANTED: u64 = 1000;
@@ -57,7 +57,7 @@ fn run(shape: &Shape) -> Net {
             continue;
         }
         let (rank, peer) = (net.random.below(size), net.random.below(size));
-        let context = net.random.below(CONTEXTS as usize) as u32;
+        let context = net.random.below(CONTEXTS as usize) as u64;
         let tag = net.random.below(tags) as u64;
         let source = (net.random.below(2) == 0).then_some(peer);
         let wanted = selector(context, source, (net.random.below(3) > 0).then_some(tag));

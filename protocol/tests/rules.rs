@@ -37,11 +37,11 @@ fn matching_is_by_context_source_and_tag_only() {
 #[test]
 fn a_wildcard_receive_never_sees_another_context() {
     seeds(2, |net| {
-        net.send(1, 0, 0x8000_0001, 7, 10, Mode::Standard);
+        net.send(1, 0, 0x8000_0000_0001, 7, 10, Mode::Standard);
         let any = net.receive(0, selector(1, None, None), LARGE);
         net.settle();
         assert_eq!(net.outcome(0, any), None);
-        assert_eq!(net.probe(0, selector(0x8000_0001, None, None)), Some(0));
+        assert_eq!(net.probe(0, selector(0x8000_0000_0001, None, None)), Some(0));
     });
 }
 

@@ -142,7 +142,7 @@ pub(crate) struct Shared {
 pub(crate) struct Inner {
     pub(crate) shared: Arc<Shared>,
     /// Agreed among the members; contexts are twice this, and one more for collectives.
-    pub(crate) number: u32,
+    pub(crate) number: u64,
     pub(crate) rank: usize,
     pub(crate) size: usize,
     /// World ranks by rank here; `None`: they are the same.
@@ -160,7 +160,7 @@ pub(crate) struct Inner {
 /// Held by every handle of a communicator, whatever its options: the last one takes it along.
 pub(crate) struct Life {
     shared: Arc<Shared>,
-    number: u32,
+    number: u64,
 }
 
 impl Drop for Life {
@@ -194,7 +194,7 @@ impl fmt::Debug for Communicator {
 impl Communicator {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        number: u32,
+        number: u64,
         rank: usize,
         group: Option<Arc<[usize]>>,
         size: usize,

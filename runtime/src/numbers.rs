@@ -24,8 +24,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
-/// A communicator has two contexts, twice its number and one more, and a context has 32 bits.
-const MAX: u64 = (u32::MAX / 2) as u64;
+use ringworld_protocol::Envelope;
+
+/// A communicator has two contexts, twice its number and one more. What belongs to the ranks of small communicators is
+/// a small part of all numbers, and none is given twice, so there must be many: a loop on two ranks out of 10,000
+/// reaches the end after 28 thousand million communicators.
+const MAX: u64 = Envelope::CONTEXTS / 2 - 1;
 
 /// The tickets of this rank, and which communicators it has dropped.
 #[derive(Default)]
@@ -40,7 +44,7 @@ struct State {
     /// Lower ones that were reserved and have come back.
     returned: BinaryHeap<Reverse<u64>>,
     /// Numbers of communicators that are no more, of which the engine may still know.
-    dropped: Vec<u32>,
+    dropped: Vec<u64>,
 }
 
 /// A ticket that nobody else on this rank has. It comes back when dropped, unless [`Reservation::keep`]
@@ -69,12 +73,12 @@ impl Tickets {
 
 impl Tickets {
     /// Notes communicators that this process has dropped.
-    pub(crate) fn dropped(&self, numbers: impl IntoIterator<Item = u32>) {
+    pub(crate) fn dropped(&self, numbers: impl IntoIterator<Item = u64>) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).dropped.extend(numbers);
     }
 
     /// Takes what was noted.
-    pub(crate) fn take_dropped(&self) -> Vec<u32> {
+    pub(crate) fn take_dropped(&self) -> Vec<u64> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).dropped)
     }
 }
@@ -99,9 +103,9 @@ impl Drop for Reservation<'_> {
 }
 
 /// The number that `ticket` of world rank `rank` stands for in a world of `size`, if there is room for it.
-pub(crate) fn number(ticket: u64, rank: usize, size: usize) -> Option<u32> {
+pub(crate) fn number(ticket: u64, rank: usize, size: usize) -> Option<u64> {
     let number = ticket.checked_mul(size as u64)?.checked_add(rank as u64)?.checked_add(1)?;
-    u32::try_from(number).ok().filter(|_| number <= MAX)
+    (number <= MAX).then_some(number)
 }
 
 #[cfg(test)]
@@ -129,21 +133,24 @@ mod tests {
     #[test]
     fn no_two_tickets_of_a_world_make_the_same_number() {
         for size in [1, 2, 3, 7] {
-            let mut all: Vec<u32> = (0..50)
+            let mut all: Vec<u64> = (0..50)
                 .flat_map(|ticket| (0..size).map(move |rank| number(ticket, rank, size).unwrap()))
                 .collect();
             all.sort_unstable();
             // Dense, so that none is wasted, and never 0, which is the world's.
-            assert_eq!(all, (1..=50 * size as u32).collect::<Vec<_>>());
+            assert_eq!(all, (1..=50 * size as u64).collect::<Vec<_>>());
         }
     }
 
     #[test]
+    fn two_ranks_of_a_large_world_do_not_run_out_of_numbers() {
+        assert!(number(10_000_000_000, 9_999, 10_000).is_some());
+    }
+
+    #[test]
     fn a_number_leaves_room_for_both_contexts_or_is_refused() {
-        assert_eq!(number(MAX - 1, 0, 1), Some(u32::MAX / 2));
-        assert!(
-            number(MAX - 1, 0, 1).is_some_and(|number| number.checked_mul(2).is_some_and(|c| c < u32::MAX))
-        );
+        let last = number(MAX - 1, 0, 1).unwrap();
+        assert_eq!(last * 2 + 1, Envelope::CONTEXTS - 1, "the context of its collectives is the last");
         assert_eq!(number(MAX, 0, 1), None);
         assert_eq!(number(u64::MAX, 5, usize::MAX), None);
     }

@@ -84,7 +84,8 @@ impl Communicator {
     /// # Errors
     ///
     /// Those of [`Communicator::all_gather`]; [`Error::Mismatch`] when a rank makes its communicator by
-    /// another call; [`Error::System`] when the world has made two billion communicators.
+    /// another call; [`Error::System`] when the numbers of communicators are used up, of which a rank has 140
+    /// million million, divided by the size of the world.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();
@@ -258,11 +259,13 @@ impl Communicator {
         if owner == self.world_rank(self.rank()) {
             reserved.keep();
         }
-        let number = number(ticket, owner, self.engine().hosts().len()).ok_or_else(|| Error::System {
+        let size = self.engine().hosts().len();
+        let number = number(ticket, owner, size).ok_or_else(|| Error::System {
             operation: making.name().into(),
-            cause: "this world has made two billion communicators, and their numbers are used up; keep \
-                    communicators instead of making them again and again"
-                .into(),
+            cause: format!(
+                "the numbers of communicators that this rank can name in a world of {size} are used up, after {ticket}; \
+                 keep communicators instead of making them again and again"
+            ),
         })?;
         let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);
         let size = members.len();

@@ -213,8 +213,8 @@ impl Control for Link {
         self.session.report(Report::PeerLost { rank, cause: cause.into() });
     }
 
-    fn fault(&self, context: u32, detail: &str) {
-        self.session.report(Report::Fault { context, text: detail.into() });
+    fn fault(&self, kind: u32, detail: &str) {
+        self.session.report(Report::Fault { context: kind, text: detail.into() });
     }
 }
 

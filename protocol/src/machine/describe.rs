@@ -14,7 +14,7 @@ pub struct Description {
     /// The other rank; `None`: a receive from any source that has matched nothing yet.
     pub peer: Option<Rank>,
     /// The context of its messages.
-    pub context: u32,
+    pub context: u64,
     /// The tag, as selected, or as matched once it has matched.
     pub tag: TagSelector,
     /// Bytes to send, or room to receive into.
@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// Messages of a context that nobody has asked for, in the order of arrival.
-    pub fn unexpected(&self, context: u32) -> impl Iterator<Item = Incoming> + '_ {
+    pub fn unexpected(&self, context: u64) -> impl Iterator<Item = Incoming> + '_ {
         self.unexpected
             .iter(context)
             .filter_map(|index| self.inbound.get(self.inbound.id_at(index)?))

@@ -13,7 +13,7 @@ pub(super) trait Lists: Default {
 const KEEP: usize = 256;
 
 pub(super) struct Contexts<T> {
-    sorted: Vec<(u32, T)>,
+    sorted: Vec<(u64, T)>,
     sweep_at: usize,
 }
 
@@ -22,17 +22,17 @@ impl<T: Lists> Contexts<T> {
         Self { sorted: Vec::new(), sweep_at: KEEP }
     }
 
-    pub(super) fn get(&self, context: u32) -> Option<&T> {
+    pub(super) fn get(&self, context: u64) -> Option<&T> {
         let position = self.position(context).ok()?;
         self.sorted.get(position).map(|(_, lists)| lists)
     }
 
-    pub(super) fn get_mut(&mut self, context: u32) -> Option<&mut T> {
+    pub(super) fn get_mut(&mut self, context: u64) -> Option<&mut T> {
         let position = self.position(context).ok()?;
         self.sorted.get_mut(position).map(|(_, lists)| lists)
     }
 
-    pub(super) fn get_or_insert(&mut self, context: u32) -> &mut T {
+    pub(super) fn get_or_insert(&mut self, context: u64) -> &mut T {
         let position = match self.position(context) {
             Ok(position) => position,
             Err(_) => {
@@ -48,7 +48,7 @@ impl<T: Lists> Contexts<T> {
         &mut self.sorted[position].1
     }
 
-    fn position(&self, context: u32) -> Result<usize, usize> {
+    fn position(&self, context: u64) -> Result<usize, usize> {
         self.sorted.binary_search_by_key(&context, |(known, _)| *known)
     }
 }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn idle_contexts_are_forgotten_and_busy_ones_kept() {
         let mut contexts = Contexts::<Count>::new();
-        for context in 0..100_000u32 {
+        for context in 0..100_000u64 {
             let busy = context % 1000 == 0;
             contexts.get_or_insert(context).0 = usize::from(busy);
         }

@@ -57,7 +57,7 @@ impl Posted {
     }
 
     /// Takes out the earliest receive that accepts this message.
-    pub(crate) fn take_match(&mut self, context: u32, source: Rank, tag: u64) -> Option<u32> {
+    pub(crate) fn take_match(&mut self, context: u64, source: Rank, tag: u64) -> Option<u32> {
         let Self { contexts, chain, entries, .. } = self;
         let lists = contexts.get_mut(context)?;
         let PerContext { by_source, any_source, count } = lists;

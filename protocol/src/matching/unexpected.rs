@@ -21,7 +21,7 @@ impl Lists for PerContext {
 
 #[derive(Clone, Copy)]
 struct Entry {
-    context: u32,
+    context: u64,
     source: Rank,
     tag: u64,
 }
@@ -45,7 +45,7 @@ impl Unexpected {
     }
 
     /// Appends the message `index`, which must not be listed already.
-    pub(crate) fn arrive(&mut self, index: u32, context: u32, source: Rank, tag: u64) {
+    pub(crate) fn arrive(&mut self, index: u32, context: u64, source: Rank, tag: u64) {
         let position = index as usize;
         if position >= self.entries.len() {
             self.entries.resize(position + 1, None);
@@ -83,7 +83,7 @@ impl Unexpected {
     }
 
     /// All messages of a context in the order of arrival.
-    pub(crate) fn iter(&self, context: u32) -> impl Iterator<Item = u32> {
+    pub(crate) fn iter(&self, context: u64) -> impl Iterator<Item = u32> {
         let list = self.contexts.get(context).map(|lists| lists.all).unwrap_or_default();
         self.context_chain.iter(&list)
     }

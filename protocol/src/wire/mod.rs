@@ -1,20 +1,21 @@
 //! The bytes of message headers: one fixed little-endian layout per kind, at most [`Header::MAX`] long.
 //!
 //! ```text
-//! offset  0     1        2..4  4..8     8..16   16..24    24..48    48..56  56..64
-//! eager   1     element  0     context  credit  tag       stamp
-//! plain   8     element  0     context  credit  tag
-//! rts     2     element  asks  context  credit  tag       stamp     id      length
-//! cts     3     key len  0     0        credit  id        accepted (24..32), key (32..)
-//! ack     4     0        0     0        credit  id
-//! nack    5     0        0     0        credit  id
-//! credit  6     0        0     0        credit
-//! noted   7     0        0     0        credit
-//! left    9     0        0     0        credit  id
+//! offset  0     1        2..8     8..16   16..24    24..48    48..56  56..64
+//! eager   1     element  context  credit  tag       stamp
+//! plain   8     element  context  credit  tag
+//! rts     2     element  context  credit  tag       stamp     id      length
+//! asking  9     element  context  credit  tag       stamp     id      length
+//! cts     3     key len  0        credit  id        accepted (24..32), key (32..)
+//! ack     4     0        0        credit  id
+//! nack    5     0        0        credit  id
+//! credit  6     0        0        credit
+//! noted   7     0        0        credit
+//! left    10    0        0        credit  id
 //! ```
 //!
-//! `asks` is 0 or 1, in byte 2; byte 3 is 0. An eager message whose stamp is all zeros, as those of users are, is
-//! plain: it saves half of the header, and most of what it takes to read one.
+//! An `asking` header is an rts that wants to hear at once when nothing matches. An eager message whose stamp is all
+//! zeros, as those of users are, is plain: it saves half of the header, and most of what it takes to read one.
 //!
 //! Invariant: a frame has exactly one encoding, and decoding refuses everything else; what a decoded
 //! frame *claims* is checked by the machine. There is no version here: the handshake that opens a
@@ -34,7 +35,8 @@ const NACK: u8 = 5;
 const CREDIT: u8 = 6;
 const NOTED: u8 = 7;
 const PLAIN: u8 = 8;
-const LEFT: u8 = 9;
+const ASKING: u8 = 9;
+const LEFT: u8 = 10;
 
 const UNSTAMPED: [u8; 24] = [0; 24];
 
@@ -77,7 +79,9 @@ impl Frame {
         }
         let (kind, detail, context) = match &self.packet {
             Packet::Eager { envelope } => (EAGER, envelope.element.0, envelope.context),
-            Packet::Rts { envelope, .. } => (RTS, envelope.element.0, envelope.context),
+            Packet::Rts { envelope, asks, .. } => {
+                (if *asks { ASKING } else { RTS }, envelope.element.0, envelope.context)
+            }
             Packet::Cts { key, .. } => (CTS, key.as_bytes().len() as u8, 0),
             Packet::Ack { .. } => (ACK, 0, 0),
             Packet::Nack { .. } => (NACK, 0, 0),
@@ -85,10 +89,8 @@ impl Frame {
             Packet::Credit => (CREDIT, 0, 0),
             Packet::Noted => (NOTED, 0, 0),
         };
-        let asks = matches!(self.packet, Packet::Rts { asks: true, .. });
         let mut header = Header::empty();
-        header.push(&[kind, detail, u8::from(asks), 0]);
-        header.push(&context.to_le_bytes());
+        header.push(&first_word(kind, detail, context));
         header.push(&self.credit.to_le_bytes());
         match &self.packet {
             Packet::Eager { envelope } => push_envelope(&mut header, envelope),
@@ -111,9 +113,9 @@ impl Frame {
     #[inline]
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         // The most frequent kind, in one look.
-        if let Ok([PLAIN, element, 0, 0, x0, x1, x2, x3, rest @ ..]) = <&[u8; 24]>::try_from(bytes) {
+        if let Ok([PLAIN, element, x0, x1, x2, x3, x4, x5, rest @ ..]) = <&[u8; 24]>::try_from(bytes) {
             let [c0, c1, c2, c3, c4, c5, c6, c7, tag @ ..] = *rest;
-            let context = u32::from_le_bytes([*x0, *x1, *x2, *x3]);
+            let context = context_of([*x0, *x1, *x2, *x3, *x4, *x5]);
             let (element, tag) = (Element(*element), u64::from_le_bytes(tag));
             let envelope = Envelope { context, element, tag, stamp: UNSTAMPED };
             let credit = u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]);
@@ -124,14 +126,11 @@ impl Frame {
 
     fn decode_any(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader { all: bytes, rest: bytes };
-        let [kind, detail, asks, zero] = reader.array()?;
-        let context = u32::from_le_bytes(reader.array()?);
+        let [kind, detail] = reader.array()?;
+        let context = context_of(reader.array()?);
         let credit = reader.u64()?;
-        if zero != 0 || asks > u8::from(kind == RTS) {
-            return Err(Malformed(format!("reserved bytes of kind {kind} are {asks} and {zero}, must be 0")));
-        }
-        let announces = matches!(kind, EAGER | PLAIN | RTS);
-        if detail != 0 && kind != CTS && !announces || context != 0 && !announces {
+        let announces = matches!(kind, EAGER | PLAIN | RTS | ASKING);
+        if !announces && (context != 0 || detail != 0 && kind != CTS) {
             return Err(Malformed(format!("a header of kind {kind} has a field that this kind has not")));
         }
         let packet = match kind {
@@ -147,9 +146,9 @@ impl Frame {
                 let (element, tag) = (Element(detail), reader.u64()?);
                 Packet::Eager { envelope: Envelope { context, element, tag, stamp: UNSTAMPED } }
             }
-            RTS => {
+            RTS | ASKING => {
                 let envelope = reader.envelope(context, Element(detail))?;
-                Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, asks: asks != 0 }
+                Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, asks: kind == ASKING }
             }
             CTS => {
                 let (id, accepted) = (reader.u64()?, reader.u64()?);
@@ -162,7 +161,7 @@ impl Frame {
             LEFT => Packet::Left { id: reader.u64()? },
             CREDIT => Packet::Credit,
             NOTED => Packet::Noted,
-            other => return Err(Malformed(format!("header kind {other}, must be 1 to 9"))),
+            other => return Err(Malformed(format!("header kind {other}, must be 1 to 10"))),
         };
         if !reader.rest.is_empty() {
             return Err(Malformed(format!(
@@ -174,13 +173,23 @@ impl Frame {
     }
 }
 
+/// What every header begins with: its kind, a byte of detail, and 6 bytes of context.
+#[inline]
+fn first_word(kind: u8, detail: u8, context: u64) -> [u8; 8] {
+    debug_assert!(context < Envelope::CONTEXTS, "context {context:#x} has no room in a header");
+    (u64::from(kind) | u64::from(detail) << 8 | context << 16).to_le_bytes()
+}
+
+#[inline]
+fn context_of([x0, x1, x2, x3, x4, x5]: [u8; 6]) -> u64 {
+    u64::from_le_bytes([x0, x1, x2, x3, x4, x5, 0, 0])
+}
+
 /// The header of an eager message without a stamp.
 #[inline]
 fn plain(envelope: &Envelope, credit: u64) -> Header {
     let mut bytes = [0; 24];
-    bytes[0] = PLAIN;
-    bytes[1] = envelope.element.0;
-    bytes[4..8].copy_from_slice(&envelope.context.to_le_bytes());
+    bytes[..8].copy_from_slice(&first_word(PLAIN, envelope.element.0, envelope.context));
     bytes[8..16].copy_from_slice(&credit.to_le_bytes());
     bytes[16..].copy_from_slice(&envelope.tag.to_le_bytes());
     let mut header = Header::empty();
@@ -221,7 +230,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn envelope(&mut self, context: u32, element: Element) -> Result<Envelope, Malformed> {
+    fn envelope(&mut self, context: u64, element: Element) -> Result<Envelope, Malformed> {
         Ok(Envelope { context, element, tag: self.u64()?, stamp: self.array()? })
     }
 }

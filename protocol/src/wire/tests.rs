@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 const ENVELOPE: Envelope = Envelope {
-    context: 0x0403_0201,
+    context: 0x0605_0403_0201,
     element: Element(0x0b),
     tag: 0x1817_1615_1413_1211,
     stamp: *b"0123456789abcdefghijklmn",
@@ -26,18 +26,18 @@ fn the_layout_of_every_kind_is_fixed() {
     let credit = "01020304 05060708";
     let envelope = "11121314 15161718 30313233 34353637 38396162 63646566 6768696a 6b6c6d6e";
     let golden = [
-        (Packet::Eager { envelope: ENVELOPE }, format!("010b0000 01020304 {credit} {envelope}")),
+        (Packet::Eager { envelope: ENVELOPE }, format!("010b0102 03040506 {credit} {envelope}")),
         (
             Packet::Eager { envelope: Envelope { stamp: [0; 24], ..ENVELOPE } },
-            format!("080b0000 01020304 {credit} 11121314 15161718"),
+            format!("080b0102 03040506 {credit} 11121314 15161718"),
         ),
         (
             Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000, asks: false },
-            format!("020b0000 01020304 {credit} {envelope} 05000000 00000000 00000000 01000000"),
+            format!("020b0102 03040506 {credit} {envelope} 05000000 00000000 00000000 01000000"),
         ),
         (
             Packet::Rts { envelope: ENVELOPE, id: 5, len: 9, asks: true },
-            format!("020b0100 01020304 {credit} {envelope} 05000000 00000000 09000000 00000000"),
+            format!("090b0102 03040506 {credit} {envelope} 05000000 00000000 09000000 00000000"),
         ),
         (
             Packet::Cts { id: 5, accepted: 9, key: Key::new(&[0xaa, 0xbb, 0xcc]).unwrap() },
@@ -72,16 +72,10 @@ fn the_longest_header_fits() {
 fn fields_that_a_kind_has_not_are_refused() {
     let ack = hex("04000000 00000000 0000000000000000 0600000000000000");
     assert!(Frame::decode(&ack).is_ok());
-    for offset in [1, 2, 3, 4, 7] {
+    for offset in 1..8 {
         let mut bad = ack.clone();
         bad[offset] = 1;
         assert!(Frame::decode(&bad).is_err(), "byte {offset} set");
-    }
-    let rts = frame(Packet::Rts { envelope: ENVELOPE, id: 5, len: 9, asks: true }).encode();
-    for (offset, value) in [(2, 2), (2, 255), (3, 1)] {
-        let mut bad = rts.as_bytes().to_vec();
-        bad[offset] = value;
-        assert!(Frame::decode(&bad).is_err(), "byte {offset} of a request set to {value}");
     }
     let mut stamped = hex("01000000 01020304 0000000000000000 1112131415161718");
     stamped.extend([0; 24]);
@@ -96,14 +90,13 @@ fn fields_that_a_kind_has_not_are_refused() {
 proptest! {
     #[test]
     fn what_decodes_encodes_to_the_same_bytes(
-        kind in 0u8..10,
-        key_length in prop_oneof![Just(0u8), 0u8..40],
-        asks in prop_oneof![4 => Just(0u8), 2 => Just(1u8), 1 => any::<u8>()],
-        rest in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..78),
+        kind in 0u8..11,
+        detail in prop_oneof![Just(0u8), 0u8..40],
+        rest in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..80),
     ) {
-        let mut bytes = vec![kind, key_length, asks, 0];
+        let mut bytes = vec![kind, detail];
         bytes.extend(rest);
-        for length in [0, 4, 16, 24, 32 + usize::from(key_length), 48, 64, bytes.len()] {
+        for length in [0, 4, 16, 24, 32 + usize::from(detail), 48, 64, bytes.len()] {
             let cut = &bytes[..length.min(bytes.len())];
             if let Ok(frame) = Frame::decode(cut) {
                 let again = frame.encode();

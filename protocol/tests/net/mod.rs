@@ -82,7 +82,7 @@ pub(crate) struct Net {
     pub(crate) bounced: Vec<Vec<usize>>,
     /// The largest sum of bounce memory plus overhead ever seen for a pair.
     pub(crate) peak: usize,
-    /// Headers that have been handed out, by their kind, per sender.
+    /// Headers that have been handed out, by their kind, per sender; requests that ask are requests.
     pub(crate) kinds: Vec<[usize; 9]>,
     pub(crate) fail_exposures: bool,
     spans: Vec<BTreeMap<RequestId, Span>>,
@@ -110,12 +110,19 @@ pub(crate) fn content(number: u64, len: usize) -> Vec<u8> {
     (0..len as u64).map(|at| (number.wrapping_mul(31).wrapping_add(at.wrapping_mul(7)) % 251) as u8).collect()
 }
 
+fn kind(header: &Header) -> usize {
+    match header.as_bytes()[0] {
+        9 => 2,
+        kind => usize::from(kind),
+    }
+}
+
 /// The number that the stamp of a message carries.
 pub(crate) fn number(stamp: &[u8; 24]) -> u64 {
     u64::from_le_bytes(stamp[..8].try_into().unwrap())
 }
 
-pub(crate) fn selector(context: u32, source: Option<Rank>, tag: Option<u64>) -> Selector {
+pub(crate) fn selector(context: u64, source: Option<Rank>, tag: Option<u64>) -> Selector {
     Selector { context, source, tag: tag.map_or(TagSelector::Any, TagSelector::Exact) }
 }
 
@@ -166,7 +173,7 @@ impl Net {
         &mut self,
         from: Rank,
         to: Rank,
-        context: u32,
+        context: u64,
         tag: u64,
         len: usize,
         mode: Mode,
@@ -181,7 +188,7 @@ impl Net {
         element: Element,
         from: Rank,
         to: Rank,
-        context: u32,
+        context: u64,
         tag: u64,
         len: usize,
         mode: Mode,
@@ -195,7 +202,7 @@ impl Net {
         request
     }
 
-    fn next_envelope(&mut self, element: Element, context: u32, tag: u64, len: usize) -> (u64, Envelope) {
+    fn next_envelope(&mut self, element: Element, context: u64, tag: u64, len: usize) -> (u64, Envelope) {
         let number = self.next_message;
         self.next_message += 1;
         let mut stamp = [0; 24];
@@ -213,7 +220,7 @@ impl Net {
         element: Element,
         from: Rank,
         to: Rank,
-        context: u32,
+        context: u64,
         tag: u64,
         len: usize,
     ) -> Option<RequestId> {
@@ -222,7 +229,7 @@ impl Net {
         let departure = self.machines[from].depart(to, &envelope, len);
         let request = match departure {
             Some(Departure { header, token }) => {
-                self.kinds[from][usize::from(header.as_bytes()[0])] += 1;
+                self.kinds[from][kind(&header)] += 1;
                 let payload = self.slice(from, data).to_vec();
                 self.wires[from][to].push_back(Flying { header, payload });
                 if self.random.below(2) == 0 {
@@ -338,7 +345,7 @@ impl Net {
             match action {
                 Action::Message { peer, header, payload, token } => {
                     assert!(header.as_bytes().len() <= Header::MAX);
-                    self.kinds[rank][usize::from(header.as_bytes()[0])] += 1;
+                    self.kinds[rank][kind(&header)] += 1;
                     let payload = payload.map(|span| self.slice(rank, span).to_vec()).unwrap_or_default();
                     self.wires[rank][peer].push_back(Flying { header, payload });
                     if let Some(token) = token {
@@ -517,7 +524,7 @@ impl Net {
     }
 
     /// No bounce memory, no exposure, nothing pending, nothing unexpected in these contexts.
-    pub(crate) fn assert_empty(&self, contexts: std::ops::Range<u32>) {
+    pub(crate) fn assert_empty(&self, contexts: std::ops::Range<u64>) {
         assert_eq!(self.pending(), 0, "requests are pending");
         assert!(self.bounces.is_empty(), "bounce memory was not released");
         assert!(self.exposures.is_empty(), "an exposure was not filled");

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 struct Message {
     number: u64,
     source: Rank,
-    context: u32,
+    context: u64,
     tag: u64,
     element: Element,
     len: usize,
@@ -81,18 +81,18 @@ impl Oracle {
         }
     }
 
-    pub(crate) fn sent(&mut self, from: Rank, to: Rank, context: u32, number: u64) {
+    pub(crate) fn sent(&mut self, from: Rank, to: Rank, context: u64, number: u64) {
         self.under_way[from][to][context as usize % 2].push_back(number);
     }
 
-    /// A header arrives: kinds 1 and 2 are messages, with context, tag and stamp at fixed places; the
+    /// A header arrives: kinds 1, 2 and 9 are messages, with context, tag and stamp at fixed places; the
     /// stamp holds the number and the length of the message.
     pub(crate) fn header(&mut self, rank: Rank, from: Rank, bytes: &[u8]) {
-        if bytes[0] > 2 {
+        if !matches!(bytes[0], 1 | 2 | 9) {
             return;
         }
         let number = read(bytes, 24);
-        let context = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
+        let context = read(bytes, 0) >> 16;
         let first = self.under_way[from][rank][context as usize % 2].pop_front();
         assert_eq!(first, Some(number), "messages overtook one another");
         let len = usize::try_from(read(bytes, 32)).unwrap();

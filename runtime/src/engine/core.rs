@@ -294,7 +294,7 @@ impl Core {
     }
 
     /// See [`Runs::forget`].
-    pub(crate) fn forget(&mut self, context: u32) -> bool {
+    pub(crate) fn forget(&mut self, context: u64) -> bool {
         self.runs.forget(context)
     }
 
@@ -419,7 +419,7 @@ impl Core {
     }
 
     /// Forgets the reminders of collectives that this rank has come to: they agreed.
-    fn drop_reminders(&mut self, context: u32) {
+    fn drop_reminders(&mut self, context: u64) {
         loop {
             let mut waiting = self.machine.unexpected(context);
             let known = |incoming: &Incoming| {
@@ -659,7 +659,7 @@ impl Core {
         self.fail(Fault::Panicked { detail });
     }
 
-    fn disagree(&mut self, source: usize, context: u32, what: &Disagreement) {
+    fn disagree(&mut self, source: usize, context: u64, what: &Disagreement) {
         let here: String = what.mine.map_or_else(
             || "finished that one long ago".into(),
             |(stamp, caller)| {
@@ -686,7 +686,7 @@ impl Core {
             self.rank,
             host(self.rank),
         );
-        self.control.fault(context, &detail);
+        self.control.fault(0, &detail);
         self.fail(Fault::Mismatch { detail });
     }
 
@@ -904,10 +904,10 @@ struct Placing<'a> {
     machine: &'a mut Machine,
     buffers: &'a mut Buffers,
     runs: &'a Runs,
-    clash: Option<(usize, u32, Disagreement)>,
+    clash: Option<(usize, u64, Disagreement)>,
     /// How many reminders came, and in which context the last one.
     reminders: usize,
-    reminded: Option<u32>,
+    reminded: Option<u64>,
     announced: Announced,
 }
 
@@ -916,12 +916,12 @@ struct Placing<'a> {
 enum Announced {
     #[default]
     None,
-    In(u32),
+    In(u64),
     Several,
 }
 
 impl Announced {
-    fn add(&mut self, context: u32) {
+    fn add(&mut self, context: u64) {
         *self = match *self {
             Self::None => Self::In(context),
             Self::In(other) if other == context => Self::In(context),
@@ -929,7 +929,7 @@ impl Announced {
         };
     }
 
-    fn has(self, context: u32) -> bool {
+    fn has(self, context: u64) -> bool {
         match self {
             Self::None => false,
             Self::In(other) => other == context,
@@ -966,6 +966,6 @@ impl Placer for Placing<'_> {
 }
 
 /// Each communicator has two contexts: even for messages of the user, odd for collectives.
-pub(crate) fn is_collective(context: u32) -> bool {
+pub(crate) fn is_collective(context: u64) -> bool {
     context % 2 == 1
 }

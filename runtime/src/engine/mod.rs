@@ -56,8 +56,7 @@ pub(crate) use self::waiters::{Topic, WatchId};
 use crate::error::Fault;
 use ringworld_transport::Transport;
 
-/// In place of a communicator's context in a fault: the fault is a panic of the user's code, and no
-/// disagreement. Not the context of any communicator, because their numbers end long before.
+/// What kind of fault: a panic of the user's code, and no disagreement, which is 0.
 pub(crate) const PANICKED: u32 = u32::MAX;
 
 /// The same for a rank that cannot go on for want of something that only its process or host lacks.
@@ -68,7 +67,7 @@ pub(crate) trait Control: Send + Sync {
     /// The data plane has lost a peer.
     fn peer_lost(&self, rank: usize, cause: &str);
     /// This rank has found a fault that every rank must hear of.
-    fn fault(&self, context: u32, detail: &str);
+    fn fault(&self, kind: u32, detail: &str);
 }
 
 /// No world beyond this process, or one that needs no telling (simulation).

@@ -28,7 +28,7 @@ pub(crate) struct Start {
     pub(crate) schedule: Arc<Schedule>,
     /// World ranks by rank in the communicator; `None`: they are the same.
     pub(crate) group: Option<Arc<[usize]>>,
-    pub(crate) context: u32,
+    pub(crate) context: u64,
     pub(crate) stamp: Stamp,
     /// Where the call stands.
     pub(crate) caller: &'static Location<'static>,
@@ -69,7 +69,7 @@ pub(crate) struct Runs {
     free: Vec<RunId>,
     counters: Vec<Counters>,
     /// Of each context with collectives: the runs under way and the latest stamps.
-    contexts: FxHashMap<u32, Context>,
+    contexts: FxHashMap<u64, Context>,
 }
 
 #[derive(Default)]
@@ -287,7 +287,7 @@ impl Runs {
 
     /// Forgets what was called on a communicator that this process has dropped; whether it could: a run
     /// that nobody waits for may still be under way.
-    pub(crate) fn forget(&mut self, context: u32) -> bool {
+    pub(crate) fn forget(&mut self, context: u64) -> bool {
         let idle = self.contexts.get(&context).is_none_or(|context| context.active.is_empty());
         if idle {
             self.contexts.remove(&context);

@@ -22,7 +22,7 @@ pub(super) enum Waiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
     /// A message that nobody has asked for, in this context; or that no more can come.
-    Message(u32),
+    Message(u64),
     /// A step towards the end of this rank's part.
     End,
 }
