@@ -219,6 +219,17 @@ pub enum Error {
         operation: String,
     },
 
+    /// Requests of different worlds were to be waited for together. The one that was taken out goes on unwaited.
+    #[error(
+        "{operation}: request {index} is of another world than the first; wait for those of each world apart"
+    )]
+    OtherWorld {
+        /// The call.
+        operation: String,
+        /// Which of the requests.
+        index: usize,
+    },
+
     /// This process has dropped its `World` already.
     #[error("{operation} failed: this rank has left the world already (its World was dropped)")]
     Finalized {

@@ -9,14 +9,12 @@ use std::task::{Context, Poll};
 use bytemuck::Pod;
 use ringworld_protocol::{Done, Mode};
 
-#[cfg(doc)]
-use crate::Error;
-use crate::Result;
 use crate::buffer::Loan;
 use crate::communicator::{Communicator, Source, Status, Tag};
 use crate::datatype::ElementCode;
 use crate::engine::{Ending, Engine, SlotId};
 use crate::operation::Operation;
+use crate::{Error, Result};
 
 pub(crate) mod sealed {
     pub trait Sealed {}
@@ -249,7 +247,8 @@ pub fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Result<Vec
 /// Waits until one of the requests has ended, and takes it out: its index (the others move up, as with
 /// `Vec::remove`) and its result. `None` when there are no requests.
 ///
-/// All of them must be of one world.
+/// A thread waits in one world at a time. A request of another world than the first one's is taken out at once with
+/// [`Error::OtherWorld`], and goes on like one that is dropped; [`test_any`] looks at requests of any worlds.
 ///
 /// ```
 /// # let world = ringworld::testing::alone();
@@ -262,19 +261,18 @@ pub fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Result<Vec
 /// ```
 pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::Output>)> {
     let engine = Arc::clone(requests.first()?.place().engine);
-    let slots: Vec<Option<SlotId>> = requests
-        .iter()
-        .map(|request| {
-            let place = request.place();
-            // Of another world: never ended as far as this engine can see; looked at by the caller's loop.
-            if Arc::ptr_eq(place.engine, &engine) { place.slot } else { None }
-        })
-        .collect();
+    if let Some(index) = requests.iter().position(|request| !Arc::ptr_eq(request.place().engine, &engine)) {
+        drop(requests.remove(index));
+        return Some((index, Err(Error::OtherWorld { operation: "wait_any".into(), index })));
+    }
+    let slots: Vec<Option<SlotId>> = requests.iter().map(|request| request.place().slot).collect();
     let index = engine.wait_any(&slots)?;
     Some((index, requests.remove(index).wait()))
 }
 
 /// Takes a request out that has ended, if there is one; does not wait. See [`wait_any`].
+///
+/// It makes progress once, however many requests there are.
 ///
 /// ```
 /// # let world = ringworld::testing::alone();
@@ -285,8 +283,24 @@ pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::O
 /// # Ok::<(), ringworld::Error>(())
 /// ```
 pub fn test_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::Output>)> {
-    let index = requests.iter().position(Request::is_done)?;
+    let index = first_ended(requests)?;
     Some((index, requests.remove(index).wait()))
+}
+
+/// The first request that has ended. Polls once for all requests in a row that are of one world.
+fn first_ended<R: Request>(requests: &[R]) -> Option<usize> {
+    let world = |a: &R, b: &R| Arc::ptr_eq(a.place().engine, b.place().engine);
+    let mut before = 0;
+    for of_one_world in requests.chunk_by(world) {
+        let mut core = of_one_world.first()?.place().engine.lock();
+        core.progress();
+        let ended = |request: &R| request.place().slot.is_none_or(|slot| core.slots.is_done(slot));
+        if let Some(index) = of_one_world.iter().position(ended) {
+            return Some(before + index);
+        }
+        before += of_one_world.len();
+    }
+    None
 }
 
 impl Communicator {

@@ -6,11 +6,17 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{owned_world, small, wires, world};
-use ringworld::{Communicator, Error, Op, Options, Pending, wait_all, wait_any};
+use common::{owned_world, small, wires, world, world_over};
+use ringworld::{Communicator, Error, Op, Options, Pending, test_any, testing, wait_all, wait_any};
+use ringworld_transport::{
+    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
+    RemoteKey, Token, Transport,
+};
+use ringworld_transport_sim as sim;
 
 /// Long enough for every path: eager, rendezvous, and several segments.
 const COUNTS: [usize; 3] = [3, 400, 200_000];
@@ -402,4 +408,111 @@ fn select_takes_the_first_to_end_and_keeps_the_other() {
             });
         });
     }
+}
+
+/// A simulated transport that counts how often it is polled.
+struct Polled {
+    sim: sim::Sim,
+    polls: Arc<AtomicUsize>,
+}
+
+impl Transport for Polled {
+    fn capabilities(&self) -> &Capabilities {
+        self.sim.capabilities()
+    }
+
+    fn address(&self) -> Address {
+        self.sim.address()
+    }
+
+    fn connect(&mut self, peer: usize, address: &Address) -> Result<(), ConnectError> {
+        self.sim.connect(peer, address)
+    }
+
+    fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        self.sim.post(operation)
+    }
+
+    fn expose(&mut self, peer: usize, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
+        self.sim.expose(peer, memory, token)
+    }
+
+    fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        self.polls.fetch_add(1, Ordering::SeqCst);
+        self.sim.poll(placer, events)
+    }
+
+    fn disconnect(&mut self, peer: usize, cause: Cause) {
+        self.sim.disconnect(peer, cause);
+    }
+
+    fn close(&mut self) {
+        self.sim.close();
+    }
+
+    fn abort(&mut self) {
+        self.sim.abort();
+    }
+}
+
+#[test]
+fn a_test_of_many_requests_polls_once() {
+    const REQUESTS: usize = 1000;
+    let config = sim::Config { seed: 5, auto_advance: true, ..sim::Config::default() };
+    let polls = [0, 1].map(|_| Arc::<AtomicUsize>::default());
+    let transports = sim::Fabric::new(2, config).connected_transports().into_iter().zip(&polls);
+    let transports = transports.map(|(sim, polls)| {
+        let polls = Arc::clone(polls);
+        Box::new(Polled { sim, polls }) as Box<dyn Transport>
+    });
+    world_over(
+        "polled sim",
+        transports.collect(),
+        |_| small(),
+        |rank| {
+            if rank.rank() == 0 {
+                let receive = |tag| rank.start_recv(vec![0u8], 1, tag).unwrap();
+                let mut pending: Vec<_> = (0..REQUESTS as u32).map(receive).collect();
+                let before = polls[0].load(Ordering::SeqCst);
+                for _ in 0..10 {
+                    assert!(test_any(&mut pending).is_none());
+                }
+                let polled = polls[0].load(Ordering::SeqCst) - before;
+                // The helper thread may poll as well, now and then.
+                assert!(
+                    (10..REQUESTS).contains(&polled),
+                    "{polled} polls for 10 looks at {REQUESTS} requests"
+                );
+                rank.barrier().unwrap();
+                let mut taken = 0;
+                while !pending.is_empty() {
+                    taken += test_any(&mut pending).map_or(0, |(_, result)| usize::from(result.is_ok()));
+                }
+                assert_eq!(taken, REQUESTS);
+            } else {
+                rank.barrier().unwrap();
+                (0..REQUESTS as u32).for_each(|tag| rank.send(&[1u8], 0, tag).unwrap());
+            }
+        },
+    );
+}
+
+#[test]
+fn requests_of_two_worlds_are_tested_but_not_waited_for_together() {
+    let [here, there] = [testing::alone(), testing::alone()];
+    let mut pending: Vec<_> = [&here, &there, &here, &there]
+        .into_iter()
+        .map(|world| world.start_recv(vec![0u8], 0, 1).unwrap())
+        .collect();
+    assert!(test_any(&mut pending).is_none());
+    there.send(&[7u8], 0, 1).unwrap();
+    let (index, result) = test_any(&mut pending).unwrap();
+    assert_eq!((index, result.unwrap().0), (1, vec![7]));
+    let (index, result) = wait_any(&mut pending).unwrap();
+    let error = result.unwrap_err();
+    assert!(matches!(error, Error::OtherWorld { index: 2, .. }) && index == 2, "{error}");
+    here.send(&[8u8], 0, 1).unwrap();
+    let (index, result) = wait_any(&mut pending).unwrap();
+    assert_eq!((index, result.unwrap().0, pending.len()), (0, vec![8], 1));
+    assert!(pending.remove(0).cancel());
 }
