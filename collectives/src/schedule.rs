@@ -123,6 +123,15 @@ impl Schedule {
         self.layout
     }
 
+    /// How much memory the schedule itself takes, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let numbers = [&self.waits, &self.first, &self.targets, &self.roots];
+        size_of::<Self>()
+            + self.actions.capacity() * size_of::<Action>()
+            + numbers.map(|list| list.capacity() * size_of::<u32>()).iter().sum::<usize>()
+    }
+
     /// Elements of scratch memory needed.
     #[must_use]
     pub fn scratch(&self) -> usize {

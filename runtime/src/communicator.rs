@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
-use ringworld_collectives::Schedule;
 use ringworld_protocol::{Done, Element, Envelope, Failure, Incoming, Mode, Selector, TagSelector};
 use rustc_hash::FxHashMap;
 
 use crate::buffer::{Lend, blocking};
+use crate::collective::cache::Schedules;
 use crate::datatype::{DType, ElementCode};
 use crate::engine::{Engine, For, Topic};
 use crate::numbers::Tickets;
@@ -151,9 +151,7 @@ pub(crate) struct Inner {
     pub(crate) by_world: FxHashMap<usize, usize>,
     pub(crate) messages: AtomicU64,
     pub(crate) options: Arc<Effective>,
-    /// Looked up in every call, and no peer chooses the keys: the default hasher took a quarter of what a call
-    /// costs besides its messages (700 of 2,900 instructions).
-    pub(crate) schedules: Mutex<FxHashMap<ringworld_collectives::Request, Arc<Schedule>>>,
+    pub(crate) schedules: Mutex<Schedules>,
     life: Arc<Life>,
 }
 

@@ -1,7 +1,7 @@
 //! Collectives: what every rank of a communicator calls together.
 //!
 //! Each call makes a [`plan::Plan`] of its arguments, fetches a schedule (made once per shape, then
-//! cached), and hands both to the engine with the caller's memory. Which algorithm serves is decided in the
+//! kept in [`cache`]), and hands both to the engine with the caller's memory. Which algorithm serves is decided in the
 //! collectives crate.
 //!
 //! ```text
@@ -13,6 +13,7 @@
 //! ```
 
 mod blocking;
+pub(crate) mod cache;
 mod many;
 mod owned;
 pub(crate) mod plan;
@@ -30,24 +31,18 @@ use crate::operation::Operation;
 use crate::request::{Outcome, Pending};
 use crate::{Error, Result};
 
-/// Schedules kept per communicator; programs use few shapes, and a schedule is cheap to make again.
-const CACHED: usize = 256;
-
 impl Communicator {
     pub(crate) fn schedule(&self, plan: &Plan) -> Result<Arc<Schedule>> {
-        let mut cache = self.inner.schedules.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(schedule) = cache.get(&plan.request) {
-            return Ok(Arc::clone(schedule));
+        let mut schedules = self.inner.schedules.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(schedule) = schedules.get(&plan.request) {
+            return Ok(schedule);
         }
         let made =
             ringworld_collectives::schedule(&plan.request, &self.inner.options.tuning).map_err(|error| {
                 Error::InvalidCount { operation: plan.stamp.to_string(), detail: error.to_string() }
             })?;
-        if cache.len() >= CACHED {
-            cache.clear();
-        }
         let made = Arc::new(made);
-        cache.insert(plan.request.clone(), Arc::clone(&made));
+        schedules.keep(&plan.request, &made);
         Ok(made)
     }
 
