@@ -412,7 +412,11 @@ fn the_first_message_waits_for_nobodys_program() {
                 rank.send(&[1u8], 1, 7).unwrap();
                 rank.send(&[2u8; 10_000], 1, 7).unwrap();
                 rank.send(&[3u8], 2, 7).unwrap();
-                assert!(begun.elapsed() < common::patient(Duration::from_millis(900)), "{:?}", begun.elapsed());
+                assert!(
+                    begun.elapsed() < common::patient(Duration::from_millis(900)),
+                    "{:?}",
+                    begun.elapsed()
+                );
                 // From here on the receivers may go on, and this rank is in no call until they have their messages.
                 steps.wait();
                 steps.wait();
