@@ -15,6 +15,7 @@
 //! connection.rs  one lane: write queue, reading    framing.rs    bytes of a frame (pure)
 //! puts.rs        chunks and exposed memory (pure)  spread.rs  which networks lanes use (pure)
 //! waiting.rs     frames before there is a connection   shortage.rs  no descriptors left
+//! staging.rs     what lanes read into               hot.rs       lanes with recent traffic (pure)
 //! ```
 //!
 //! ```
@@ -35,6 +36,7 @@ mod config;
 mod connection;
 mod framing;
 mod handshake;
+mod hot;
 mod listener;
 mod lobby;
 mod meet;
@@ -43,6 +45,7 @@ mod peer;
 mod puts;
 mod shortage;
 mod spread;
+mod staging;
 mod transport;
 mod waiting;
 

@@ -22,22 +22,18 @@ use crate::config::{BindError, Config};
 use crate::connection::{Inward, Outgoing, Payload};
 use crate::framing::Prelude;
 use crate::handshake::Identity;
+use crate::hot::HotLanes;
 use crate::listener::{self, Options};
 use crate::lobby::Lobby;
 use crate::peer::{Peer, State};
 use crate::puts::CHUNK;
 use crate::shortage::Shortage;
+use crate::staging::Staging;
 
 /// First bytes of every key, so that the key of another transport is noticed.
 const KEY: [u8; 4] = *b"TCP\x01";
-/// More lanes than this with recent traffic are found by one epoll call rather than read one by one. With two
-/// busy lanes both ways cost the same where ranks have cores of their own, and where they share cores and
-/// poll in vain more often, one call is cheaper (an all-reduce of four ranks on two cores: 34 and 32 us).
-const MAX_HOT: usize = 1;
 /// While a lane is read directly, how often epoll looks after everything else, in polls.
 const EPOLL_EVERY: u64 = 16;
-/// A lane without traffic for this many polls is left to epoll.
-const HOT_POLLS: u64 = 1024;
 /// Events taken from epoll at a time.
 const EVENTS: usize = 64;
 
@@ -81,14 +77,6 @@ pub(crate) enum Phase {
     Over,
 }
 
-/// A lane with recent traffic.
-struct Hot {
-    rank: Rank,
-    lane: usize,
-    /// The poll that last found something.
-    seen: u64,
-}
-
 pub(crate) struct Listener {
     pub(crate) socket: Socket,
     pub(crate) address: SocketAddr,
@@ -129,7 +117,9 @@ pub struct Tcp {
     put_off: Vec<Rank>,
     capabilities: Capabilities,
     address: Address,
-    hot: Vec<Hot>,
+    hot: HotLanes,
+    /// What all lanes read into in turn.
+    staging: Staging,
     polls: u64,
     force_epoll: bool,
 }
@@ -200,7 +190,8 @@ impl Tcp {
             put_off: Vec::new(),
             capabilities,
             address: listener::encode(&addresses),
-            hot: Vec::with_capacity(8),
+            hot: HotLanes::default(),
+            staging: Staging::new(),
             polls: 0,
             force_epoll: false,
         })
@@ -343,7 +334,7 @@ impl Tcp {
         let Some(Some(link)) = lanes.get_mut(lane) else { return false };
         let before = events.len();
         let mut inward = Inward { rank, lane, exposures, farewell, placer, events };
-        let result = link.receive(&mut inward);
+        let result = link.receive(&mut self.staging, &mut inward);
         let parting = farewell.bye.begun() || farewell.ack.begun();
         let moved = match result {
             Ok(moved) => moved,
@@ -368,16 +359,13 @@ impl Tcp {
 
     /// Notes that a lane has traffic.
     pub(crate) fn heat(&mut self, rank: Rank, lane: usize) {
-        match self.hot.iter_mut().find(|hot| (hot.rank, hot.lane) == (rank, lane)) {
-            Some(hot) => hot.seen = self.polls,
-            None => self.hot.push(Hot { rank, lane, seen: self.polls }),
-        }
+        self.hot.heat(rank, lane, self.polls);
     }
 
     /// Whether the lanes with recent traffic are few enough to be read one by one, and nothing else is
     /// due that only epoll would tell.
     fn reads_directly(&mut self) -> bool {
-        if self.force_epoll || self.blocked > 0 || self.hot.is_empty() || self.hot.len() > MAX_HOT {
+        if self.force_epoll || self.blocked > 0 || !self.hot.are_few() {
             return false;
         }
         !self.polls.is_multiple_of(EPOLL_EVERY)
@@ -385,18 +373,12 @@ impl Tcp {
 
     fn poll_hot(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         let mut moved = false;
-        let mut index = 0;
-        while let Some(hot) = self.hot.get(index) {
-            let (rank, lane) = (hot.rank, hot.lane);
+        for (rank, lane) in self.hot.lanes() {
             if self.receive(rank, lane, placer, events) {
                 moved = true;
-                // Receiving may have ended the lane, and with it other entries.
-                match self.hot.get_mut(index) {
-                    Some(hot) if (hot.rank, hot.lane) == (rank, lane) => hot.seen = self.polls,
-                    _ => self.heat_if_open(rank, lane),
-                }
+                // Receiving may have ended the lane.
+                self.heat_if_open(rank, lane);
             }
-            index += 1;
         }
         moved
     }
@@ -411,9 +393,8 @@ impl Tcp {
     fn poll_epoll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         self.force_epoll = false;
         let (peers, polls) = (&self.peers, self.polls);
-        self.hot.retain(|hot| {
-            let open = peers.get(hot.rank).and_then(|p| p.lanes.get(hot.lane)).is_some_and(Option::is_some);
-            open && polls - hot.seen < HOT_POLLS
+        self.hot.cool(polls, |rank, lane| {
+            peers.get(rank).and_then(|peer| peer.lanes.get(lane)).is_some_and(Option::is_some)
         });
         let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut room = [const { MaybeUninit::uninit() }; EVENTS];
