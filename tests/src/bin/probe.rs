@@ -59,9 +59,15 @@ enum Scenario {
     },
     /// All send a byte to rank 0, which answers when it has heard all
     Crowd,
-    /// Barrier, all-reduce, gather and all-to-all of 8 bytes from each rank to each, one after the other; report time and
-    /// memory
-    Exchange,
+    /// Every rank exchanges a byte with every other; report time, memory and open files
+    Mesh,
+    /// Barrier, all-reduce, gather and all-to-all of as many elements from each rank to each, one after the other; report
+    /// time and memory
+    Exchange {
+        /// Of 8 bytes each
+        #[arg(long, default_value_t = 1)]
+        elements: usize,
+    },
     /// Wait for a message from the next rank that never comes
     Recv,
     /// One rank does something unusual; the others wait for it in an all-reduce
@@ -194,7 +200,8 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Hosts => hosts(&world),
         Scenario::Late { ms } => late(&world, Duration::from_millis(ms)),
         Scenario::Crowd => crowd(&world),
-        Scenario::Exchange => exchange(&world),
+        Scenario::Mesh => mesh(&world),
+        Scenario::Exchange { elements } => exchange(&world, elements),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
@@ -394,10 +401,33 @@ fn crowd(world: &World) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Each collective twice: the first time it makes the connections that it needs.
-fn exchange(world: &World) -> Result<(), Trouble> {
+fn mesh(world: &World) -> Result<(), Trouble> {
     let (rank, size) = (world.rank(), world.size());
-    let wrong = |what: &str| Trouble::Wrong(format!("{what} gave a wrong result on rank {rank}"));
+    let start = Instant::now();
+    for step in 1..size {
+        let (to, from) = ((rank + step) % size, (rank + size - step) % size);
+        let mut byte = [0];
+        world.send_recv(&[rank as u8], to, 1, &mut byte, from, 1)?;
+        if byte != [from as u8] {
+            return Err(Trouble::Wrong(format!("{byte:?} came from rank {from}")));
+        }
+    }
+    // All have met all, and nobody has left.
+    world.barrier()?;
+    let mesh = start.elapsed().as_micros();
+    let (pss, rss) = proc::own_memory();
+    let files = proc::open_files();
+    say("met", Some(rank), &format!("mesh_us={mesh} files={files} pss_kib={pss} rss_kib={rss}"));
+    Ok(world.barrier()?)
+}
+
+/// Each collective twice: the first time it makes the connections that it needs.
+fn exchange(world: &World, elements: usize) -> Result<(), Trouble> {
+    let (rank, size) = (world.rank(), world.size());
+    let all_are = |what: &str, block: &[u64], value: usize| match block.iter().all(|x| *x == value as u64) {
+        true => Ok(()),
+        false => Err(Trouble::Wrong(format!("{what} gave a wrong result on rank {rank}"))),
+    };
     let mut times = String::new();
     let mut time = |what: &str, start: Instant| {
         times += &format!("{what}_us={} ", start.elapsed().as_micros());
@@ -408,28 +438,26 @@ fn exchange(world: &World) -> Result<(), Trouble> {
         time(&format!("{turn}_barrier"), start);
 
         let start = Instant::now();
-        let mut sum = [rank as u64];
+        let mut sum = vec![rank as u64; elements];
         world.all_reduce(&mut sum, Op::Sum)?;
         time(&format!("{turn}_all_reduce"), start);
-        if sum != [(size * (size - 1) / 2) as u64] {
-            return Err(wrong("all_reduce"));
-        }
+        all_are("all_reduce", &sum, size * (size - 1) / 2)?;
 
         let start = Instant::now();
-        let mut all = vec![0u64; if rank == 0 { size } else { 0 }];
-        world.gather(&[rank as u64], &mut all, 0)?;
+        let mut all = vec![0u64; if rank == 0 { size * elements } else { 0 }];
+        world.gather(&vec![rank as u64; elements], &mut all, 0)?;
         time(&format!("{turn}_gather"), start);
-        if all.iter().enumerate().any(|(from, x)| *x != from as u64) {
-            return Err(wrong("gather"));
+        for (from, block) in all.chunks(elements).enumerate() {
+            all_are("gather", block, from)?;
         }
 
         let start = Instant::now();
-        let mine: Vec<u64> = (0..size).map(|to| (rank * size + to) as u64).collect();
-        let mut theirs = vec![0; size];
+        let mine: Vec<u64> = (0..size * elements).map(|at| (rank * size + at / elements) as u64).collect();
+        let mut theirs = vec![0; size * elements];
         world.all_to_all(&mine, &mut theirs)?;
         time(&format!("{turn}_all_to_all"), start);
-        if theirs.iter().enumerate().any(|(from, x)| *x != (from * size + rank) as u64) {
-            return Err(wrong("all_to_all"));
+        for (from, block) in theirs.chunks(elements).enumerate() {
+            all_are("all_to_all", block, from * size + rank)?;
         }
     }
     let (pss, rss) = proc::own_memory();
