@@ -86,6 +86,8 @@ impl Placer for Doorman {
 pub(super) struct News {
     pub(super) words: Vec<(Rank, Word)>,
     pub(super) lost: Vec<(Rank, Cause)>,
+    /// Why the door cannot be used any more, through no fault of anybody outside.
+    pub(super) broken: Option<String>,
 }
 
 pub(super) struct Door {
@@ -142,13 +144,19 @@ impl Door {
 
     pub(super) fn poll(&mut self) -> News {
         self.tcp.poll(&mut self.doorman, &mut self.events);
-        let lost = self.events.drain(..).filter_map(|event| match event {
-            Event::PeerDown { peer, cause } => Some((peer, cause)),
-            // It does not happen: whoever leaves in good order says so through the queue pair.
-            Event::PeerClosed { peer } => Some((peer, Cause::Lost("it shut its side door".to_owned()))),
-            _ => None,
-        });
-        News { lost: lost.collect(), words: std::mem::take(&mut self.doorman.heard) }
+        let mut news = News { words: std::mem::take(&mut self.doorman.heard), ..News::default() };
+        for event in self.events.drain(..) {
+            match event {
+                Event::PeerDown { peer, cause } => news.lost.push((peer, cause)),
+                // It does not happen: whoever leaves in good order says so through the queue pair.
+                Event::PeerClosed { peer } => {
+                    news.lost.push((peer, Cause::Lost("it shut its side door".to_owned())));
+                }
+                Event::Broken { cause } => news.broken = Some(cause),
+                _ => {}
+            }
+        }
+        news
     }
 
     pub(super) fn fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {

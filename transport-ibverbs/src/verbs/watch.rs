@@ -41,8 +41,12 @@ impl Ibverbs {
             self.tick();
         }
         let before = self.meeting;
-        let news = if has(Watch::Door) || self.door.is_due() { self.door.poll() } else { News::default() };
+        let mut news =
+            if has(Watch::Door) || self.door.is_due() { self.door.poll() } else { News::default() };
         moved |= !news.words.is_empty() || !news.lost.is_empty() || self.meeting != before;
+        if let Some(cause) = news.broken.take() {
+            self.deferred.push(Event::Broken { cause });
+        }
         self.lose(news, placer, events);
         moved
     }
