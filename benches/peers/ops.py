@@ -8,6 +8,9 @@ from typing import Callable
 
 SIZES = (8, 64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
 WINDOW, SMALLEST_WINDOW, WINDOW_BYTES = 64, 4, 64 << 20
+IN_FLIGHT = 32
+# Programs that are about calls rather than bytes end at 1 MiB, and many at once at 64 KiB.
+UP_TO_MIB, UP_TO_64_KIB = SIZES[:7], SIZES[:5]
 
 
 def window(size):
@@ -31,6 +34,11 @@ def in_pairs(packets, messages):
     return lambda ranks, size: (ranks // 2 * packets, ranks // 2 * messages(size) * size)
 
 
+def sum_everywhere(ranks, size):
+    """What an all-reduce sends."""
+    return 2 * (ranks - 1), 2 * (ranks - 1) * size
+
+
 OPERATIONS = {
     "pingpong": Operation("Ping-pong, half round trip", in_pairs(2, lambda size: 2), True),
     # Small messages of one window may share a packet.
@@ -40,16 +48,38 @@ OPERATIONS = {
     "rate": Operation("Message rate, blocking calls, time of one message", in_pairs(2, window), True, SIZES[:3]),
     "barrier": Operation("Barrier", lambda ranks, size: (2 * (ranks - 1), 0), sizes=(0,)),
     "bcast": Operation("Broadcast", lambda ranks, size: (ranks - 1, (ranks - 1) * size)),
-    "allreduce": Operation("All-reduce, f32 sum", lambda ranks, size: (2 * (ranks - 1), 2 * (ranks - 1) * size)),
+    "allreduce": Operation("All-reduce, f32 sum", sum_everywhere),
     "allgather": Operation("All-gather", lambda ranks, size: (ranks, (ranks - 1) * size)),
     "reducescatter": Operation("Reduce-scatter, f32 sum", lambda ranks, size: (ranks, (ranks - 1) * size)),
     "alltoall": Operation("All-to-all", lambda ranks, size: (ranks, (ranks - 1) * size)),
+    # Whoever runs ahead may put the small messages of several iterations into one packet.
+    "rootedbcast": Operation("Broadcast in a loop, always from rank 0", lambda ranks, size: (0, (ranks - 1) * size), sizes=UP_TO_MIB),
+    "reduce": Operation("Reduce in a loop, always to rank 0, f32 sum", lambda ranks, size: (0, (ranks - 1) * size), sizes=UP_TO_MIB),
+    "gather": Operation("Gather in a loop, always to rank 0", lambda ranks, size: (0, (ranks - 1) * size // ranks), sizes=UP_TO_MIB),
+    "scatter": Operation("Scatter in a loop, always from rank 0", lambda ranks, size: (0, (ranks - 1) * size // ranks), sizes=UP_TO_MIB),
+    "communicators": Operation("All-reduce on each of 16 communicators in turn", sum_everywhere, sizes=UP_TO_MIB),
+    "pipeline": Operation("Pipeline of ranks, time from one message to the next", lambda ranks, size: (0, (ranks - 1) * size),
+                          sizes=UP_TO_MIB),
+    "server": Operation("Server with wildcards, time of one request", lambda ranks, size: (2 * (ranks - 1), 2 * (ranks - 1) * size),
+                        sizes=UP_TO_MIB),
+    # Between two ranks both messages may share a packet.
+    "neighbours": Operation("Exchange with both neighbours", lambda ranks, size: (ranks, 2 * ranks * size), sizes=UP_TO_MIB),
+    "inflight": Operation("Many all-reduces in flight, f32 maximum, time of one",
+                          lambda ranks, size: (2 * (ranks - 1), IN_FLIGHT * 2 * (ranks - 1) * size), sizes=UP_TO_64_KIB),
+    "average": Operation("All-reduce, f32 average", sum_everywhere),
+}
+
+# Names for several operations at once: those that every contestant has, one fixed root, shapes of whole programs.
+SETS = {
+    "plain": tuple(OPERATIONS)[:10],
+    "rooted": ("rootedbcast", "reduce", "gather", "scatter"),
+    "shapes": ("communicators", "pipeline", "server", "neighbours", "inflight", "average"),
 }
 
 # What one start of a twin measures in a full run: little enough that peers alternate every few seconds, enough that
 # starting them is not what takes the time.
 GROUPS = (("pingpong", "stream", "bidir", "rate"), ("barrier", "allreduce", "reducescatter"),
-          ("bcast", "allgather", "alltoall"))
+          ("bcast", "allgather", "alltoall"), SETS["rooted"], SETS["shapes"])
 
 
 def sizes(op, smallest, largest):

@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from ops import OPERATIONS
+from ops import OPERATIONS, SETS
 from processes import CommandFailed, checked, clean_environment
 
 HERE = Path(__file__).resolve().parent
@@ -18,6 +18,8 @@ REPOSITORY = HERE.parent.parent
 VENVS = HERE / ".venv"
 BUILD = HERE / "build"
 TWIN_SOURCE = HERE / "twin.c"
+
+OUR_PROGRAMS = (("ringworld-launcher", "ringworld"), ("ringworld-benches", "twin"))
 
 INSTALL_TIMEOUT_S = 900
 BUILD_TIMEOUT_S = 1800
@@ -76,7 +78,7 @@ class Ringworld(Peer):
 
     def prepare(self):
         """Builds launcher and twin in release mode."""
-        self.binaries = built(("ringworld-launcher", "ringworld"), ("ringworld-benches", "twin"))
+        self.binaries = built(*OUR_PROGRAMS)
 
     def command(self, ranks, arguments):
         """What to start for so many ranks."""
@@ -87,10 +89,41 @@ class Ringworld(Peer):
         return {**clean_environment(), "RINGWORLD_TRANSPORT": "tcp"}
 
 
+class Before(Ringworld):
+    """ringworld as it was at some commit, measured by the twin of this work tree.
+
+    The sources of that commit lie below `build`, with this tree's measuring programs put in: so both builds run
+    the same operations, also those that the commit had no benchmark of.
+    """
+
+    name, title, links = "before", "ringworld before", False
+
+    def __init__(self, revision):
+        super().__init__()
+        self.revision, self.version = revision, revision
+
+    def prepare(self):
+        """Unpacks the commit, unless that has been done, and builds launcher and twin."""
+        command = ["git", "rev-parse", "--short=10", "--verify", f"{self.revision}^{{commit}}"]
+        self.version = checked(command, f"looking for the commit {self.revision}", 60, REPOSITORY).strip()
+        tree = BUILD / f"before-{self.version}"
+        if not (tree / "unpacked").is_file():
+            shutil.rmtree(tree, ignore_errors=True)
+            tree.mkdir(parents=True)
+            packed = tree / "sources.tar"
+            checked(["git", "archive", f"--output={packed}", self.version], "packing the commit", 120, REPOSITORY)
+            checked(["tar", "-xf", packed, "-C", tree], "unpacking the commit", 120, REPOSITORY)
+            (tree / "unpacked").touch()
+        # Times are kept, so that cargo builds again only what has changed.
+        shutil.copytree(REPOSITORY / "benches" / "src", tree / "benches" / "src", dirs_exist_ok=True)
+        self.binaries = built(*OUR_PROGRAMS, directory=tree, environment={**os.environ, "CARGO_TARGET_DIR": str(tree / "target")})
+
+
 class MpiRs(Peer):
     """The crate `mpi-rs`, its twin and its launcher built apart from the workspace."""
 
     name, title, version = "mpi-rs", "mpi-rs", "0.1.0"
+    ops = SETS["plain"]
     links, largest, rounds = False, 16 << 20, 2
     remark = ("up to 16 MiB only: at 64 MiB, when large messages go both ways between two ranks (bidir, allgather), it stops for "
               "good now and then, each rank waiting for the other.")
@@ -117,6 +150,7 @@ class Gloo(Peer):
     """Gloo as PyTorch brings it along; ranks are started by twin_gloo.py itself."""
 
     name, title, version = "gloo", "Gloo", "of PyTorch 2.15.0"
+    ops = SETS["plain"]
     starts, links, rounds = False, False, 2
     remark = "called through torch.distributed from Python, which small messages pay for; its start-up, which is Python's, is not timed."
     venv = VENVS / "gloo"
@@ -140,15 +174,15 @@ class Gloo(Peer):
         return {**clean_environment(), "GLOO_SOCKET_IFNAME": "lo"}
 
 
-def built(*programs):
-    """Builds programs of this work tree, (package, binary) each, in release mode; returns where they are."""
+def built(*programs, directory=REPOSITORY, environment=None):
+    """Builds programs of a work tree, (package, binary) each, in release mode; returns where they are."""
     if not shutil.which("cargo"):
         raise CommandFailed("cargo is not on PATH; install Rust (https://rustup.rs)")
     for package, binary in programs:
         command = ["cargo", "build", "--release", "-p", package, "--bin", binary]
-        checked(command, f"building {binary} with `{' '.join(command)}`", BUILD_TIMEOUT_S, REPOSITORY)
+        checked(command, f"building {binary} with `{' '.join(command)}` in {directory}", BUILD_TIMEOUT_S, directory, environment)
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
-    metadata = json.loads(checked(command, "asking cargo for its target directory", 120, REPOSITORY))
+    metadata = json.loads(checked(command, "asking cargo for its target directory", 120, directory, environment))
     return Path(metadata["target_directory"]) / "release"
 
 
@@ -188,7 +222,7 @@ def build_twin(peer):
         raise CommandFailed("no C compiler (gcc or cc) is on PATH; install one (Debian: apt-get install gcc libc6-dev)")
     BUILD.mkdir(exist_ok=True)
     mpicc = peer.venv / "bin" / "mpicc"
-    command = [mpicc, "-O2", "-std=c11", "-Wall", "-Wextra", "-o", target, TWIN_SOURCE]
+    command = [mpicc, "-O3", "-std=c11", "-Wall", "-Wextra", "-o", target, TWIN_SOURCE]
     checked(command, f"compiling twin.c with the mpicc of {peer.title}", BUILD_TIMEOUT_S, REPOSITORY, clean_environment())
 
 

@@ -35,8 +35,9 @@ def summary(samples, wholes, peers, facts, notes, appended=()):
     if notes:
         parts += ["", "**Notes**", ""] + [f"- {note}" for note in notes]
     for ranks in all_ranks(samples):
-        parts += ratio_matrix(samples, ranks)
+        parts += ratio_matrix(samples, ranks, "Fastest peer's time / ringworld's time", stats.ratio)
     parts += means(samples, peers)
+    parts += since_before(samples)
     parts += processor(samples, wholes, peers)
     parts += start_up(wholes, peers)
     return parts + list(appended)
@@ -62,24 +63,48 @@ def all_ranks(samples):
     return sorted({sample.ranks for sample in samples})
 
 
-def ratio_matrix(samples, ranks):
-    """Sizes down, operations across; each cell the ratio to the fastest peer there."""
+def ratio_matrix(samples, ranks, title, of):
+    """Sizes down, operations across; in each cell the ratio `of` its row."""
     tables = {op: stats.cells(samples, op, ranks) for op in OPERATIONS}
-    tables = {op: table for op, table in tables.items() if any(stats.ratio(row) for row in table.values())}
+    tables = {op: table for op, table in tables.items() if any(of(row) for row in table.values())}
     if not tables:
         return []
     rows = sorted({size for table in tables.values() for size in table})
-    lines = ["", f"### Fastest peer's time / ringworld's time, {ranks} ranks", "",
+    lines = ["", f"### {title}, {ranks} ranks", "",
              "Median over rounds; above 1 ringworld is faster, below 1 in bold.", "",
              "| size | " + " | ".join(tables) + " |", "|---" * (len(tables) + 1) + "|"]
     for size in rows:
         texts = []
         for table in tables.values():
-            found = stats.ratio(table.get(size, {}))
+            found = of(table.get(size, {}))
             text = f"{found[0]:.2f}" if found else ""
             texts.append(f"**{text}**" if found and found[0] < 1 else text)
         lines.append(f"| {size_text(size)} | " + " | ".join(texts) + " |")
     return lines
+
+
+# A cell counts as slower than before when it is by more than this in its median, and slower in every round.
+SLOWER = 0.95
+
+
+def since_before(samples):
+    """ringworld's time before over its time now, by cell and by operation, and the cells that have become slower."""
+    matrices, rows, slower = [], [], []
+    for ranks in all_ranks(samples):
+        matrices += ratio_matrix(samples, ranks, "ringworld's time before / its time now", stats.since_before)
+        for op in OPERATIONS:
+            found = {size: ratios for size, row in stats.cells(samples, op, ranks).items() if (ratios := stats.since_before(row))}
+            if found:
+                worst = min(found, key=lambda size: found[size][0])
+                mean = stats.geometric_mean([ratios[0] for ratios in found.values()])
+                rows.append(f"| {op} | {ranks} | {mean:.2f} | {ratio_text(found[worst])} | {size_text(worst)} |")
+                slower += [f"- {op}, {ranks} ranks, {size_text(size)}: {ratio_text(ratios)}" for size, ratios in found.items()
+                           if ratios[0] < SLOWER and ratios[2] < 1]
+    if not rows:
+        return []
+    return matrices + ["", "### Before and now by operation", "",
+                       "| operation | ranks | geometric mean over sizes | lowest (its rounds) | at |", "|---|---|---|---|---|", *rows, "",
+                       f"Below {SLOWER} in the median, and below 1 in every round:{'' if slower else ' none.'}"] + slower
 
 
 def means(samples, peers):

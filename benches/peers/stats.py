@@ -12,6 +12,8 @@ from statistics import median
 from measure import Line
 
 OURS = "ringworld"
+# ringworld as it was: nobody's rival either.
+BEFORE = "before"
 # Below this the fixed cost of a message counts for more than its bytes.
 LARGE = 1 << 20
 
@@ -65,7 +67,7 @@ def cells(samples, op, ranks):
 
 def rival(row):
     """The name of the peer with the lowest median that counts; None without one."""
-    rivals = {name: cell for name, cell in row.items() if name != OURS and not cell.off_wire}
+    rivals = {name: cell for name, cell in row.items() if name not in (OURS, BEFORE) and not cell.off_wire}
     return min(rivals, key=lambda name: rivals[name].time) if rivals else None
 
 
@@ -81,6 +83,11 @@ def against(row, name):
 def ratio(row):
     """(median, lowest, highest) of the fastest peer's figure over ours; None without both."""
     return against(row, rival(row))
+
+
+def since_before(row):
+    """(median, lowest, highest) of what we took before over what we take now; None without both."""
+    return against(row, BEFORE)
 
 
 def geometric_mean(values):

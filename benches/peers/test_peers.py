@@ -3,9 +3,11 @@
 Twins are played by shell scripts; ids of processes that must be gone are checked by signal 0.
 """
 
+import argparse
 import importlib.machinery
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 import time
@@ -19,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import links
 import measure
 import ops
+import peers as contestants
 import plots
 import rawsockets
 import report
@@ -206,6 +209,10 @@ class Figures(unittest.TestCase):
 
     def test_every_operation_is_in_one_group_and_has_its_sizes(self):
         self.assertEqual(sorted(op for group in ops.GROUPS for op in group), sorted(ops.OPERATIONS))
+        self.assertEqual([op for names in ops.SETS.values() for op in names], list(ops.OPERATIONS))
+        self.assertEqual(ops.sizes("reduce", 1 << 18, 64 << 20), [1 << 18, 1 << 20])
+        self.assertEqual(ops.sizes("inflight", 1 << 16, 64 << 20), [1 << 16])
+        self.assertEqual(ops.sizes("reduce", 2 << 20, 2 << 20), [])
         self.assertEqual(ops.sizes("rate", 8, 64 << 20), [8, 64, 1024])
         self.assertEqual(ops.sizes("barrier", 1024, 2048), [0])
         self.assertEqual(ops.sizes("pingpong", 8192, 8192), [8192])
@@ -213,6 +220,40 @@ class Figures(unittest.TestCase):
         self.assertEqual(ops.sizes("rate", 8192, 8192), [])
         self.assertEqual(ops.sizes("pingpong", 8190, 8190), [])
         self.assertEqual([ops.window(size) for size in (8, 1 << 20, 4 << 20, 64 << 20)], [64, 64, 16, 4])
+
+    def test_all_twins_know_the_same_operations_with_the_same_bounds(self):
+        here = Path(__file__).resolve().parent
+        c = re.findall(r'^    \{"(\w+)", (true|false), (?:true|false), ([^,]+),', (here / "twin.c").read_text(), re.MULTILINE)
+        bounds = {"SIZE_MAX": ops.SIZES[-1], "0": 0, "1u << 10": 1 << 10, "64u << 10": 64 << 10, "1u << 20": 1 << 20}
+        self.assertEqual([(name, pairs == "true", bounds[largest]) for name, pairs, largest in c],
+                         [(name, op.pairs, op.sizes[-1]) for name, op in ops.OPERATIONS.items()])
+        rust = re.findall(r'^    \("(\w+)", Operation::', (here.parent / "src" / "schedule.rs").read_text(), re.MULTILINE)
+        self.assertEqual(rust, list(ops.OPERATIONS))
+
+    def test_names_of_sets_stand_for_their_operations(self):
+        read = load_run().listed(list(ops.OPERATIONS), ops.SETS)
+        self.assertEqual(read("reduce,rooted,bcast"), ["reduce", "rootedbcast", "gather", "scatter", "bcast"])
+        with self.assertRaisesRegex(argparse.ArgumentTypeError, "'rootd' is unknown; expected some of pingpong,.*,rooted,shapes"):
+            read("rootd")
+
+    def test_ringworld_as_it_was_is_no_rival_and_what_became_slower_is_named(self):
+        samples = [sample(turn, name, seconds * turn, size=size) for turn in (1, 2, 3) for size, times in
+                   ((8, {"before": 1e-6, "ringworld": 2e-6, "mpich": 3e-6}), (64, {"before": 6e-6, "ringworld": 3e-6}),
+                    (1024, {"before": 0.97e-6, "ringworld": 1e-6}))
+                   for name, seconds in times.items()]
+        self.assertEqual(stats.rival(stats.cells(samples, "bcast", 2)[8]), "mpich")
+        text = "\n".join(report.since_before(samples))
+        self.assertIn("| 64 B | 2.00 |", text)
+        self.assertIn("| bcast | 2 | 0.99 | 0.50 (0.50–0.50) | 8 B |", text)
+        self.assertIn("in every round:\n- bcast, 2 ranks, 8 B: 0.50 (0.50–0.50)", text)
+        self.assertNotIn("1 KiB:", text)
+        faster = [s for s in samples if s.line.bytes == 64]
+        self.assertIn("in every round: none.", "\n".join(report.since_before(faster)))
+        self.assertEqual(report.since_before([s for s in samples if s.peer != "before"]), [])
+
+    def test_a_commit_that_is_not_there_is_named(self):
+        with self.assertRaisesRegex(CommandFailed, "looking for the commit no-such-commit failed"):
+            contestants.Before("no-such-commit").prepare()
 
     def test_plots_hold_only_what_used_the_wire_beside_ringworld(self):
         samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 1e-6, wire=0), sample(1, "openmpi", 3e-6),

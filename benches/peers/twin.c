@@ -19,8 +19,13 @@ enum {
     MIN_BATCHES = 3,  /* also when one iteration is longer than the budget */
     WINDOW = 64,      /* messages in flight in `stream` and `bidir`, from one acknowledgement to the next in `rate` */
     MIN_WINDOW = 4,
+    IN_FLIGHT = 32,   /* collectives under way at once in `inflight` */
+    COMMUNICATORS = 16,
     TAG = 7,
-    ACK_TAG = 8
+    ACK_TAG = 8,
+    RIGHTWARD_TAG = 9, /* of `neighbours`: with two ranks both messages are between the same two */
+    LEFTWARD_TAG = 10,
+    REQUEST_TAGS = 4  /* a client of `server` takes 0 to 3 in turn */
 };
 static const size_t WINDOW_BYTES = 64u << 20; /* keeps large messages from filling the memory */
 static const long MAX_ITERATIONS = 1L << 22;
@@ -32,8 +37,10 @@ typedef struct {
     int rank, size;
     int other;     /* the rank that makes a pair with this one: 0 and 1, 2 and 3, ... */
     size_t bytes;  /* as printed */
-    size_t window; /* messages of one iteration: `stream`, `bidir` and `rate` */
-    int block;     /* floats per rank: `allgather`, `reducescatter` and `alltoall` */
+    size_t window; /* messages or collectives of one iteration: `stream`, `bidir`, `rate` and `inflight` */
+    int block;     /* floats per rank: `allgather`, `reducescatter`, `alltoall`, `gather` and `scatter` */
+    MPI_Comm communicators[COMMUNICATORS]; /* of `communicators` only */
+    int communicator_count;
     float *send, *recv;
     size_t send_floats, recv_floats;
     MPI_Request requests[2 * WINDOW];
@@ -42,6 +49,7 @@ typedef struct {
 typedef struct {
     const char *name;
     bool pair;                   /* ranks in pairs: an even number of them */
+    bool in_place;               /* `recv` holds rank + 1 before */
     size_t largest;              /* repeated for every size up to this one; 0: has no size */
     void (*shape)(Work *);       /* sets window, block and the lengths of the buffers */
     void (*run)(Work *, long);   /* so many iterations */
@@ -86,6 +94,23 @@ static void shape_scatter(Work *w) {
 static void shape_exchange(Work *w) {
     shape_block(w);
     w->send_floats = w->recv_floats = (size_t)w->block * (size_t)w->size;
+}
+
+static void shape_communicators(Work *w) {
+    shape_plain(w);
+    for (w->communicator_count = 0; w->communicator_count < COMMUNICATORS; w->communicator_count++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &w->communicators[w->communicator_count]);
+}
+
+/* One message to each side. */
+static void shape_neighbours(Work *w) {
+    w->send_floats = w->recv_floats = 2 * w->bytes / sizeof(float);
+}
+
+static void shape_inflight(Work *w) {
+    w->window = IN_FLIGHT;
+    w->send_floats = 0;
+    w->recv_floats = IN_FLIGHT * w->bytes / sizeof(float);
 }
 
 static bool first_of_pair(const Work *w) { return w->rank % 2 == 0; }
@@ -166,6 +191,96 @@ static void run_bcast(Work *w, long iterations) {
         MPI_Bcast(w->recv, (int)w->bytes, MPI_BYTE, (int)(i % w->size), MPI_COMM_WORLD);
 }
 
+/* From here on one root all the time, which may run ahead of the others or fall behind them. */
+static void run_rootedbcast(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++) MPI_Bcast(w->recv, (int)w->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void run_reduce(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Reduce(w->send, w->recv, (int)w->send_floats, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void run_gather(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Gather(w->send, w->block, MPI_FLOAT, w->recv, w->block, MPI_FLOAT, 0, MPI_COMM_WORLD);
+}
+
+static void run_scatter(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Scatter(w->send, w->block, MPI_FLOAT, w->recv, w->block, MPI_FLOAT, 0, MPI_COMM_WORLD);
+}
+
+/* An all-reduce on each of several communicators in turn. */
+static void run_communicators(Work *w, long iterations) {
+    for (long i = 0; i < iterations; i++)
+        MPI_Allreduce(w->send, w->recv, (int)w->send_floats, MPI_FLOAT, MPI_SUM,
+                      w->communicators[i % w->communicator_count]);
+}
+
+/* What the first rank makes goes through all others; nobody answers. */
+static void run_pipeline(Work *w, long iterations) {
+    int bytes = (int)w->bytes;
+    for (long i = 0; i < iterations; i++) {
+        if (w->rank > 0) MPI_Recv(w->recv, bytes, MPI_BYTE, w->rank - 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (w->rank + 1 < w->size)
+            MPI_Send(w->rank == 0 ? w->send : w->recv, bytes, MPI_BYTE, w->rank + 1, TAG, MPI_COMM_WORLD);
+    }
+}
+
+/* Rank 0 sends whatever comes back to whoever sent it; every other rank makes one request. */
+static void run_server(Work *w, long iterations) {
+    int bytes = (int)w->bytes;
+    for (long i = 0; i < iterations; i++) {
+        for (int request = 1; w->rank == 0 && request < w->size; request++) {
+            MPI_Status status;
+            MPI_Recv(w->recv, bytes, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+            MPI_Send(w->recv, bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD);
+        }
+        if (w->rank > 0) {
+            int tag = (int)(i % REQUEST_TAGS);
+            MPI_Send(w->send, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
+            MPI_Recv(w->recv, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+static int left_of(const Work *w) { return (w->rank + w->size - 1) % w->size; }
+static int right_of(const Work *w) { return (w->rank + 1) % w->size; }
+
+static void run_neighbours(Work *w, long iterations) {
+    int bytes = (int)w->bytes, left = left_of(w), right = right_of(w);
+    size_t half = w->bytes / sizeof(float);
+    MPI_Comm world = MPI_COMM_WORLD;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Irecv(w->recv, bytes, MPI_BYTE, left, RIGHTWARD_TAG, world, &w->requests[0]);
+        MPI_Irecv(w->recv + half, bytes, MPI_BYTE, right, LEFTWARD_TAG, world, &w->requests[1]);
+        MPI_Isend(w->send, bytes, MPI_BYTE, left, LEFTWARD_TAG, world, &w->requests[2]);
+        MPI_Isend(w->send + half, bytes, MPI_BYTE, right, RIGHTWARD_TAG, world, &w->requests[3]);
+        MPI_Waitall(4, w->requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* The maximum, in place, stays what it is however often it is taken. */
+static void run_inflight(Work *w, long iterations) {
+    size_t step = w->bytes / sizeof(float);
+    for (long i = 0; i < iterations; i++) {
+        for (size_t k = 0; k < w->window; k++)
+            MPI_Iallreduce(MPI_IN_PLACE, w->recv + k * step, (int)step, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD,
+                           &w->requests[k]);
+        MPI_Waitall((int)w->window, w->requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* There is no average in MPI: a program divides the sum. */
+static void run_average(Work *w, long iterations) {
+    float ranks = (float)w->size;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Allreduce(w->send, w->recv, (int)w->send_floats, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        for (size_t k = 0; k < w->recv_floats; k++) w->recv[k] /= ranks;
+    }
+}
+
 static void run_allreduce(Work *w, long iterations) {
     for (long i = 0; i < iterations; i++)
         MPI_Allreduce(w->send, w->recv, (int)w->send_floats, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -191,24 +306,48 @@ static float from_other(const Work *w, size_t i) { (void)i; return (float)(w->ot
 static float from_first(const Work *w, size_t i) { (void)w; (void)i; return 1.0f; }
 static float sum_of_all(const Work *w, size_t i) { (void)i; return (float)(w->size * (w->size + 1) / 2); }
 static float block_owner(const Work *w, size_t i) { return (float)(i / (size_t)w->block + 1); }
+static float own(const Work *w, size_t i) { (void)i; return (float)(w->rank + 1); }
+static float greatest(const Work *w, size_t i) { (void)i; return (float)w->size; }
+static float mean(const Work *w, size_t i) { return sum_of_all(w, i) / (float)w->size; }
+/* What only the root receives; elsewhere `recv` keeps what it was filled with. */
+static float sum_at_root(const Work *w, size_t i) { return w->rank == 0 ? sum_of_all(w, i) : -1.0f; }
+static float blocks_at_root(const Work *w, size_t i) { return w->rank == 0 ? block_owner(w, i) : -1.0f; }
+/* The first rank of the pipeline receives nothing. */
+static float passed_on(const Work *w, size_t i) { return w->rank == 0 ? -1.0f : from_first(w, i); }
+/* The server's buffer holds whoever came last; the clients see whether each got its own back. */
+static float own_back(const Work *w, size_t i) { return w->rank == 0 ? w->recv[i] : own(w, i); }
+static float from_neighbours(const Work *w, size_t i) {
+    return (float)((i < w->bytes / sizeof(float) ? left_of(w) : right_of(w)) + 1);
+}
 /* In `stream` and `rate` the first receives only the acknowledgement: its buffer keeps what it was filled with. */
 static float one_way(const Work *w, size_t i) { return first_of_pair(w) ? -1.0f : from_other(w, i); }
 
 static size_t one(const Work *w) { (void)w; return 1; }
 static size_t two(const Work *w) { (void)w; return 2; }
 static size_t whole_window(const Work *w) { return w->window; }
+static size_t clients(const Work *w) { return (size_t)w->size - 1; }
 
 static const Operation OPERATIONS[] = {
-    {"pingpong", true, SIZE_MAX, shape_plain, run_pingpong, from_other, two},
-    {"stream", true, SIZE_MAX, shape_window, run_stream, one_way, whole_window},
-    {"bidir", true, SIZE_MAX, shape_window, run_bidir, from_other, whole_window},
-    {"rate", true, 1u << 10, shape_rate, run_rate, one_way, whole_window},
-    {"barrier", false, 0, shape_none, run_barrier, NULL, one},
-    {"bcast", false, SIZE_MAX, shape_plain, run_bcast, from_first, one},
-    {"allreduce", false, SIZE_MAX, shape_plain, run_allreduce, sum_of_all, one},
-    {"allgather", false, SIZE_MAX, shape_gather, run_allgather, block_owner, one},
-    {"reducescatter", false, SIZE_MAX, shape_scatter, run_reducescatter, sum_of_all, one},
-    {"alltoall", false, SIZE_MAX, shape_exchange, run_alltoall, block_owner, one},
+    {"pingpong", true, false, SIZE_MAX, shape_plain, run_pingpong, from_other, two},
+    {"stream", true, false, SIZE_MAX, shape_window, run_stream, one_way, whole_window},
+    {"bidir", true, false, SIZE_MAX, shape_window, run_bidir, from_other, whole_window},
+    {"rate", true, false, 1u << 10, shape_rate, run_rate, one_way, whole_window},
+    {"barrier", false, false, 0, shape_none, run_barrier, NULL, one},
+    {"bcast", false, true, SIZE_MAX, shape_plain, run_bcast, from_first, one},
+    {"allreduce", false, false, SIZE_MAX, shape_plain, run_allreduce, sum_of_all, one},
+    {"allgather", false, false, SIZE_MAX, shape_gather, run_allgather, block_owner, one},
+    {"reducescatter", false, false, SIZE_MAX, shape_scatter, run_reducescatter, sum_of_all, one},
+    {"alltoall", false, false, SIZE_MAX, shape_exchange, run_alltoall, block_owner, one},
+    {"rootedbcast", false, true, 1u << 20, shape_plain, run_rootedbcast, from_first, one},
+    {"reduce", false, false, 1u << 20, shape_plain, run_reduce, sum_at_root, one},
+    {"gather", false, false, 1u << 20, shape_gather, run_gather, blocks_at_root, one},
+    {"scatter", false, false, 1u << 20, shape_scatter, run_scatter, own, one},
+    {"communicators", false, false, 1u << 20, shape_communicators, run_communicators, sum_of_all, one},
+    {"pipeline", false, false, 1u << 20, shape_plain, run_pipeline, passed_on, one},
+    {"server", false, false, 1u << 20, shape_plain, run_server, own_back, clients},
+    {"neighbours", false, false, 1u << 20, shape_neighbours, run_neighbours, from_neighbours, one},
+    {"inflight", false, true, 64u << 10, shape_inflight, run_inflight, greatest, whole_window},
+    {"average", false, false, SIZE_MAX, shape_plain, run_average, mean, one},
 };
 enum { OPERATION_COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0], SIZE_COUNT = sizeof SIZES / sizeof SIZES[0] };
 
@@ -228,6 +367,8 @@ static float *filled(const Work *w, size_t floats, float value) {
 
 /* Runs one iteration and compares every element on every rank. It also opens the connections. */
 static void verify(const Operation *op, Work *w) {
+    /* A wildcard must not take what somebody sends who is done with the size before. */
+    MPI_Barrier(MPI_COMM_WORLD);
     op->run(w, 1);
     if (!op->expected) return;
     for (size_t i = 0; i < w->recv_floats; i++) {
@@ -284,7 +425,9 @@ static int ascending(const void *a, const void *b) {
 static void measure(const Operation *op, Work *w, double budget) {
     op->shape(w);
     w->send = filled(w, w->send_floats, (float)(w->rank + 1));
-    w->recv = filled(w, w->recv_floats, op->run == run_bcast ? (float)(w->rank + 1) : -1.0f);
+    w->recv = filled(w, w->recv_floats, op->in_place ? (float)(w->rank + 1) : -1.0f);
+    /* The root gives each rank a block of its own. */
+    for (size_t i = 0; op->run == run_scatter && i < w->send_floats; i++) w->send[i] = block_owner(w, i);
     verify(op, w);
 
     /* Warm-up: double until a batch takes a twentieth of the budget, then time that many once more,
@@ -325,6 +468,7 @@ static void measure(const Operation *op, Work *w, double budget) {
     }
     free(w->send);
     free(w->recv);
+    while (w->communicator_count > 0) MPI_Comm_free(&w->communicators[--w->communicator_count]);
 }
 
 static bool number(const char *text, double *value) {
@@ -336,9 +480,11 @@ static bool number(const char *text, double *value) {
 static const Operation *named(const Work *w, const char *name) {
     for (int i = 0; i < OPERATION_COUNT; i++)
         if (strcmp(name, OPERATIONS[i].name) == 0) return &OPERATIONS[i];
-    char text[200];
-    snprintf(text, sizeof text, "unknown operation '%.40s'; expected pingpong, stream, bidir, rate, barrier, bcast, "
-             "allreduce, allgather, reducescatter, alltoall, or empty alone", name);
+    char text[320];
+    int used = snprintf(text, sizeof text, "unknown operation '%.40s'; expected", name);
+    for (int i = 0; i < OPERATION_COUNT; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, " %s,", OPERATIONS[i].name);
+    snprintf(text + used, sizeof text - (size_t)used, " or empty alone");
     fail(w, text);
     return NULL;
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from ops import OPERATIONS, sizes, window
+from ops import OPERATIONS, SETS, sizes, window
 
 BATCHES, FEWEST_BATCHES, MOST_ITERATIONS = 15, 3, 1 << 22
 DATA, ACKNOWLEDGEMENT = 0, 1
@@ -182,6 +182,7 @@ class Twin:
     def measure(self, op, size, budget):
         """Checks, warms up, times and prints; the steps are numbered in README.md."""
         iteration = getattr(self, op)(size)
+        self.dist.barrier()
         iteration(True)
         times = 1
         while self.of_first(self.batch(iteration, times) < budget / 20 and times < MOST_ITERATIONS):
@@ -212,9 +213,9 @@ def loopback():
 def rank_main(rank, size, store, arguments):
     """What one rank does."""
     names, smallest, largest, budget_ms = arguments
-    unknown = [op for op in names.split(",") if op not in OPERATIONS]
+    unknown = [op for op in names.split(",") if op not in SETS["plain"]]
     if unknown:
-        raise SystemExit(f"twin: there is no operation {unknown[0]!r}; there are {', '.join(OPERATIONS)}")
+        raise SystemExit(f"twin: there is no operation {unknown[0]!r}; there are {', '.join(SETS['plain'])}")
     twin = Twin(rank, size, store)
     for op in names.split(","):
         if OPERATIONS[op].pairs and size % 2 != 0:

@@ -17,6 +17,15 @@ const WINDOW: usize = 64;
 const SMALLEST_WINDOW: usize = 4;
 const WINDOW_BYTES: usize = 64 << 20;
 const LARGEST_OF_RATE: usize = 1 << 10;
+/// Programs that are about calls rather than bytes.
+const LARGEST_OF_SHAPES: usize = 1 << 20;
+const LARGEST_IN_FLIGHT: usize = 64 << 10;
+/// Collectives under way at once in [`Operation::InFlight`].
+pub const IN_FLIGHT: usize = 32;
+/// How many there are in [`Operation::Communicators`].
+pub const COMMUNICATORS: usize = 16;
+/// A client of [`Operation::Server`] takes the tags below in turn.
+pub const REQUEST_TAGS: u32 = 4;
 
 /// Whatever ends a measurement: a wrong answer, a bad argument, an error of the library.
 pub type Error = Box<dyn std::error::Error>;
@@ -67,9 +76,19 @@ pub enum Operation {
     AllGather,
     ReduceScatter,
     AllToAll,
+    RootedBroadcast,
+    Reduce,
+    Gather,
+    Scatter,
+    Communicators,
+    Pipeline,
+    Server,
+    Neighbours,
+    InFlight,
+    Average,
 }
 
-const NAMES: [(&str, Operation); 10] = [
+const NAMES: [(&str, Operation); 20] = [
     ("pingpong", Operation::PingPong),
     ("stream", Operation::Stream),
     ("bidir", Operation::Bidirectional),
@@ -80,6 +99,16 @@ const NAMES: [(&str, Operation); 10] = [
     ("allgather", Operation::AllGather),
     ("reducescatter", Operation::ReduceScatter),
     ("alltoall", Operation::AllToAll),
+    ("rootedbcast", Operation::RootedBroadcast),
+    ("reduce", Operation::Reduce),
+    ("gather", Operation::Gather),
+    ("scatter", Operation::Scatter),
+    ("communicators", Operation::Communicators),
+    ("pipeline", Operation::Pipeline),
+    ("server", Operation::Server),
+    ("neighbours", Operation::Neighbours),
+    ("inflight", Operation::InFlight),
+    ("average", Operation::Average),
 ];
 
 impl Operation {
@@ -99,7 +128,19 @@ impl Operation {
     /// size, whether or not it is one of [`SIZES`].
     #[must_use]
     pub fn sizes(self, min: usize, max: usize) -> Vec<usize> {
-        let largest = if self == Self::Rate { LARGEST_OF_RATE } else { usize::MAX };
+        let largest = match self {
+            Self::Rate => LARGEST_OF_RATE,
+            Self::InFlight => LARGEST_IN_FLIGHT,
+            Self::RootedBroadcast
+            | Self::Reduce
+            | Self::Gather
+            | Self::Scatter
+            | Self::Communicators
+            | Self::Pipeline
+            | Self::Server
+            | Self::Neighbours => LARGEST_OF_SHAPES,
+            _ => usize::MAX,
+        };
         match self {
             Self::Barrier => vec![0],
             _ if min == max && min > 0 && min.is_multiple_of(8) && min <= largest => vec![min],
@@ -107,12 +148,14 @@ impl Operation {
         }
     }
 
-    /// Messages of one iteration; what is reported is the time of one.
+    /// Messages (requests, collectives) of one iteration of so many ranks; what is reported is the time of one.
     #[must_use]
-    pub fn messages(self, bytes: usize) -> usize {
+    pub fn messages(self, bytes: usize, ranks: usize) -> usize {
         match self {
             Self::PingPong => 2,
             Self::Stream | Self::Bidirectional | Self::Rate => window(bytes),
+            Self::InFlight => IN_FLIGHT,
+            Self::Server => ranks - 1,
             _ => 1,
         }
     }
@@ -224,6 +267,8 @@ pub fn measure<R: Ranks>(
     mut iteration: impl FnMut(bool) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let budget = budget.as_secs_f64();
+    // A wildcard must not take what somebody sends who is done with the size before.
+    ranks.barrier()?;
     iteration(true).map_err(|error| format!("{} of {bytes} bytes: {error}", operation.name()))?;
     let mut times = 1;
     while ranks.of_first([
@@ -240,7 +285,7 @@ pub fn measure<R: Ranks>(
     let (wire, used) = (loopback(), processor());
     for _ in 0..batches {
         let slowest = batch(ranks, times, &mut iteration)?;
-        seconds.push(slowest / (times * operation.messages(bytes) as u64) as f64);
+        seconds.push(slowest / (times * operation.messages(bytes, ranks.size()) as u64) as f64);
     }
     let (used, after) = (processor() - used, loopback());
     let used = ranks.total(used)?;
@@ -330,6 +375,19 @@ mod tests {
         assert_eq!(Operation::Barrier.sizes(1024, 2048), [0]);
         assert_eq!(Operation::Rate.sizes(0, 1 << 30), [8, 64, 1024]);
         assert_eq!(Operation::AllToAll.sizes(64, 20_000), [64, 1024, 16_384]);
+        assert_eq!(Operation::Gather.sizes(1 << 18, 1 << 30), [1 << 18, 1 << 20]);
+        assert_eq!(Operation::InFlight.sizes(1 << 16, 1 << 30), [1 << 16]);
+        assert_eq!(Operation::Average.sizes(1 << 24, 1 << 30), [1 << 24, 1 << 26]);
+    }
+
+    #[test]
+    fn an_iteration_has_as_many_messages_as_in_the_c_twin() {
+        let messages = |operation: Operation| operation.messages(8, 4);
+        assert_eq!(messages(Operation::PingPong), 2);
+        assert_eq!(messages(Operation::Rate), 64);
+        assert_eq!(messages(Operation::InFlight), 32);
+        assert_eq!(messages(Operation::Server), 3);
+        assert_eq!(messages(Operation::Gather), 1);
     }
 
     #[test]

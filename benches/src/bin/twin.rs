@@ -6,13 +6,18 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ringworld::{Op, World};
+use ringworld::{Communicator, Op, Source, Tag, World};
 use ringworld_benches::schedule::{
-    Error, Operation, Ranks, Request, block, measure, sum_of_ranks, verify, window,
+    COMMUNICATORS, Error, IN_FLIGHT, Operation, REQUEST_TAGS, Ranks, Request, block, measure, sum_of_ranks,
+    verify, window,
 };
 
 const DATA: u32 = 0;
 const ACKNOWLEDGEMENT: u32 = 1;
+/// Of the exchange with neighbours: with two ranks both messages are between the same two.
+const RIGHTWARD: u32 = 2;
+const LEFTWARD: u32 = 3;
+const ROOT: usize = 0;
 
 fn main() -> ExitCode {
     match run() {
@@ -46,7 +51,17 @@ fn run() -> Result<(), Error> {
                 Operation::Rate => twin.rate(bytes)?,
                 Operation::Barrier => twin.measure((operation, bytes), |_| Ok(world.barrier()?))?,
                 Operation::Broadcast => twin.broadcast(bytes)?,
-                Operation::AllReduce => twin.all_reduce(bytes)?,
+                Operation::AllReduce => twin.all_reduce(bytes, Op::Sum)?,
+                Operation::Average => twin.all_reduce(bytes, Op::Average)?,
+                Operation::RootedBroadcast => twin.rooted_broadcast(bytes)?,
+                Operation::Reduce => twin.reduce(bytes)?,
+                Operation::Gather => twin.gather(bytes)?,
+                Operation::Scatter => twin.scatter(bytes)?,
+                Operation::Communicators => twin.communicators(bytes)?,
+                Operation::Pipeline => twin.pipeline(bytes)?,
+                Operation::Server => twin.server(bytes)?,
+                Operation::Neighbours => twin.neighbours(bytes)?,
+                Operation::InFlight => twin.in_flight(bytes)?,
                 Operation::AllGather => twin.all_gather(bytes)?,
                 Operation::ReduceScatter => twin.reduce_scatter(bytes)?,
                 Operation::AllToAll => twin.all_to_all(bytes)?,
@@ -222,12 +237,147 @@ impl Twin<'_> {
         })
     }
 
-    fn all_reduce(&self, bytes: usize) -> Result<(), Error> {
+    fn all_reduce(&self, bytes: usize, op: Op) -> Result<(), Error> {
+        let (operation, divisor) = match op {
+            Op::Average => (Operation::Average, self.size() as f32),
+            _ => (Operation::AllReduce, 1.0),
+        };
         let send = vec![self.rank() as f32 + 1.0; bytes / 4];
         let mut recv = vec![-1f32; bytes / 4];
-        self.measure((Operation::AllReduce, bytes), |check| {
-            self.world.all_reduce_into(&send, &mut recv, Op::Sum)?;
+        self.measure((operation, bytes), |check| {
+            self.world.all_reduce_into(&send, &mut recv, op)?;
+            verify(check, &recv, |_| sum_of_ranks(self.size()) / divisor)
+        })
+    }
+
+    /// From here on one root all the time, which may run ahead of the others or fall behind them.
+    fn rooted_broadcast(&self, bytes: usize) -> Result<(), Error> {
+        let mut data = vec![self.rank() as u8 + 1; bytes];
+        self.measure((Operation::RootedBroadcast, bytes), |check| {
+            self.world.broadcast(&mut data, ROOT)?;
+            verify(check, &data, |_| ROOT as u8 + 1)
+        })
+    }
+
+    /// What only the root receives.
+    fn at_root<T>(&self, elements: Vec<T>) -> Vec<T> {
+        if self.rank() == ROOT { elements } else { Vec::new() }
+    }
+
+    fn reduce(&self, bytes: usize) -> Result<(), Error> {
+        let send = vec![self.rank() as f32 + 1.0; bytes / 4];
+        let mut recv = self.at_root(vec![-1f32; bytes / 4]);
+        self.measure((Operation::Reduce, bytes), |check| {
+            self.world.reduce_into(&send, &mut recv, Op::Sum, ROOT)?;
             verify(check, &recv, |_| sum_of_ranks(self.size()))
+        })
+    }
+
+    fn gather(&self, bytes: usize) -> Result<(), Error> {
+        let block = block(bytes, self.size());
+        let send = vec![self.rank() as f32 + 1.0; block];
+        let mut recv = self.at_root(vec![-1f32; block * self.size()]);
+        self.measure((Operation::Gather, bytes), |check| {
+            self.world.gather(&send, &mut recv, ROOT)?;
+            verify(check, &recv, |i| (i / block) as f32 + 1.0)
+        })
+    }
+
+    fn scatter(&self, bytes: usize) -> Result<(), Error> {
+        let block = block(bytes, self.size());
+        let send = self.at_root((0..block * self.size()).map(|i| (i / block) as f32 + 1.0).collect());
+        let mut recv = vec![-1f32; block];
+        self.measure((Operation::Scatter, bytes), |check| {
+            self.world.scatter(&send, &mut recv, ROOT)?;
+            verify(check, &recv, |_| self.rank() as f32 + 1.0)
+        })
+    }
+
+    /// An all-reduce on each of several communicators in turn.
+    fn communicators(&self, bytes: usize) -> Result<(), Error> {
+        let send = vec![self.rank() as f32 + 1.0; bytes / 4];
+        let mut recv = vec![-1f32; bytes / 4];
+        let several: Vec<Communicator> =
+            (0..COMMUNICATORS).map(|_| self.world.duplicate()).collect::<Result<_, _>>()?;
+        let mut turn = several.iter().cycle();
+        self.measure((Operation::Communicators, bytes), |check| {
+            let communicator = turn.next().ok_or("there is no communicator")?;
+            communicator.all_reduce_into(&send, &mut recv, Op::Sum)?;
+            verify(check, &recv, |_| sum_of_ranks(self.size()))
+        })
+    }
+
+    /// What the first rank makes goes through all others; nobody answers.
+    fn pipeline(&self, bytes: usize) -> Result<(), Error> {
+        let (rank, last) = (self.rank(), self.size() - 1);
+        let mut data = vec![rank as u8 + 1; bytes];
+        self.measure((Operation::Pipeline, bytes), |check| {
+            if rank > 0 {
+                self.world.recv(&mut data, rank - 1, DATA)?;
+            }
+            if rank < last {
+                self.world.send(&data, rank + 1, DATA)?;
+            }
+            verify(check, &data, |_| 1)
+        })
+    }
+
+    /// Rank 0 sends whatever comes back to whoever sent it; every other rank makes one request.
+    fn server(&self, bytes: usize) -> Result<(), Error> {
+        let own = self.rank() as u8 + 1;
+        let send = vec![own; bytes];
+        let mut recv = vec![u8::MAX; bytes];
+        let mut turn = 0;
+        self.measure((Operation::Server, bytes), |check| {
+            if self.rank() == ROOT {
+                for _ in 1..self.size() {
+                    let status = self.world.recv(&mut recv, Source::Any, Tag::Any)?;
+                    self.world.send(&recv, status.source, status.tag)?;
+                }
+                return Ok(());
+            }
+            let tag = turn % REQUEST_TAGS;
+            turn = tag + 1;
+            self.world.send(&send, ROOT, tag)?;
+            self.world.recv(&mut recv, ROOT, tag)?;
+            verify(check, &recv, |_| own)
+        })
+    }
+
+    /// One message to each side and one from each, all started before any is waited for.
+    fn neighbours(&self, bytes: usize) -> Result<(), Error> {
+        let (rank, size) = (self.rank(), self.size());
+        let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+        let buffer = || vec![rank as u8 + 1; bytes];
+        let mut spare = Some([buffer(), buffer(), buffer(), buffer()]);
+        self.measure((Operation::Neighbours, bytes), |check| {
+            let [from_left, from_right, to_left, to_right] = spare.take().ok_or("the buffers are gone")?;
+            let from_left = self.world.start_recv(from_left, left, RIGHTWARD)?;
+            let from_right = self.world.start_recv(from_right, right, LEFTWARD)?;
+            let to_left = self.world.start_send(to_left, left, LEFTWARD)?;
+            let to_right = self.world.start_send(to_right, right, RIGHTWARD)?;
+            let ((from_left, _), (from_right, _)) = (from_left.wait()?, from_right.wait()?);
+            verify(check, &from_left, |_| left as u8 + 1)?;
+            verify(check, &from_right, |_| right as u8 + 1)?;
+            spare = Some([from_left, from_right, to_left.wait()?, to_right.wait()?]);
+            Ok(())
+        })
+    }
+
+    /// The maximum, in place, stays what it is however often it is taken.
+    fn in_flight(&self, bytes: usize) -> Result<(), Error> {
+        let mut spare: Vec<Vec<f32>> = vec![vec![self.rank() as f32 + 1.0; bytes / 4]; IN_FLIGHT];
+        let mut pending = Vec::with_capacity(IN_FLIGHT);
+        self.measure((Operation::InFlight, bytes), |check| {
+            for data in spare.drain(..) {
+                pending.push(self.world.start_all_reduce(data, Op::Max)?);
+            }
+            for reduced in pending.drain(..) {
+                let data = reduced.wait()?;
+                verify(check, &data, |_| self.size() as f32)?;
+                spare.push(data);
+            }
+            Ok(())
         })
     }
 

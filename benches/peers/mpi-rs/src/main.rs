@@ -110,7 +110,11 @@ impl Twin<'_> {
                 Ok(())
             }),
             Operation::Broadcast => self.broadcast(what),
-            _ => self.blocks(what),
+            Operation::AllReduce
+            | Operation::AllGather
+            | Operation::ReduceScatter
+            | Operation::AllToAll => self.blocks(what),
+            other => Err(format!("{} is not measured with mpi-rs", other.name()).into()),
         }
     }
 
