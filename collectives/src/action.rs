@@ -104,6 +104,10 @@ pub enum Action {
     },
     /// `into[i] = left[i] op right[i]`. `into` is exactly `left`, exactly `right`, or disjoint from both.
     /// The operands stand in rank order, which matters when the operation does not commute.
+    ///
+    /// After the last reduction of an element its value is final but for what follows the reduction (an average
+    /// divides, a factor multiplies). The executor does that at once, to `into`: only one rank has to, or
+    /// those that end up with the same sum, and the element is in its cache.
     Reduce {
         /// What comes from the lower ranks.
         left: Span,
@@ -111,6 +115,9 @@ pub enum Action {
         right: Span,
         /// Where the result goes.
         into: Span,
+        /// Whether these elements now hold the contributions of all ranks and are combined no further. See
+        /// [`crate::Collective::has_last`].
+        last: bool,
     },
     /// Copies between spans of equal length that do not overlap.
     Copy {
@@ -147,7 +154,9 @@ impl fmt::Display for Action {
         match self {
             Self::Send { to, from, tag } => write!(f, "send {from} to rank {to}, tag {tag}"),
             Self::Recv { from, into, tag } => write!(f, "recv {into} from rank {from}, tag {tag}"),
-            Self::Reduce { left, right, into } => write!(f, "reduce {into} = {left} op {right}"),
+            Self::Reduce { left, right, into, last } => {
+                write!(f, "reduce {into} = {left} op {right}{}", if *last { ", last" } else { "" })
+            }
             Self::Copy { from, into } => write!(f, "copy {into} = {from}"),
         }
     }
@@ -168,8 +177,9 @@ mod tests {
 
     #[test]
     fn actions_read_as_a_sentence() {
-        let step =
-            Action::Reduce { left: Span::scratch(0, 2), right: Span::input(4, 2), into: Span::output(4, 2) };
-        assert_eq!(step.to_string(), "reduce output[4..6] = scratch[0..2] op input[4..6]");
+        let (left, right, into) = (Span::scratch(0, 2), Span::input(4, 2), Span::output(4, 2));
+        let step = |last| Action::Reduce { left, right, into, last }.to_string();
+        assert_eq!(step(false), "reduce output[4..6] = scratch[0..2] op input[4..6]");
+        assert_eq!(step(true), "reduce output[4..6] = scratch[0..2] op input[4..6], last");
     }
 }

@@ -85,11 +85,12 @@ impl Builder {
         self.message_from(from, Span::scratch(0, 0))
     }
 
-    /// `into = left op right`, with `left` from the lower ranks. Left out when empty.
-    pub fn reduce(&mut self, left: Span, right: Span, into: Span) -> Step {
+    /// `into = left op right`, with `left` from the lower ranks. Left out when empty. `last`: all ranks have
+    /// contributed now (see [`Action::Reduce`]).
+    pub fn reduce(&mut self, left: Span, right: Span, into: Span, last: bool) -> Step {
         debug_assert!(left.len == right.len && left.len == into.len, "{left} op {right} into {into}");
         let (left, right, into) = (self.resolve(left), self.resolve(right), self.resolve(into));
-        if into.len == 0 { None } else { self.push(Action::Reduce { left, right, into }) }
+        if into.len == 0 { None } else { self.push(Action::Reduce { left, right, into, last }) }
     }
 
     /// Copies. Left out when empty or when both are the same memory.

@@ -1,7 +1,8 @@
 //! Folding operands that all lie here strictly from the left: what the algorithms that keep [`crate::Order::Left`]
 //! share.
 //!
-//! Invariant: the result is `((x0 op x1) op x2) op …`, whatever the lengths and the ranks. Neighbours: the direct
+//! Invariant: the result is `((x0 op x1) op x2) op …`, whatever the lengths and the ranks; `last` says whether these are
+//! all ranks. Neighbours: the direct
 //! exchanges and the gathers of [`crate::all_reduce`], [`crate::reduce`] and [`crate::reduce_scatter`].
 
 use crate::Span;
@@ -15,14 +16,16 @@ pub(crate) fn fold(
     operand: impl Fn(usize) -> Span,
     spare: Span,
     into: Span,
+    last: bool,
     b: &mut Builder,
 ) -> Step {
     // The result's place may hold an operand until its turn comes: only the last step writes there.
     let mut sum = operand(0);
     let mut end = None;
     for rank in 1..size {
-        let target = if rank + 1 == size { into } else { spare };
-        end = b.reduce(sum, operand(rank), target).or(end);
+        let done = rank + 1 == size;
+        let target = if done { into } else { spare };
+        end = b.reduce(sum, operand(rank), target, last && done).or(end);
         sum = target;
     }
     end

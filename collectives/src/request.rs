@@ -111,6 +111,14 @@ impl Collective {
             Self::Reduce { .. } | Self::AllReduce | Self::ReduceScatter | Self::Scan | Self::ExclusiveScan
         )
     }
+
+    /// Whether each element has one last reduction, after which all ranks have contributed: schedules of two ranks
+    /// and more then mark it, once for every element of a result. The prefixes of a scan have none: what is a
+    /// result for one rank goes on to the next.
+    #[must_use]
+    pub fn has_last(&self) -> bool {
+        matches!(self, Self::Reduce { .. } | Self::AllReduce | Self::ReduceScatter)
+    }
 }
 
 impl fmt::Display for Collective {

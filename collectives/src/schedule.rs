@@ -214,7 +214,7 @@ impl Schedule {
     /// };
     /// let text = schedule(&request, &Tuning::default())?.render();
     /// assert!(text.starts_with("all-reduce/direct: rank 0 of 2, 3 steps, 3 elements of scratch\n"));
-    /// assert!(text.contains("reduce output[0..3] = input[0..3] op scratch[0..3]  (after 1)"));
+    /// assert!(text.contains("reduce output[0..3] = input[0..3] op scratch[0..3], last  (after 1)"));
     /// # Ok::<(), ringworld_collectives::Error>(())
     /// ```
     #[must_use]

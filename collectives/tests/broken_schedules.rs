@@ -90,9 +90,9 @@ fn swapped_operands_are_found_when_the_operation_does_not_commute() {
     each(|requests, schedules| {
         for rank in some_ranks(requests) {
             for (step, action) in schedules[rank].actions().iter().enumerate() {
-                let Action::Reduce { left, right, into } = *action else { continue };
+                let Action::Reduce { left, right, into, last } = *action else { continue };
                 let fault = after(requests, schedules, rank, |steps| {
-                    steps[step].0 = Action::Reduce { left: right, right: left, into };
+                    steps[step].0 = Action::Reduce { left: right, right: left, into, last };
                 });
                 if requests[0].order != Order::Free {
                     assert!(
@@ -106,6 +106,29 @@ fn swapped_operands_are_found_when_the_operation_does_not_commute() {
         }
     });
     assert!(swaps.get() > 500, "only {} swaps", swaps.get());
+}
+
+#[test]
+fn a_last_reduction_that_is_not_marked_and_a_mark_in_the_wrong_place_are_found() {
+    let marks = std::cell::Cell::new([0, 0]);
+    each(|requests, schedules| {
+        for (rank, schedule) in schedules.iter().enumerate() {
+            for (step, action) in schedule.actions().iter().enumerate() {
+                let Action::Reduce { left, right, into, last } = *action else { continue };
+                let fault = after(requests, schedules, rank, |steps| {
+                    steps[step].0 = Action::Reduce { left, right, into, last: !last };
+                });
+                assert!(
+                    matches!(fault, Some(Fault::Combine { .. } | Fault::Result { .. })),
+                    "{}, rank {rank}, step {step}, marked {last}: {fault:?}",
+                    schedule.name()
+                );
+                let [open, marked] = marks.get();
+                marks.set([open + usize::from(!last), marked + usize::from(last)]);
+            }
+        }
+    });
+    assert!(marks.get().into_iter().all(|count| count > 500), "only {:?} marks", marks.get());
 }
 
 #[test]
@@ -229,7 +252,7 @@ fn ranks_that_wait_for_each_other_are_a_deadlock() {
         vec![
             (Action::Send { to: 1 - rank, from: mine, tag: 0 }, vec![]),
             (Action::Recv { from: 1 - rank, into: theirs, tag: 0 }, vec![0]),
-            (Action::Reduce { left: mine, right: theirs, into: Span::output(0, 1) }, vec![1]),
+            (Action::Reduce { left: mine, right: theirs, into: Span::output(0, 1), last: true }, vec![1]),
         ]
     });
     let Err(Fault::Deadlock { left: 6, rank: 0, step: 0, .. }) = structure(&request, &schedules) else {
@@ -252,8 +275,11 @@ fn steps_that_cannot_be_are_refused_with_their_reason() {
     refused(Action::Copy { from: s(0, 2), into: s(1, 2) }, "overlap");
     refused(Action::Copy { from: s(0, 2), into: s(3, 2) }, "outside its buffer");
     refused(Action::Copy { from: s(usize::MAX, 1), into: output }, "outside its buffer");
-    refused(Action::Reduce { left: s(0, 2), right: s(2, 2), into: s(1, 2) }, "without being the same span");
-    refused(Action::Reduce { left: s(0, 1), right: s(2, 2), into: s(2, 2) }, "differ in length");
+    refused(
+        Action::Reduce { left: s(0, 2), right: s(2, 2), into: s(1, 2), last: true },
+        "without being the same span",
+    );
+    refused(Action::Reduce { left: s(0, 1), right: s(2, 2), into: s(2, 2), last: true }, "differ in length");
 }
 
 #[test]
@@ -265,13 +291,13 @@ fn trees_that_differ_between_ranks_are_found_even_if_each_is_right() {
         vec![
             (Action::Send { to: 1 - rank, from: mine, tag: 0 }, vec![]),
             (Action::Recv { from: 1 - rank, into: theirs, tag: 0 }, vec![]),
-            (Action::Reduce { left: mine, right: theirs, into: Span::output(0, 1) }, vec![1]),
+            (Action::Reduce { left: mine, right: theirs, into: Span::output(0, 1), last: true }, vec![1]),
         ]
     });
     let fault = check(&request, &schedules).expect_err("different trees");
     assert_eq!(
         fault.to_string(),
-        "rank 1, element 0 of the result: expected (x0 op x1)[0] as on rank 0, found (x1 op x0)[0]"
+        "rank 1, element 0 of the result: expected (x0 op x1)[0], last as on rank 0, found (x1 op x0)[0], last"
     );
 }
 

@@ -172,10 +172,11 @@ fn change(input: &mut Unstructured<'_>, steps: &mut Vec<(Action, Vec<u32>)>) -> 
                     1 => *tag = amount as u32,
                     _ => bend(into),
                 },
-                Action::Reduce { left, right, into } => match amount % 4 {
+                Action::Reduce { left, right, into, last } => match amount % 5 {
                     0 => std::mem::swap(left, right),
                     1 => bend(left),
                     2 => bend(right),
+                    3 => *last = !*last,
                     _ => bend(into),
                 },
                 Action::Copy { from, into } => bend(if amount % 2 == 0 { from } else { into }),

@@ -44,6 +44,6 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let from = (rank + size - step) % size;
             b.recv(from, source(from));
         }
-        ends.push(left::fold(size, source, inbox[0].first(len), output, b));
+        ends.push(left::fold(size, source, inbox[0].first(len), output, true, b));
     }
 }

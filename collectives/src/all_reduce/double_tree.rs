@@ -74,12 +74,13 @@ impl Branch {
             b.recv(*from, slot);
             Some(slot)
         });
+        let top = self.parent.is_none();
         if let Some(left) = arrived[0] {
-            b.reduce(left, held, sum);
+            b.reduce(left, held, sum, top && arrived[1].is_none());
             held = sum;
         }
         if let Some(right) = arrived[1] {
-            b.reduce(held, right, sum);
+            b.reduce(held, right, sum, top);
         }
         if let Some(parent) = self.parent {
             let held = if self.children.iter().all(Option::is_none) { held } else { sum };

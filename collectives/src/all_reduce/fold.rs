@@ -89,9 +89,9 @@ impl Fold {
         }
         b.recv(other, slot);
         if other < rank {
-            b.reduce(slot, own, sum);
+            b.reduce(slot, own, sum, false);
         } else {
-            b.reduce(own, slot, sum);
+            b.reduce(own, slot, sum, false);
         }
         sum
     }

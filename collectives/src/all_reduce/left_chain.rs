@@ -31,7 +31,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let slot = slots[piece % sets].first(len);
             b.recv(rank - 1, slot);
             held = if last { output } else { slot };
-            b.reduce(slot, own, held);
+            b.reduce(slot, own, held, last);
         }
         if !last {
             let send = b.send(rank + 1, held);

@@ -116,6 +116,6 @@ impl Cut {
             let from = (rank + self.size - step) % self.size;
             b.recv(from, operand(from));
         }
-        left::fold(self.size, operand, slots[0].first(own.len), into, b).or(end)
+        left::fold(self.size, operand, slots[0].first(own.len), into, true, b).or(end)
     }
 }

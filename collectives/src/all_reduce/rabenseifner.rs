@@ -60,11 +60,8 @@ fn exchange(fold: Fold, place: usize, held: Span, output: Span, slot: Span, b: &
         let into = sub(output, keep.0, keep.1);
         b.send(partner, sub(source, give.0, give.1));
         b.recv(partner, theirs);
-        if lower {
-            b.reduce(mine, theirs, into);
-        } else {
-            b.reduce(theirs, mine, into);
-        }
+        let (left, right) = if lower { (mine, theirs) } else { (theirs, mine) };
+        b.reduce(left, right, into, 2 * distance == fold.places);
         halvings.push((partner, keep, give));
         (low, high) = keep;
         source = output;

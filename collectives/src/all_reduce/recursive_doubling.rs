@@ -42,13 +42,10 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
                 let theirs = slot(len);
                 b.send(partner, held);
                 b.recv(partner, theirs);
-                if place & distance == 0 {
-                    b.reduce(held, theirs, output);
-                } else {
-                    b.reduce(theirs, held, output);
-                }
-                held = output;
+                let (left, right) = if place & distance == 0 { (held, theirs) } else { (theirs, held) };
                 distance *= 2;
+                b.reduce(left, right, output, distance == fold.places);
+                held = output;
             }
         }
         fold.after(request, offset, len, b);

@@ -53,11 +53,8 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let slot = slots[block % sets].first(len);
             let (own, sum) = (Span::input(offset, len), Span::output(offset, len));
             b.recv(previous, slot);
-            if rank == 0 && size == 2 {
-                b.reduce(own, slot, sum);
-            } else {
-                b.reduce(slot, own, sum);
-            }
+            let (left, right) = if rank == 0 && size == 2 { (own, slot) } else { (slot, own) };
+            b.reduce(left, right, sum, step + 2 == size);
         }
         let mut end = None;
         for step in 0..size - 1 {

@@ -65,7 +65,8 @@ pub(crate) struct Run<'a, V> {
     events: Vec<Event>,
 }
 
-type Combine<'c, V> = &'c mut dyn FnMut(&V, &V) -> Result<V, String>;
+/// Combines two values, in a reduction that is the last of its elements or not.
+type Combine<'c, V> = &'c mut dyn FnMut(&V, &V, bool) -> Result<V, String>;
 
 impl<'a, V: Clone> Run<'a, V> {
     pub(crate) fn new(
@@ -132,11 +133,11 @@ impl<'a, V: Clone> Run<'a, V> {
                     self.events.push(Event::Move { rank, step: step as u32 });
                 }
             }
-            Action::Reduce { left, right, into } => {
+            Action::Reduce { left, right, into, last } => {
                 let (left, right) = (self.read(rank, left), self.read(rank, right));
                 let mut values = Vec::with_capacity(left.len());
                 for (element, (left, right)) in left.iter().zip(&right).enumerate() {
-                    let value = combine(left, right).map_err(|reason| Fault::Combine {
+                    let value = combine(left, right, last).map_err(|reason| Fault::Combine {
                         rank,
                         step,
                         element,

@@ -25,7 +25,8 @@ impl Order for Shuffled {
 /// Ready steps are taken in an order drawn from `seed`, sends are eager or wait for their receive at random, and
 /// messages move at any moment that the schedule allows. `inputs` holds the input of each rank (see
 /// [`crate::Request::layout`]); `fill` is what outputs and scratch contain before. As for
-/// [`check`](super::check()), each schedule states itself whether it is in place.
+/// [`check`](super::check()), each schedule states itself whether it is in place. `op` is all that is done: what may
+/// follow the last reduction is the executor's.
 ///
 /// ```
 /// use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, check::execute, schedule};
@@ -65,7 +66,7 @@ pub fn execute<T: Clone>(
         cells.push(row);
     }
     let mut run = Run::new(schedules, &memories, &partners, cells);
-    run.finish(&mut Shuffled(Random::new(seed)), &mut |left, right| Ok(op(left, right)))?;
+    run.finish(&mut Shuffled(Random::new(seed)), &mut |left, right, _| Ok(op(left, right)))?;
     let results = memories.iter().zip(&run.cells).map(|(memory, row)| row[memory.result()].to_vec());
     Ok(results.collect())
 }

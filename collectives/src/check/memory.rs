@@ -102,7 +102,7 @@ impl Memory {
                     return Err(format!("rank {peer} is no peer among {} ranks", schedule.size()));
                 }
             }
-            Action::Reduce { left, right, into } => {
+            Action::Reduce { left, right, into, .. } => {
                 if left.len != into.len || right.len != into.len {
                     return Err("operands and result differ in length".into());
                 }

@@ -9,9 +9,11 @@
 //! 5. every element of the result is the promised expression: each contribution exactly once, in the
 //!    [order](crate::Order) asked for, and the rest of the output is left as it was;
 //! 6. for all-reduce, the expression *tree* is the same on every rank: the same bits, whatever the rounding;
-//! 7. for barriers, no rank can leave before every rank has come.
+//! 7. where there is a [last reduction](Collective::has_last), every element of the result comes out of exactly one
+//!    that is marked so, whose operands are all contributions and which is combined no further; elsewhere none is;
+//! 8. for barriers, no rank can leave before every rank has come.
 //!
-//! [`structure`] proves 1 to 4 alone, which look at spans only and take vectors of any length; 5 and 6 work
+//! [`structure`] proves 1 to 4 alone, which look at spans only and take vectors of any length; 5 to 7 work
 //! element by element, so give [`check`](fn@check) small counts and short segments. [`execute`](fn@execute) runs the schedules on real values instead, in a random order. Both are
 //! public, so that the tests of executors and transports can use them.
 //!
@@ -82,7 +84,7 @@ pub fn structure(request: &(impl Requests + ?Sized), schedules: &[Schedule]) -> 
     let (memories, partners) = prepare(&requests::for_schedules(request, schedules.len())?, schedules)?;
     let no_values = vec![Vec::<()>::new(); memories.len()];
     let mut run = engine::Run::new(schedules, &memories, &partners, no_values);
-    run.finish(&mut engine::InOrder, &mut |_, _| Ok(()))
+    run.finish(&mut engine::InOrder, &mut |_, _, _| Ok(()))
 }
 
 type Partners = Vec<Vec<Option<u32>>>;

@@ -58,7 +58,7 @@ impl Promises<'_> {
     }
 }
 
-/// Proves points 5 and 6 of [`super`]; returns the depth of messages.
+/// Proves points 5 to 7 of [`super`]; returns the depth of messages.
 pub(crate) fn check(
     requests: &[Request],
     schedules: &[Schedule],
@@ -66,7 +66,7 @@ pub(crate) fn check(
     partners: &[Vec<Option<u32>>],
 ) -> Result<usize, Fault> {
     let Some(first) = requests.first() else { return Ok(0) };
-    let mut expressions = Expressions::new(first.size, first.order);
+    let mut expressions = Expressions::new(first.size, first.order, first.collective.has_last());
     let mut cells: Vec<Vec<u32>> = memories.iter().map(|memory| vec![UNDEFINED; memory.cells()]).collect();
     for (rank, memory) in memories.iter().enumerate() {
         for (element, cell) in memory.input().enumerate() {
@@ -76,7 +76,7 @@ pub(crate) fn check(
     let before: Vec<Vec<u32>> =
         memories.iter().zip(&cells).map(|(memory, row)| row[memory.output()].to_vec()).collect();
     let mut run = Run::new(schedules, memories, partners, cells);
-    run.finish(&mut InOrder, &mut |left, right| expressions.combine(*left, *right))?;
+    run.finish(&mut InOrder, &mut |left, right, last| expressions.combine(*left, *right, last))?;
 
     let sent: Vec<Blocks> = requests.iter().map(|request| request.exchange().0).collect();
     // The root alone knows where the blocks lie.
@@ -108,8 +108,15 @@ pub(crate) fn check(
                     let expected = expressions.input(from, at);
                     (expected != found).then(|| expressions.text(expected))
                 }
-                Some(Promise::Reduction { ranks, element: at }) => (!expressions.covers(found, at, ranks))
-                    .then(|| format!("contributions 0..{ranks} to element {at}")),
+                Some(Promise::Reduction { ranks, element: at }) => {
+                    if !expressions.covers(found, at, ranks) {
+                        Some(format!("contributions 0..{ranks} to element {at}"))
+                    } else if expressions.last(found) != (first.collective.has_last() && ranks > 1) {
+                        Some(format!("contributions 0..{ranks} to element {at}, out of its last reduction"))
+                    } else {
+                        None
+                    }
+                }
                 None => None,
             };
             if let Some(expected) = expected {

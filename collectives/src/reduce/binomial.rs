@@ -39,7 +39,7 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
         for child in 0..children {
             let slot = inbox[set * children + child].first(len);
             b.recv(at(place + (1 << child)), slot);
-            b.reduce(held, slot, sum);
+            b.reduce(held, slot, sum, place == 0 && child + 1 == children);
             held = sum;
         }
         if place > 0 {

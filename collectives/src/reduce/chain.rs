@@ -58,13 +58,13 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
         if let Some(peer) = above {
             let slot = from_above[piece % sets].first(len);
             b.recv(peer, slot);
-            b.reduce(held, slot, into(slot));
+            b.reduce(held, slot, into(slot), next.is_none() && below.is_none());
             held = into(slot);
         }
         if let Some(peer) = below {
             let slot = from_below[piece % sets].first(len);
             b.recv(peer, slot);
-            b.reduce(slot, held, into(slot));
+            b.reduce(slot, held, into(slot), next.is_none());
             held = into(slot);
         }
         if let Some(peer) = next {

@@ -30,5 +30,5 @@ pub(crate) fn build(request: &Request, root: usize, b: &mut Builder) {
         let from = (rank + step) % size;
         b.recv(from, operand(from));
     }
-    left::fold(size, operand, inbox[0], Span::output(0, count), b);
+    left::fold(size, operand, inbox[0], Span::output(0, count), true, b);
 }

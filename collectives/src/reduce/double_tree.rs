@@ -64,11 +64,11 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
             });
             let into = |slot: Span| if rank == root { Span::output(offset, len) } else { slot };
             if let Some(left) = arrived[0] {
-                b.reduce(left, held, into(left));
+                b.reduce(left, held, into(left), rank == root);
                 held = into(left);
             }
             if let Some(right) = arrived[1] {
-                b.reduce(held, right, into(right));
+                b.reduce(held, right, into(right), rank == root);
                 held = into(right);
             }
             if let Some(parent) = parent {

@@ -27,6 +27,6 @@ pub(crate) fn gathered(request: &Request, root: usize, b: &mut Builder) {
     if rank == root {
         let block = |from: usize| Span { offset: whole.offset + from * count, len: count, ..whole };
         let operand = |from: usize| if from == rank { own } else { block(from) };
-        left::fold(size, operand, block(0), Span::output(0, count), b);
+        left::fold(size, operand, block(0), Span::output(0, count), true, b);
     }
 }

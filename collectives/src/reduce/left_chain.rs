@@ -28,7 +28,7 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
             let slot = slots[piece % sets].first(len);
             b.recv(rank - 1, slot);
             let into = if rank == last && rank == root { Span::output(offset, len) } else { slot };
-            b.reduce(slot, held, into);
+            b.reduce(slot, held, into, rank == last);
             held = into;
         }
         if rank < last {

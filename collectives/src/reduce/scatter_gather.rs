@@ -96,11 +96,8 @@ fn halve(fold: Fold, place: usize, piece: Piece, earlier: Step, b: &mut Builder)
             b.order(earlier, send);
         }
         b.recv(partner, theirs);
-        if lower {
-            b.reduce(mine, theirs, sub(sum, keep));
-        } else {
-            b.reduce(theirs, mine, sub(sum, keep));
-        }
+        let (left, right) = if lower { (mine, theirs) } else { (theirs, mine) };
+        b.reduce(left, right, sub(sum, keep), 2 * distance == fold.places);
         halvings.push(Halving { partner, distance, keep, give });
         (low, high) = keep;
         source = sum;

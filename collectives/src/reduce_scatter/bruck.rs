@@ -18,5 +18,5 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
     let blocks = b.scratch(size * count);
     exchange(rank, size, Span::input(0, size * count), blocks, false, b);
     let block = |from: usize| Span { offset: blocks.offset + from * count, len: count, ..blocks };
-    left::fold(size, block, block(0), Span::output(0, count), b);
+    left::fold(size, block, block(0), Span::output(0, count), true, b);
 }

@@ -52,7 +52,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             b.recv(from, source(from));
         }
         let into = staged.part(pieces, piece);
-        end = left::fold(size, source, inbox[0].first(len), into, b).or(end);
+        end = left::fold(size, source, inbox[0].first(len), into, true, b).or(end);
         ends.push(end);
     }
     staged.finish(b);

@@ -85,11 +85,8 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
                 let [mine, theirs, sum] = [mine, theirs, sum].map(|span| cut(span, received, piece));
                 let recv = b.recv(partner, theirs);
                 recvs.admit(b, recv);
-                if lower {
-                    b.reduce(mine, theirs, sum);
-                } else {
-                    b.reduce(theirs, mine, sum);
-                }
+                let (left, right) = if lower { (mine, theirs) } else { (theirs, mine) };
+                b.reduce(left, right, sum, step + 1 == halvings);
             }
             held = sum;
             (low, high) = keep;

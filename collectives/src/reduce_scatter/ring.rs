@@ -44,10 +44,10 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let own = own(behind(step + 2));
             let slot = slots[2 * (piece % sets) + step % 2].first(own.len);
             b.recv(previous, slot);
-            let into = if step + 2 == size { staged.part(pieces, piece) } else { slot };
-            let reduce =
-                if rank == 0 && size == 2 { b.reduce(own, slot, into) } else { b.reduce(slot, own, into) };
-            end = reduce.or(send).or(end);
+            let last = step + 2 == size;
+            let into = if last { staged.part(pieces, piece) } else { slot };
+            let (left, right) = if rank == 0 && size == 2 { (own, slot) } else { (slot, own) };
+            end = b.reduce(left, right, into, last).or(send).or(end);
             partial = slot;
         }
         ends.push(end);

@@ -41,10 +41,10 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             recvs.admit(b, recv);
             if !exclusive {
                 passed_on = output;
-                b.reduce(below, own, passed_on);
+                b.reduce(below, own, passed_on, false);
             } else if !last {
                 passed_on = outbox[piece % sets].first(len);
-                b.reduce(below, own, passed_on);
+                b.reduce(below, own, passed_on, false);
             }
         }
         if first && !exclusive {

@@ -30,7 +30,7 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
         }
         _ => {
             let operand = |from: usize| if from == rank { own } else { inbox[from] };
-            left::fold(operands, operand, inbox[0], output, b);
+            left::fold(operands, operand, inbox[0], output, false, b);
         }
     }
 }

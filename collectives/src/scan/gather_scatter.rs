@@ -30,7 +30,7 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
         b.copy(own, block(1));
         // Nobody gets the contribution of the last rank of an exclusive scan.
         for index in 1..if exclusive { size - 1 } else { size } {
-            b.reduce(block(index), block(index + 1), block(index + 1));
+            b.reduce(block(index), block(index + 1), block(index + 1), false);
         }
         if !exclusive {
             b.copy(own, Span::output(0, count));

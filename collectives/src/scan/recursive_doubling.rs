@@ -51,16 +51,16 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             if exclusive {
                 if rank + 2 * distance < size {
                     let sum = sums[step % 2].first(len);
-                    b.reduce(slot, held, sum);
+                    b.reduce(slot, held, sum, false);
                     held = sum;
                 }
                 if distance == 1 {
                     b.copy(slot, kept);
                 } else {
-                    b.reduce(slot, kept, kept);
+                    b.reduce(slot, kept, kept, false);
                 }
             } else {
-                b.reduce(slot, held, output);
+                b.reduce(slot, held, output, false);
                 held = output;
             }
         }

@@ -54,7 +54,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             if gives(of) {
                 let operand = if of == rank { own } else { slot(of) };
                 let into = if of == rank && !exclusive { result } else { slot(of) };
-                end = b.reduce(below, operand, into).or(end);
+                end = b.reduce(below, operand, into, false).or(end);
                 sum = into;
             }
             let found = if exclusive { below } else { sum };

@@ -57,7 +57,7 @@ impl Story {
                 };
                 let reduction = schedule.dependents(recv).iter().find_map(|&later| {
                     match *schedule.action(later as usize) {
-                        Action::Reduce { left, right, into: sum } if left == *into || right == *into => {
+                        Action::Reduce { left, right, into: sum, .. } if left == *into || right == *into => {
                             Some([sum, left, right])
                         }
                         _ => None,

@@ -357,7 +357,7 @@ impl Run {
                 };
                 Some(machine.receive(selector, self.span(into), Element::RAW))
             }
-            Action::Reduce { left, right, into } => {
+            Action::Reduce { left, right, into, .. } => {
                 let kernel = &self.start.reducer.kernel;
                 buffers.reduce(kernel, self.span(left), self.span(right), self.span(into))?;
                 None
