@@ -4,9 +4,11 @@
 
 mod common;
 
+use bytemuck::Pod;
 use common::{small, wires, world};
 use ringworld::testing::Choice;
-use ringworld::{Complex, Error, Located, Op, UserOp, bf16, f16};
+use ringworld::{Complex, Error, Located, Op, Options, Reducible, Scaled, UserOp, bf16, f16};
+use ringworld_collectives::{Algorithm, Order};
 
 const SIZES: [usize; 4] = [1, 2, 3, 5];
 /// From one element to several segments.
@@ -126,6 +128,144 @@ fn an_average_is_the_sum_divided_by_the_number_of_ranks() {
                 assert_eq!(data, [if rank.rank() == 0 { average } else { me }; 3]);
             });
         }
+    }
+}
+
+/// What follows the sum of one element, as it is documented.
+trait Completed: Pod + Reducible {
+    fn draw(rank: usize, index: usize) -> Self;
+    fn over(self, ranks: usize) -> Self;
+    fn times(self, factor: f64) -> Self;
+}
+
+fn bits<T: Pod>(values: &[T]) -> &[u8] {
+    bytemuck::cast_slice(values)
+}
+
+fn fraction(rank: usize, index: usize) -> f64 {
+    1.0 / ((rank * 7 + index * 3) % 101 + 3) as f64
+}
+
+macro_rules! completed {
+    ($($type:ty: $over:expr, $times:expr, $from:expr;)*) => {$(
+        impl Completed for $type {
+            fn draw(rank: usize, index: usize) -> Self {
+                $from(fraction(rank, index))
+            }
+            fn over(self, ranks: usize) -> Self {
+                $over(self, ranks as f32)
+            }
+            fn times(self, factor: f64) -> Self {
+                $times(self, factor)
+            }
+        }
+    )*};
+}
+
+completed! {
+    f32: |x: f32, n| x / n, |x: f32, f| (f64::from(x) * f) as f32, |x| x as f32;
+    f64: |x: f64, n| x / f64::from(n), |x: f64, f| x * f, |x| x;
+    f16: |x: f16, n| f16::from_f32(x.to_f32() / n), |x: f16, f| f16::from_f32((f64::from(x.to_f32()) * f) as f32), f16::from_f64;
+    bf16: |x: bf16, n| bf16::from_f32(x.to_f32() / n), |x: bf16, f| bf16::from_f32((f64::from(x.to_f32()) * f) as f32), bf16::from_f64;
+    Complex<f32>: |x: Complex<f32>, n| Complex::new(x.re / n, x.im / n),
+        |x: Complex<f32>, f| Complex::new((f64::from(x.re) * f) as f32, (f64::from(x.im) * f) as f32),
+        |x: f64| Complex::new(x as f32, -x as f32);
+}
+
+/// Calls `reduce` with the sum, the average and factors: what comes out must be the sum, completed once.
+fn completes_once<T: Completed>(what: &str, size: usize, reduce: impl Fn(&mut Vec<T>, Scaled) -> bool) {
+    let run = |op: Scaled| {
+        let mut result = Vec::new();
+        reduce(&mut result, op).then_some(result)
+    };
+    let Some(sum) = run(Op::Sum.scaled(1.0, 1.0)) else {
+        run(Op::Average.scaled(1.0, 1.0));
+        run(Op::Average.scaled(1.0, 0.3));
+        run(Op::Sum.scaled(1.0, 0.3));
+        return;
+    };
+    let same = |op: Scaled, expected: Vec<T>| {
+        let found = run(op).unwrap();
+        assert!(bits(&found) == bits(&expected), "{what}: {op:?} of {} elements", found.len());
+    };
+    same(Op::Average.scaled(1.0, 1.0), sum.iter().map(|x| x.over(size)).collect());
+    same(Op::Average.scaled(1.0, 0.3), sum.iter().map(|x| x.over(size).times(0.3)).collect());
+    same(Op::Sum.scaled(1.0, 0.3), sum.iter().map(|x| x.times(0.3)).collect());
+}
+
+fn all_algorithms<T: Completed>(size: usize) {
+    world(wires()[0], size, &tuned(), |rank| {
+        let me = rank.rank();
+        let draw = |count: usize| -> Vec<T> { (0..count).map(|i| T::draw(me, i)).collect() };
+        for algorithm in Algorithm::ALL {
+            let path = algorithm.path();
+            let c = rank.with(&Options::new().algorithm(path).unwrap());
+            let strict =
+                (algorithm.order(size) == Order::Left).then(|| c.with(&Options::new().reproducible(true)));
+            let ways = [Some(&c), strict.as_ref()].into_iter().flatten();
+            for (c, count) in ways.flat_map(|c| COUNTS.map(|count| (c, count))) {
+                let what = format!("{path}, rank {me} of {size}");
+                match algorithm.collective() {
+                    "all-reduce" => completes_once::<T>(&what, size, |result, op| {
+                        *result = draw(count);
+                        c.all_reduce(result, op).unwrap();
+                        true
+                    }),
+                    "reduce" => {
+                        let root = count % size;
+                        completes_once::<T>(&what, size, |result, op| {
+                            *result = draw(count);
+                            c.reduce(result, op, root).unwrap();
+                            let kept = bits(result) == bits(&draw(count));
+                            assert!(me == root || kept, "{what}: changed off the root");
+                            me == root
+                        });
+                    }
+                    "reduce-scatter" => completes_once::<T>(&what, size, |result, op| {
+                        *result = vec![T::zeroed(); count];
+                        c.reduce_scatter(&draw(count * size), result, op).unwrap();
+                        true
+                    }),
+                    "scan" => completes_factor::<T>(&what, |result, op| {
+                        *result = draw(count);
+                        c.scan(result, op).unwrap();
+                    }),
+                    "exclusive-scan" if me > 0 => completes_factor::<T>(&what, |result, op| {
+                        *result = draw(count);
+                        c.exclusive_scan(result, op).unwrap();
+                    }),
+                    "exclusive-scan" => {
+                        c.exclusive_scan(&mut draw(count), Op::Sum.scaled(1.0, 1.0)).unwrap();
+                        c.exclusive_scan(&mut draw(count), Op::Sum.scaled(1.0, 0.3)).unwrap();
+                    }
+                    _ => {}
+                }
+            }
+        }
+    });
+}
+
+/// Of prefixes there is no average, only a factor.
+fn completes_factor<T: Completed>(what: &str, scan: impl Fn(&mut Vec<T>, Scaled)) {
+    let (mut sum, mut scaled) = (Vec::new(), Vec::new());
+    scan(&mut sum, Op::Sum.scaled(1.0, 1.0));
+    scan(&mut scaled, Op::Sum.scaled(1.0, 0.3));
+    for x in &mut sum {
+        *x = x.times(0.3);
+    }
+    assert!(bits(&sum) == bits(&scaled), "{what}: {} elements", sum.len());
+}
+
+#[test]
+fn averages_and_factors_are_the_sum_completed_once_whatever_the_algorithm() {
+    for size in [1, 2, 3, 4, 5, 8] {
+        all_algorithms::<f32>(size);
+    }
+    for size in [2, 3] {
+        all_algorithms::<f64>(size);
+        all_algorithms::<f16>(size);
+        all_algorithms::<bf16>(size);
+        all_algorithms::<Complex<f32>>(size);
     }
 }
 

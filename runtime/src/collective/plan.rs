@@ -327,6 +327,8 @@ impl Communicator {
             tuning: options.digest,
             site: stamp::site(caller),
         };
+        // A rank alone reduces nothing.
+        let reducer = if collective.has_last() && size > 1 { reducer.completing_at_last() } else { reducer };
         Ok(Plan { request, stamp, reducer, result, combined, caller })
     }
 

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::slots::SlotId;
 use crate::buffer::{Block, Buffers};
-use crate::reduce::{Panicked, Reducer};
+use crate::reduce::{Panicked, Reducer, When};
 use crate::stamp::{Stamp, StampBytes, agree};
 
 /// Everything a run needs.
@@ -357,9 +357,14 @@ impl Run {
                 };
                 Some(machine.receive(selector, self.span(into), Element::RAW))
             }
-            Action::Reduce { left, right, into, .. } => {
-                let kernel = &self.start.reducer.kernel;
-                buffers.reduce(kernel, self.span(left), self.span(right), self.span(into))?;
+            Action::Reduce { left, right, into, last } => {
+                let Start { reducer, combined, .. } = &self.start;
+                let into = self.span(into);
+                buffers.reduce(&reducer.kernel, self.span(left), self.span(right), into)?;
+                // At once, while the elements are in the cache: those that are copied on are complete then.
+                if last && reducer.finishes(When::LastReduction, *combined) {
+                    buffers.change(into, |bytes| reducer.finish(bytes, *combined));
+                }
                 None
             }
             Action::Copy { from, into } => {
@@ -377,10 +382,10 @@ impl Run {
         }
     }
 
-    /// Completes the result: averages, factors.
+    /// Completes the result where its last reductions have not done so already.
     fn finish(&self, buffers: &Buffers) {
         let ranks = self.start.combined;
-        if self.start.result > 0 && self.start.reducer.finishes(ranks) {
+        if self.start.result > 0 && self.start.reducer.finishes(When::End, ranks) {
             let result = self.span(Elements::output(0, self.start.result));
             buffers.change(result, |bytes| self.start.reducer.finish(bytes, ranks));
         }

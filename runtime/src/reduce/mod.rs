@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Op, Scaled, UserOp ──(Reduction::plan)──▶ Reducer ──▶ engine ──▶ Kernel: left op right
-//!                                             └─ begin, finish: factors, average
+//!                                             └─ begin, finish: factors, average (of each element once, where a
+//!                                                schedule reduces it last; at the end in scans and alone)
 //! ```
 //!
 //! `op` has the operations, `arithmetic` what they mean for each type, `loops` and `narrow` the loops, `kernel`
@@ -23,7 +24,7 @@ pub(crate) use code::{OpCode, fnv1a};
 pub(crate) use kernel::{Functions, Kernel};
 pub(crate) use narrow::{is_nan, key};
 pub use op::Op;
-pub(crate) use reduction::Reducer;
+pub(crate) use reduction::{Reducer, When};
 pub use reduction::{Reduction, Scaled};
 pub(crate) use scale::Rescale;
 pub(crate) use user::Panicked;

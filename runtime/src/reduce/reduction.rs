@@ -64,9 +64,20 @@ pub struct Reducer {
     /// Multiplies contributions before anything else.
     before: Option<(Rescale, f64)>,
     after: After,
+    when: When,
 }
 
-/// What happens to the result at the end.
+/// When a result is completed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// As soon as all ranks have contributed to an element: by the rank that has reduced it last, before it is
+    /// copied on.
+    LastReduction,
+    /// At the end of the call, by every rank that has (a part of) the result.
+    End,
+}
+
+/// What happens to the result, once all is combined.
 #[derive(Clone, Copy)]
 enum After {
     Nothing,
@@ -81,7 +92,8 @@ impl Reducer {
     /// For a collective that only moves elements of this type.
     pub(crate) fn moving(dtype: ElementCode) -> Self {
         let op = OpCode::NONE;
-        Self { kernel: Kernel::NONE, dtype, op, commutative: true, before: None, after: After::Nothing }
+        let (before, after, when) = (None, After::Nothing, When::End);
+        Self { kernel: Kernel::NONE, dtype, op, commutative: true, before, after, when }
     }
 
     /// The operation in words: the user's name for it, if it is the user's.
@@ -134,16 +146,22 @@ impl Reducer {
         }
     }
 
-    /// Whether [`Reducer::finish`] has anything to do.
-    pub(crate) fn finishes(&self, ranks: usize) -> bool {
-        match self.after {
-            After::Nothing => false,
-            After::TruthOfOne(_) => ranks == 1,
-            After::Factor(..) | After::Average(..) => true,
-        }
+    /// The same, for a schedule that marks the last reduction of every element.
+    pub(crate) fn completing_at_last(self) -> Self {
+        Self { when: When::LastReduction, ..self }
     }
 
-    /// Completes the result, once on every rank that has (a part of) it, after the last step.
+    /// Whether [`Reducer::finish`] has anything to do then.
+    pub(crate) fn finishes(&self, when: When, ranks: usize) -> bool {
+        when == self.when
+            && match self.after {
+                After::Nothing => false,
+                After::TruthOfOne(_) => ranks == 1,
+                After::Factor(..) | After::Average(..) => true,
+            }
+    }
+
+    /// Completes elements of the result, each once.
     pub(crate) fn finish(&self, result: &mut [u8], ranks: usize) {
         match self.after {
             After::TruthOfOne(truth) if ranks == 1 => truth(result),
@@ -185,6 +203,7 @@ impl<T: Reducible> Reduction<T> for Op {
             commutative: op.is_commutative(),
             before: None,
             after,
+            when: When::End,
         })
     }
 }
