@@ -1,4 +1,4 @@
-//! Two ranks as threads over loopback TCP: ping-pong and all-reduce, 8 B to 64 MiB.
+//! Two ranks as threads over loopback TCP: ping-pong and all-reduce, 8 B to 64 MiB, and what an average costs beside a sum.
 //!
 //! The second rank follows the first: before each batch it is told what to do and how often.
 
@@ -20,8 +20,17 @@ const ORDER: u32 = 1;
 enum Work {
     PingPong = 0,
     AllReduce = 1,
-    Stop = 2,
+    Sum = 2,
+    Average = 3,
+    Stop = 4,
 }
+
+const MEASURED: [(&str, Work); 4] = [
+    ("ping-pong", Work::PingPong),
+    ("all-reduce", Work::AllReduce),
+    ("all-reduce, sum", Work::Sum),
+    ("all-reduce, average", Work::Average),
+];
 
 fn pair() -> [Rank; 2] {
     let mut ends =
@@ -58,7 +67,18 @@ fn perform(rank: &Rank, work: Work, bytes: usize, times: u64, buffer: &mut [u8])
                 rank.all_reduce(&mut data, Op::Max).unwrap();
             }
         }
+        Work::Sum => apart(rank, Op::Sum, bytes, times),
+        Work::Average => apart(rank, Op::Average, bytes, times),
         Work::Stop => {}
+    }
+}
+
+/// Into a buffer of its own: in place, sums would grow beyond what is finite.
+fn apart(rank: &Rank, op: Op, bytes: usize, times: u64) {
+    let data = vec![1f32; bytes / 4];
+    let mut reduced = data.clone();
+    for _ in 0..times {
+        rank.all_reduce_into(&data, &mut reduced, op).unwrap();
     }
 }
 
@@ -67,11 +87,7 @@ fn follow(rank: &Rank) {
     loop {
         let mut order = [0u64; 3];
         rank.recv(&mut order, 0, ORDER).unwrap();
-        let work = match order[0] {
-            0 => Work::PingPong,
-            1 => Work::AllReduce,
-            _ => return,
-        };
+        let Some(&(_, work)) = MEASURED.get(order[0] as usize) else { return };
         perform(rank, work, order[1] as usize, order[2], &mut buffer);
     }
 }
@@ -84,7 +100,7 @@ fn two_ranks(criterion: &mut Criterion) {
             follow(&second);
             drop(second);
         });
-        for (name, work) in [("ping-pong", Work::PingPong), ("all-reduce", Work::AllReduce)] {
+        for (name, work) in MEASURED {
             let mut group = criterion.benchmark_group(name);
             group
                 .sample_size(10)
