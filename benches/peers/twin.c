@@ -17,6 +17,8 @@
 enum {
     BATCHES = 15,     /* odd, so that the median is one of them */
     MIN_BATCHES = 3,  /* also when one iteration is longer than the budget */
+    LONG_BATCH = 10,  /* a batch of a long loop takes so many budgets */
+    LARGEST_OF_LONG_LOOPS = 1024,
     WINDOW = 64,      /* messages in flight in `stream` and `bidir`, from one acknowledgement to the next in `rate` */
     MIN_WINDOW = 4,
     IN_FLIGHT = 32,   /* collectives under way at once in `inflight` */
@@ -50,6 +52,7 @@ typedef struct {
     const char *name;
     bool pair;                   /* ranks in pairs: an even number of them */
     bool in_place;               /* `recv` holds rank + 1 before */
+    bool ahead;                  /* one rank may run ahead of another for as long as a batch lasts */
     size_t largest;              /* repeated for every size up to this one; 0: has no size */
     void (*shape)(Work *);       /* sets window, block and the lengths of the buffers */
     void (*run)(Work *, long);   /* so many iterations */
@@ -328,26 +331,26 @@ static size_t whole_window(const Work *w) { return w->window; }
 static size_t clients(const Work *w) { return (size_t)w->size - 1; }
 
 static const Operation OPERATIONS[] = {
-    {"pingpong", true, false, SIZE_MAX, shape_plain, run_pingpong, from_other, two},
-    {"stream", true, false, SIZE_MAX, shape_window, run_stream, one_way, whole_window},
-    {"bidir", true, false, SIZE_MAX, shape_window, run_bidir, from_other, whole_window},
-    {"rate", true, false, 1u << 10, shape_rate, run_rate, one_way, whole_window},
-    {"barrier", false, false, 0, shape_none, run_barrier, NULL, one},
-    {"bcast", false, true, SIZE_MAX, shape_plain, run_bcast, from_first, one},
-    {"allreduce", false, false, SIZE_MAX, shape_plain, run_allreduce, sum_of_all, one},
-    {"allgather", false, false, SIZE_MAX, shape_gather, run_allgather, block_owner, one},
-    {"reducescatter", false, false, SIZE_MAX, shape_scatter, run_reducescatter, sum_of_all, one},
-    {"alltoall", false, false, SIZE_MAX, shape_exchange, run_alltoall, block_owner, one},
-    {"rootedbcast", false, true, 1u << 20, shape_plain, run_rootedbcast, from_first, one},
-    {"reduce", false, false, 1u << 20, shape_plain, run_reduce, sum_at_root, one},
-    {"gather", false, false, 1u << 20, shape_gather, run_gather, blocks_at_root, one},
-    {"scatter", false, false, 1u << 20, shape_scatter, run_scatter, own, one},
-    {"communicators", false, false, 1u << 20, shape_communicators, run_communicators, sum_of_all, one},
-    {"pipeline", false, false, 1u << 20, shape_plain, run_pipeline, passed_on, one},
-    {"server", false, false, 1u << 20, shape_plain, run_server, own_back, clients},
-    {"neighbours", false, false, 1u << 20, shape_neighbours, run_neighbours, from_neighbours, one},
-    {"inflight", false, true, 64u << 10, shape_inflight, run_inflight, greatest, whole_window},
-    {"average", false, false, SIZE_MAX, shape_plain, run_average, mean, one},
+    {"pingpong", true, false, false, SIZE_MAX, shape_plain, run_pingpong, from_other, two},
+    {"stream", true, false, false, SIZE_MAX, shape_window, run_stream, one_way, whole_window},
+    {"bidir", true, false, false, SIZE_MAX, shape_window, run_bidir, from_other, whole_window},
+    {"rate", true, false, false, 1u << 10, shape_rate, run_rate, one_way, whole_window},
+    {"barrier", false, false, false, 0, shape_none, run_barrier, NULL, one},
+    {"bcast", false, true, false, SIZE_MAX, shape_plain, run_bcast, from_first, one},
+    {"allreduce", false, false, false, SIZE_MAX, shape_plain, run_allreduce, sum_of_all, one},
+    {"allgather", false, false, false, SIZE_MAX, shape_gather, run_allgather, block_owner, one},
+    {"reducescatter", false, false, false, SIZE_MAX, shape_scatter, run_reducescatter, sum_of_all, one},
+    {"alltoall", false, false, false, SIZE_MAX, shape_exchange, run_alltoall, block_owner, one},
+    {"rootedbcast", false, true, true, 1u << 20, shape_plain, run_rootedbcast, from_first, one},
+    {"reduce", false, false, true, 1u << 20, shape_plain, run_reduce, sum_at_root, one},
+    {"gather", false, false, true, 1u << 20, shape_gather, run_gather, blocks_at_root, one},
+    {"scatter", false, false, true, 1u << 20, shape_scatter, run_scatter, own, one},
+    {"communicators", false, false, false, 1u << 20, shape_communicators, run_communicators, sum_of_all, one},
+    {"pipeline", false, false, true, 1u << 20, shape_plain, run_pipeline, passed_on, one},
+    {"server", false, false, false, 1u << 20, shape_plain, run_server, own_back, clients},
+    {"neighbours", false, false, false, 1u << 20, shape_neighbours, run_neighbours, from_neighbours, one},
+    {"inflight", false, true, false, 64u << 10, shape_inflight, run_inflight, greatest, whole_window},
+    {"average", false, false, false, SIZE_MAX, shape_plain, run_average, mean, one},
 };
 enum { OPERATION_COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0], SIZE_COUNT = sizeof SIZES / sizeof SIZES[0] };
 
@@ -437,7 +440,11 @@ static void measure(const Operation *op, Work *w, double budget) {
     double estimate = batch(op, w, iterations) / (double)iterations;
     if (estimate <= 0) estimate = 1e-9;
     double fit = budget / estimate;
-    if (fit < BATCHES) {
+    if (op->ahead && w->bytes <= LARGEST_OF_LONG_LOOPS) {
+        batches = MIN_BATCHES;
+        iterations = LONG_BATCH * fit < 1 ? 1 : (long)(LONG_BATCH * fit);
+        if (iterations > MAX_ITERATIONS) iterations = MAX_ITERATIONS;
+    } else if (fit < BATCHES) {
         iterations = 1;
         batches = fit < MIN_BATCHES ? MIN_BATCHES : (long)fit;
     } else {

@@ -13,6 +13,9 @@ pub const SIZES: [usize; 10] =
 const BATCHES: u64 = 15;
 const FEWEST_BATCHES: u64 = 3;
 const MOST_ITERATIONS: u64 = 1 << 22;
+/// A batch of a long loop takes so many budgets.
+const LONG_BATCH: f64 = 10.0;
+const LARGEST_OF_LONG_LOOPS: usize = 1 << 10;
 const WINDOW: usize = 64;
 const SMALLEST_WINDOW: usize = 4;
 const WINDOW_BYTES: usize = 64 << 20;
@@ -148,6 +151,17 @@ impl Operation {
         }
     }
 
+    /// Whether one rank may run ahead of another for as long as a batch lasts, with messages so small that thousands
+    /// lie waiting then. What that costs shows only in long batches.
+    #[must_use]
+    pub fn is_long_loop(self, bytes: usize) -> bool {
+        let ahead = matches!(
+            self,
+            Self::RootedBroadcast | Self::Reduce | Self::Gather | Self::Scatter | Self::Pipeline
+        );
+        ahead && bytes <= LARGEST_OF_LONG_LOOPS
+    }
+
     /// Messages (requests, collectives) of one iteration of so many ranks; what is reported is the time of one.
     #[must_use]
     pub fn messages(self, bytes: usize, ranks: usize) -> usize {
@@ -237,8 +251,12 @@ pub fn verify<T: PartialEq + std::fmt::Debug>(
     Ok(())
 }
 
-/// Batches, and iterations of each, that fill the budget.
-fn plan(budget: f64, estimate: f64) -> [u64; 2] {
+/// Batches, and iterations of each, that fill the budget; of a long loop, few long ones.
+fn plan(budget: f64, estimate: f64, long: bool) -> [u64; 2] {
+    if long {
+        let fit = (LONG_BATCH * budget / estimate.max(1e-9)) as u64;
+        return [FEWEST_BATCHES, fit.clamp(1, MOST_ITERATIONS)];
+    }
     let fit = budget / estimate.max(1e-9);
     if fit < BATCHES as f64 {
         [(fit as u64).max(FEWEST_BATCHES), 1]
@@ -280,7 +298,7 @@ pub fn measure<R: Ranks>(
         times *= 2;
     }
     let estimate = batch(ranks, times, &mut iteration)? / times as f64;
-    let [batches, times] = ranks.of_first(plan(budget, estimate))?;
+    let [batches, times] = ranks.of_first(plan(budget, estimate, operation.is_long_loop(bytes)))?;
     let mut seconds = Vec::with_capacity(batches as usize);
     let (wire, used) = (loopback(), processor());
     for _ in 0..batches {
@@ -355,10 +373,19 @@ mod tests {
 
     #[test]
     fn the_budget_is_filled_and_never_with_less_than_three_batches() {
-        assert_eq!(plan(0.150, 0.001), [15, 10]);
-        assert_eq!(plan(0.150, 0.015), [10, 1]);
-        assert_eq!(plan(0.150, 4.0), [3, 1]);
-        assert_eq!(plan(0.150, 0.0), [15, MOST_ITERATIONS]);
+        assert_eq!(plan(0.150, 0.001, false), [15, 10]);
+        assert_eq!(plan(0.150, 0.015, false), [10, 1]);
+        assert_eq!(plan(0.150, 4.0, false), [3, 1]);
+        assert_eq!(plan(0.150, 0.0, false), [15, MOST_ITERATIONS]);
+    }
+
+    #[test]
+    fn small_messages_of_a_rank_that_runs_ahead_go_in_few_long_batches() {
+        assert!(Operation::Reduce.is_long_loop(1024) && Operation::Pipeline.is_long_loop(8));
+        assert!(!Operation::Reduce.is_long_loop(2048) && !Operation::Broadcast.is_long_loop(8));
+        assert_eq!(plan(0.125, 0.001, true), [3, 1250]);
+        assert_eq!(plan(0.125, 4.0, true), [3, 1]);
+        assert_eq!(plan(0.125, 0.0, true), [3, MOST_ITERATIONS]);
     }
 
     #[test]
