@@ -94,4 +94,6 @@ pub struct Incoming {
     pub envelope: Envelope,
     /// The length of its payload, in bytes.
     pub len: usize,
+    /// Its place among all messages, in the order in which they were announced.
+    pub arrival: u64,
 }

@@ -68,6 +68,8 @@ pub struct Done {
     pub envelope: Envelope,
     /// How many bytes were received or sent.
     pub len: usize,
+    /// The place of a received message among all, in the order in which they were announced; 0 for a send.
+    pub arrival: u64,
 }
 
 /// Why a request failed.

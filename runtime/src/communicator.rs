@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
-use ringworld_protocol::{Done, Element, Envelope, Failure, Incoming, Mode, Selector, TagSelector};
+use ringworld_protocol::{Done, Element, Envelope, Failure, Incoming, Matched, Mode, Selector, TagSelector};
 use rustc_hash::FxHashMap;
 
 use crate::buffer::{Lend, blocking};
@@ -465,14 +465,23 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn probe_matched(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Message> {
-        let (from, tag) = (from.into(), tag.into());
-        loop {
-            self.probe(from, tag)?;
-            // Another thread may have been faster.
-            if let Some(message) = self.try_probe_matched(from, tag)? {
-                return Ok(message);
-            }
-        }
+        let (name, from, tag) = ("probe_matched", from.into(), tag.into());
+        let selector = self.selector(name, from, tag)?;
+        let number = self.count_message();
+        let found = self.engine().wait_until(
+            For::Topic(Topic::Message(selector.context)),
+            |core| core.take(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
+            |_| from.to_string(),
+        );
+        found
+            .map(|matched| self.message(matched))
+            .map_err(|failure| self.error(failure, Operation::Recv { name, number, from, tag }))
+    }
+
+    /// What a matched probe gives.
+    pub(crate) fn message(&self, matched: Matched) -> Message {
+        let status = self.incoming_status(&matched.incoming);
+        Message { communicator: self.clone(), handle: Some(matched.handle), status }
     }
 
     /// Like [`Communicator::probe_matched`], but does not wait.
@@ -492,8 +501,7 @@ impl Communicator {
         let mut core = self.engine().lock();
         core.progress();
         if let Some(matched) = core.take(&selector) {
-            let status = self.incoming_status(&matched.incoming);
-            return Ok(Some(Message { communicator: self.clone(), handle: Some(matched.handle), status }));
+            return Ok(Some(self.message(matched)));
         }
         match core.fault().cloned() {
             None => Ok(None),
@@ -548,8 +556,8 @@ impl Communicator {
     }
 
     pub(crate) fn status<T: Pod>(&self, done: Option<Done>, operation: &dyn fmt::Display) -> Result<Status> {
-        let nothing = Done { source: 0, envelope: self.envelope(DType::Bytes.into(), 0), len: 0 };
-        let Done { source, envelope, len } = done.unwrap_or(nothing);
+        let nothing = Done { source: 0, envelope: self.envelope(DType::Bytes.into(), 0), len: 0, arrival: 0 };
+        let Done { source, envelope, len, .. } = done.unwrap_or(nothing);
         let size = size_of::<T>().max(1);
         if !len.is_multiple_of(size) {
             let sent = envelope.element.into();
@@ -670,6 +678,17 @@ impl Message {
             Ok(done) => communicator.status::<T>(done, &operation),
             Err(failure) => Err(communicator.error(failure, operation)),
         }
+    }
+}
+
+impl Message {
+    pub(crate) fn communicator(&self) -> &Communicator {
+        &self.communicator
+    }
+
+    /// The message itself, which the holder of this receives or drops.
+    pub(crate) fn take_handle(&mut self) -> Option<ringworld_protocol::MatchedId> {
+        self.handle.take()
     }
 }
 

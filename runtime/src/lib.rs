@@ -93,7 +93,7 @@ pub use persistent::{Prepared, Running};
 pub use raw::Raw;
 pub use reduce::{Op, Reduction, Scaled, UserOp};
 pub use registered::Registered;
-pub use request::{Outcome, Pending, Request, test_any, wait_all, wait_any};
+pub use request::{Outcome, Pending, PendingMessage, Request, test_any, wait_all, wait_any};
 pub use route::Route;
 pub use scope::{Given, Scope, Scoped};
 pub use transports::{TransportReport, compiled_in as transports, survey};

@@ -69,7 +69,8 @@ impl Script {
     /// The peer begins to send `length` bytes with `tag`: what it says first is what arrives next.
     fn peer_sends(&mut self, length: usize, tag: u64) {
         // The highest bit of a user's tag is never set here, and the context of the world's messages is 0.
-        let envelope = protocol::Envelope { context: 0, tag, element: protocol::Element::RAW, stamp: [0; 24] };
+        let envelope =
+            protocol::Envelope { context: 0, tag, element: protocol::Element::RAW, stamp: [0; 24] };
         let data = protocol::Span { buffer: protocol::BufferId(0), offset: 0, len: length };
         self.peer.send(0, envelope, data, protocol::Mode::Standard);
         while let Some(action) = self.peer.next_action() {

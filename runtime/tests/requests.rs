@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{owned_world, small, wires, world, world_over};
-use ringworld::{Communicator, Error, Op, Options, Pending, test_any, testing, wait_all, wait_any};
+use ringworld::{Communicator, Error, Op, Options, Pending, Tag, test_any, testing, wait_all, wait_any};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
     RemoteKey, Token, Transport,
@@ -75,28 +75,50 @@ fn a_communicator_goes_on_when_a_handle_of_it_was_dropped() {
 
 /// What dropping means for a receive: it stays posted, and takes the message that matches it.
 #[test]
-fn a_dropped_receive_still_takes_its_message_unless_it_was_cancelled() {
+fn a_dropped_receive_takes_no_message() {
     for wire in wires() {
-        world(wire, 2, &small(), |rank| match rank.rank() {
-            0 => {
-                rank.recv(&mut [0u8; 0], 1, 1).unwrap();
-                for value in 0..3u8 {
-                    rank.send(&vec![value; 600], 1, 5).unwrap();
+        for length in [1, 200, 600, 5000] {
+            world(wire, 2, &small(), |rank| match rank.rank() {
+                0 => {
+                    rank.recv(&mut [0u8; 0], 1, 1).unwrap();
+                    for value in 0..6u8 {
+                        rank.send(&vec![value; length], 1, 5 + u32::from(value % 2)).unwrap();
+                    }
                 }
-            }
-            _ => {
-                drop(rank.start_recv(vec![0u8; 600], 0, 5).unwrap());
-                let cancelled = rank.start_recv(vec![0u8; 600], 0, 5).unwrap();
-                assert!(cancelled.cancel());
-                drop(cancelled);
-                rank.send::<u8>(&[], 0, 1).unwrap();
-                let mut data = vec![9u8; 600];
-                for value in 1..3 {
-                    rank.recv(&mut data, 0, 5).unwrap();
-                    assert_eq!(data, vec![value; 600], "{wire:?}");
+                _ => {
+                    // Nothing has come for this one, and nothing is taken.
+                    drop(rank.start_recv(vec![0u8; length], 0, 5).unwrap());
+                    let cancelled = rank.start_recv(vec![0u8; length], 0, 5).unwrap();
+                    assert!(cancelled.cancel());
+                    drop(cancelled);
+                    rank.send::<u8>(&[], 0, 1).unwrap();
+                    // These take messages, on their way or whole, and give them back; one goes to a receive that waits.
+                    let dropped = rank.start_recv(vec![0u8; length], 0, 6).unwrap();
+                    let next = rank.start_recv(vec![0u8; length], 0, 6).unwrap();
+                    let other = rank.start_recv(vec![0u8; length], 0, 5).unwrap();
+                    let ended = other.wait().unwrap().0;
+                    assert_eq!(ended, vec![0; length]);
+                    let late = rank.start_recv(vec![0u8; length], 0, Tag::Any).unwrap();
+                    drop(late);
+                    drop(dropped);
+                    let (data, status) = next.wait().unwrap();
+                    assert!([1, 3].contains(&data.first().copied().unwrap_or(1)), "{wire:?}: {data:?}");
+                    assert_eq!((status.tag, status.count), (6, length));
+                    let got_first = data.first().copied().unwrap_or(1) == 1;
+                    let mut data = vec![9u8; length];
+                    // All others are there, in their order, also for a receive that takes them as they come.
+                    let mut left = vec![2, 3, 4, 5];
+                    if !got_first {
+                        left = vec![1, 2, 4, 5];
+                    }
+                    for value in left {
+                        let status = rank.recv(&mut data, 0, Tag::Any).unwrap();
+                        assert_eq!(data, vec![value; length], "{wire:?}");
+                        assert_eq!(status.tag, 5 + u32::from(value % 2));
+                    }
                 }
-            }
-        });
+            });
+        }
     }
 }
 

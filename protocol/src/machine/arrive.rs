@@ -66,7 +66,12 @@ impl Machine {
             if frame.credit > 0 && account.holds_back() {
                 self.pump(peer);
             }
-            return Ok(self.accept(Incoming { source: peer, envelope, len: payload_len }));
+            return Ok(self.accept(Incoming {
+                source: peer,
+                envelope,
+                len: payload_len,
+                arrival: self.arrivals,
+            }));
         }
         let checked = self.check(peer, &frame, payload_len)?;
         if let Some(account) = self.peers.get_mut(peer) {
@@ -170,7 +175,7 @@ impl Machine {
                 let len = usize::try_from(len).map_err(|_| {
                     Malformed(format!("a message of {len} bytes, more than this host can name"))
                 })?;
-                let incoming = Incoming { source: peer, envelope, len };
+                let incoming = Incoming { source: peer, envelope, len, arrival: self.arrivals };
                 Ok(Checked::Rts { incoming, number: id, asks })
             }
             Packet::Cts { id, accepted, key } => {
@@ -204,7 +209,8 @@ impl Machine {
 
     /// An eager message that keeps to its window.
     fn accept(&mut self, incoming: Incoming) -> Target {
-        let Incoming { source, envelope, len } = incoming;
+        let Incoming { source, envelope, len, arrival } = incoming;
+        self.arrivals = arrival + 1;
         if let Some(account) = self.peers.get_mut(source) {
             account.credit.admit(len + OVERHEAD);
         }
@@ -218,9 +224,9 @@ impl Machine {
         }
         let unwanted = self.leaving && is_users(&incoming);
         let claim = if unwanted { Claim::Discarded } else { Claim::Unexpected };
-        let id = self.inbound.insert(Inbound { incoming, body: Body::Arriving, claim });
+        let id = self.inbound.insert(Inbound { incoming, body: Body::Arriving, claim, charged: true });
         if !unwanted {
-            self.unexpected.arrive(id.index, envelope.context, source, envelope.tag);
+            self.unexpected.arrive(id.index, envelope.context, source, envelope.tag, arrival);
         }
         let place = if len > 0 { Place::Bounce { len } } else { Place::Nothing };
         Target { token: id.to_bits(), place, announces: Some(envelope) }
@@ -228,7 +234,8 @@ impl Machine {
 
     /// A request to send that keeps to its budget.
     fn consider(&mut self, incoming: Incoming, number: u64, asks: bool) {
-        let Incoming { source, envelope, .. } = incoming;
+        let Incoming { source, envelope, arrival, .. } = incoming;
+        self.arrivals = arrival + 1;
         if let Some(account) = self.peers.get_mut(source) {
             account.credit.admit(OVERHEAD);
         }
@@ -237,12 +244,13 @@ impl Machine {
             self.meet(request, room, incoming, number);
             return;
         }
-        let message = Inbound { incoming, body: Body::Offered(number), claim: Claim::Unexpected };
+        let message =
+            Inbound { incoming, body: Body::Offered(number), claim: Claim::Unexpected, charged: true };
         let id = self.inbound.insert(message);
         if self.leaving && is_users(&incoming) {
             return self.turn_away(id);
         }
-        self.unexpected.arrive(id.index, envelope.context, source, envelope.tag);
+        self.unexpected.arrive(id.index, envelope.context, source, envelope.tag, arrival);
         if asks {
             self.push_message(source, Packet::Noted, None, None);
         } else {
@@ -252,7 +260,7 @@ impl Machine {
     }
 
     /// Takes the posted receive that gets this message out of the lists.
-    fn match_posted(&mut self, source: Rank, envelope: &Envelope) -> Option<(Id, &mut Receive)> {
+    pub(super) fn match_posted(&mut self, source: Rank, envelope: &Envelope) -> Option<(Id, &mut Receive)> {
         let index = self.posted.take_match(envelope.context, source, envelope.tag)?;
         match self.requests.at_mut(index)? {
             (id, Request::Receive(receive)) => Some((id, receive)),

@@ -58,6 +58,8 @@ pub struct Machine {
     completions: VecDeque<Completion>,
     pending: usize,
     aborted: bool,
+    /// How many messages have been announced.
+    arrivals: u64,
     /// See [`Machine::leave`].
     leaving: bool,
     /// Set once no other rank is left: why the last one went.
@@ -84,6 +86,7 @@ impl Machine {
             completions: VecDeque::new(),
             pending: 0,
             aborted: false,
+            arrivals: 0,
             leaving: false,
             alone: None,
         }

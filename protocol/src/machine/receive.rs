@@ -7,7 +7,7 @@ use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Room};
 use super::{Id, Machine};
 use crate::wire::Packet;
 use crate::{
-    Action, Element, Failure, Incoming, Key, Matched, MatchedId, OVERHEAD, RequestId, Selector, Span,
+    Action, Done, Element, Failure, Incoming, Key, Matched, MatchedId, OVERHEAD, RequestId, Selector, Span,
     TagSelector,
 };
 
@@ -57,7 +57,7 @@ impl Machine {
     /// Starts to receive a message that was taken out of matching.
     pub fn receive_matched(&mut self, matched: MatchedId, into: Span, element: Element) -> RequestId {
         let MatchedId(message) = matched;
-        let Some(&Inbound { incoming, body, claim: Claim::Taken }) = self.inbound.get(message) else {
+        let Some(&Inbound { incoming, body, claim: Claim::Taken, .. }) = self.inbound.get(message) else {
             // `fail_all` has dropped the message since.
             return self.fail_at_once(Failure::Aborted);
         };
@@ -147,13 +147,76 @@ impl Machine {
     pub(super) fn spend(&mut self, message: Id) {
         let Some(slot) = self.inbound.get_mut(message) else { return };
         let Incoming { source, len, .. } = slot.incoming;
+        let charged = slot.charged;
         if len > 0 {
             slot.body = Body::Spent;
             self.actions.push_back(Action::Release { bounce: message.to_bits() });
         } else {
             self.inbound.remove(message);
         }
-        self.free_credit(source, len + OVERHEAD);
+        if charged {
+            self.free_credit(source, len + OVERHEAD);
+        }
+    }
+
+    /// Gives a message back that a receive has got and whose receiver does not want it after all: it is as if it had
+    /// not been received yet, and takes its old place among those that nobody has asked for. It goes to the earliest
+    /// posted receive that accepts it, if there is one.
+    ///
+    /// The answer is a token, by which the caller keeps the message as it keeps bounce memory; `None`: nobody can
+    /// receive it any more. Call it before the next action is taken.
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
+    /// let into = Span { buffer: BufferId(0), offset: 0, len: 100 };
+    /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
+    /// here.receive(selector, into, Element::RAW);
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    /// let departure = there.depart(0, &envelope, 100).expect("there is room");
+    /// let target = here.header(1, departure.header.as_bytes(), 100)?;
+    /// let done = here.conclude(target.token).expect("it has arrived").outcome.expect("it fits");
+    /// let bounce = here.give_back(&done).expect("somebody may ask for it");
+    /// let again = here.receive(selector, into, Element::RAW);
+    /// assert_eq!(here.next_action(), Some(Action::Copy { bounce, into }));
+    /// assert_eq!(here.next_action(), Some(Action::Release { bounce }));
+    /// assert_eq!(here.next_completion().map(|completion| completion.request), Some(again));
+    /// # Ok::<(), Malformed>(())
+    /// ```
+    pub fn give_back(&mut self, done: &Done) -> Option<u64> {
+        if self.aborted || self.leaving {
+            return None;
+        }
+        let Done { source, envelope, len, arrival } = *done;
+        Some(self.put_back(Incoming { source, envelope, len, arrival }, Body::Arrived))
+    }
+
+    /// Like [`Machine::give_back`], for a receive whose message is on its way: that goes on, into the same memory, and the
+    /// message may be matched by another receive meanwhile. When the request ends well, the caller keeps what came by
+    /// the token, and calls [`Machine::delivered`] with it.
+    ///
+    /// `None`: the receive has matched nothing or has ended, its message does not fit, which consumes it, or nobody can
+    /// receive it any more.
+    pub fn abandon(&mut self, receive: RequestId) -> Option<u64> {
+        if self.aborted || self.leaving {
+            return None;
+        }
+        let Some(Request::Receive(receive)) = self.requests.get(receive.0) else { return None };
+        let incoming = *receive.matched()?;
+        receive.room.filled_by(&incoming).ok()?;
+        Some(self.put_back(incoming, Body::Arriving))
+    }
+
+    /// Lists a message again that was matched once, or joins it with the receive that has waited for it.
+    fn put_back(&mut self, incoming: Incoming, body: Body) -> u64 {
+        let Incoming { source, envelope, arrival, .. } = incoming;
+        let message = Inbound { incoming, body, claim: Claim::Unexpected, charged: false };
+        let id = self.inbound.insert(message);
+        match self.match_posted(source, &envelope).map(|(receive, posted)| (receive, posted.room)) {
+            Some((receive, room)) => self.join(receive, room, id),
+            None => self.unexpected.return_to(id.index, envelope.context, source, envelope.tag, arrival),
+        }
+        id.to_bits()
     }
 
     /// Joins a receive with a request to send: asks for its memory to be exposed, if any is needed.

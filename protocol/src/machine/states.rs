@@ -53,7 +53,7 @@ impl Send {
     }
 
     pub(super) fn done(&self) -> Done {
-        Done { source: self.peer, envelope: self.envelope, len: self.data.len }
+        Done { source: self.peer, envelope: self.envelope, len: self.data.len, arrival: 0 }
     }
 }
 
@@ -85,7 +85,7 @@ impl Room {
     /// How the receive ends once the bytes of the message that go anywhere are there.
     #[inline]
     pub(super) fn filled_by(&self, incoming: &Incoming) -> Result<Done, Failure> {
-        let Incoming { source, envelope, len } = *incoming;
+        let Incoming { source, envelope, len, arrival } = *incoming;
         if !self.suits(incoming) {
             let (sent, wanted) = (envelope.element, self.element);
             return Err(Failure::WrongElement { sent, wanted, len, source, tag: envelope.tag });
@@ -94,7 +94,7 @@ impl Room {
         if len > room {
             return Err(Failure::Truncated { needed: len, room, source, tag: envelope.tag });
         }
-        Ok(Done { source, envelope, len })
+        Ok(Done { source, envelope, len, arrival })
     }
 }
 
@@ -127,6 +127,8 @@ pub(super) struct Inbound {
     pub(super) incoming: Incoming,
     pub(super) body: Body,
     pub(super) claim: Claim,
+    /// Whether its sender's credit is spent on it: not on one that was given back.
+    pub(super) charged: bool,
 }
 
 /// Where the bytes of an inbound message are.

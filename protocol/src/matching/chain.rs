@@ -52,6 +52,21 @@ impl Chain {
         list.tail = index;
     }
 
+    /// Puts `index`, which is in no list, before `next` of `list`; `None`: at its end.
+    pub(crate) fn insert(&mut self, list: &mut List, index: u32, next: Option<u32>) {
+        let Some(next) = next else { return self.push_back(list, index) };
+        let position = index as usize;
+        if position >= self.links.len() {
+            self.links.resize(position + 1, UNLINKED);
+        }
+        let previous = std::mem::replace(&mut self.links[next as usize].previous, index);
+        self.links[position] = Links { previous, next };
+        match self.links.get_mut(previous as usize) {
+            Some(before) => before.next = index,
+            None => list.head = index,
+        }
+    }
+
     /// Takes `index` out of `list`, in which it must be.
     pub(crate) fn unlink(&mut self, list: &mut List, index: u32) {
         let Some(slot) = self.links.get_mut(index as usize) else { return };

@@ -186,7 +186,7 @@ impl Oracle {
             Ok(done) => {
                 assert!(message.len <= room.len && room.suits(&message));
                 assert_eq!(number(&done.envelope.stamp), message.number, "the wrong message");
-                let Done { source, envelope, len } = *done;
+                let Done { source, envelope, len, .. } = *done;
                 assert_eq!(
                     (source, envelope.context, envelope.tag, len),
                     (message.source, message.context, message.tag, message.len)

@@ -19,7 +19,7 @@ use ringworld_protocol::BufferId;
 use ringworld_transport::{Cause, Region};
 use smallvec::SmallVec;
 
-use crate::engine::{Begun, Core, Ending, Engine, Left, Locked, Registrations, SlotId};
+use crate::engine::{Begun, Core, Ending, Engine, Kept, Left, Locked, Registrations, SlotId};
 use crate::operation::Operation;
 
 /// The memory of one blocking call.
@@ -246,15 +246,10 @@ impl<T: Pod + Send> Loan<T> {
     /// Makes progress; the ending, if the operation has ended. If not, `waker` is woken when it does.
     pub(crate) fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
         let slot = self.slot?;
-        let mut core = self.engine.lock();
-        core.progress();
-        let ending = core.slots.take(slot);
-        match ending {
-            Some(_) => self.slot = None,
-            None => {
-                core.slots.wake_task(slot, waker.clone());
-                self.engine.hurry();
-            }
+        let register = |core: &mut Core, waker| core.slots.wake_task(slot, waker);
+        let ending = self.engine.poll(waker, |core| core.slots.take(slot), register);
+        if ending.is_some() {
+            self.slot = None;
         }
         ending
     }
@@ -303,8 +298,21 @@ impl<T: Pod + Send> Drop for Loan<T> {
             return;
         }
         let registrations = std::mem::take(&mut self.registrations);
-        let memory = Box::new((self.input.take(), self.output.take()));
+        let memory = Box::new(Memory { input: self.input.take(), output: self.output.take() });
         self.engine.let_go(Left { slot: self.slot, registrations, memory });
+    }
+}
+
+/// The buffers of a loan that was dropped.
+struct Memory<T> {
+    input: Option<Vec<T>>,
+    output: Option<Vec<T>>,
+}
+
+impl<T: Pod + Send> Kept for Memory<T> {
+    fn received(&self) -> Option<&[u8]> {
+        let alone = self.input.is_none();
+        self.output.as_deref().filter(|_| alone).map(bytemuck::cast_slice)
     }
 }
 

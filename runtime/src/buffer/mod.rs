@@ -231,6 +231,13 @@ impl Buffers {
         memory
     }
 
+    /// Keeps a message that was received once, as if nobody had asked for it yet.
+    pub(crate) fn keep(&mut self, token: u64, bytes: &[u8]) {
+        let mut block = self.block(bytes.len());
+        block.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        self.bounces.insert(token, block);
+    }
+
     /// Hands a bounced message over to the receive that has matched it.
     pub(crate) fn unbounce(&self, token: u64, into: Span) {
         if let Some(block) = self.bounces.get(&token) {

@@ -18,7 +18,7 @@ use super::inbox::{Inbox, Left, Notice};
 use super::router::{Fate, Registrations, Router};
 use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
 use super::shell::Drive;
-use super::slots::{SlotId, Slots};
+use super::slots::{Returned, SlotId, Slots};
 use super::wait::For;
 use super::waiters::{Topic, Watchers};
 use super::{BROKEN, Control, PANICKED, Parts};
@@ -203,7 +203,7 @@ impl Core {
 
     /// Whether anything has to be driven although nobody waits for it.
     pub(crate) fn has_work(&self) -> bool {
-        self.slots.under_way() > 0 || self.put_off || self.owes()
+        self.slots.under_way() > 0 || self.put_off || self.watchers.tasks() > 0 || self.owes()
     }
 
     /// Whether something that has been sent, and may have been reported as sent, needs polls of this side to leave.
@@ -288,8 +288,35 @@ impl Core {
         let Left { slot, registrations, memory } = left;
         // First: without an operation, or if it has ended already, the memory goes at once.
         self.deregister(registrations);
-        if let Some(slot) = slot {
-            self.slots.detach(slot, memory);
+        let Some(slot) = slot else { return };
+        let receives = memory.received().is_some();
+        self.slots.detach(slot, memory);
+        // Everything but receives goes on to its end. A message on its way comes to its end, too, but for others.
+        if let Some(request) = self.slots.request(slot)
+            && receives
+            && !self.machine.cancel(request)
+            && let Some(name) = self.machine.abandon(request)
+        {
+            self.slots.returns_to(slot, name);
+            self.watchers.ring_if(|topic| topic != Topic::End);
+        }
+    }
+
+    /// Gives messages back that receives have got which nobody waits for any more: a dropped receive loses nothing.
+    #[cold]
+    fn give_back(&mut self) {
+        for Returned { done, kept, to } in self.slots.returned() {
+            let Some(bytes) = kept.received().and_then(|received| received.get(..done.len)) else { continue };
+            let Some(name) = to.or_else(|| self.machine.give_back(&done)) else { continue };
+            if !bytes.is_empty() {
+                self.buffers.keep(name, bytes);
+            }
+            if to.is_some() {
+                self.machine.delivered(name);
+            }
+            if !self.watchers.is_empty() {
+                self.watchers.ring(Topic::Message(done.envelope.context));
+            }
         }
     }
 
@@ -385,6 +412,7 @@ impl Core {
         if self.slots.has_held() || self.buffers.has_held() {
             self.slots.end_held(&mut self.buffers);
             self.buffers.retire_held();
+            self.settle();
         }
         moved
     }
@@ -476,7 +504,7 @@ impl Core {
     /// Carries out the protocol's actions and hands its completions on, until there are none.
     #[inline]
     fn settle(&mut self) {
-        if self.machine.has_news() {
+        if self.machine.has_news() || self.slots.has_returned() {
             self.carry_out();
         }
     }
@@ -486,8 +514,13 @@ impl Core {
             while let Some(action) = self.machine.next_action() {
                 self.act(action);
             }
-            let Some(completion) = self.machine.next_completion() else { break };
-            self.complete(completion);
+            if let Some(completion) = self.machine.next_completion() {
+                self.complete(completion);
+            } else if self.slots.has_returned() {
+                self.give_back();
+            } else {
+                break;
+            }
         }
         if !self.watchers.is_empty() {
             self.watchers.ring(Topic::End);
@@ -842,6 +875,7 @@ impl Drive for Core {
             Notice::Finished { rank } => self.has_left(rank),
             Notice::Left(left) => self.let_go(left),
             Notice::Released(matched) => self.machine.release(matched),
+            Notice::Unwatched(watch) => self.watchers.remove(watch),
         }
         self.settle();
     }

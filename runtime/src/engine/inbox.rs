@@ -4,7 +4,6 @@
 //! A notice is put in and everybody who is parked is woken; whoever drives the engine next takes it out.
 //! Looking for notices costs two atomic loads.
 
-use std::any::Any;
 use std::sync::{Arc, PoisonError};
 
 use crossbeam::queue::SegQueue;
@@ -16,6 +15,7 @@ use super::router::Registrations;
 use super::slots::SlotId;
 use super::sync::Mutex;
 use super::sync::atomic::{AtomicUsize, Ordering};
+use super::waiters::WatchId;
 use crate::error::Fault;
 
 /// Something the engine has to know.
@@ -29,14 +29,29 @@ pub(crate) enum Notice {
     Left(Left),
     /// A message that was set aside, and that nobody wants any more.
     Released(MatchedId),
+    /// A task that waits no more.
+    Unwatched(WatchId),
 }
 
-/// Memory that its owner has dropped: to be deregistered first, and freed when the operation on it has ended, if there is one.
+/// Memory that its owner has dropped: to be deregistered first, and freed when the operation on it has ended, if there is
+/// one. A receive that nothing has matched is withdrawn; the message of one that has got it is given back.
 #[derive(Debug)]
 pub(crate) struct Left {
     pub(crate) slot: Option<SlotId>,
     pub(crate) registrations: Registrations,
-    pub(crate) memory: Box<dyn Any + Send>,
+    pub(crate) memory: Box<dyn Kept>,
+}
+
+/// Memory that an operation uses and that nobody else has any more.
+pub(crate) trait Kept: Send {
+    /// What a receive has been lent; `None`: the memory is of no receive.
+    fn received(&self) -> Option<&[u8]>;
+}
+
+impl std::fmt::Debug for dyn Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kept")
+    }
 }
 
 #[derive(Default)]

@@ -9,6 +9,7 @@ use ringworld_protocol::MatchedId;
 use super::Engine;
 use super::inbox::{Left, Notice};
 use super::shell::{Drive, Shell};
+use super::waiters::WatchId;
 
 impl Engine {
     /// Lets go of memory, at once or when the engine is driven next.
@@ -19,6 +20,11 @@ impl Engine {
     /// Drops a message that a matched probe has set aside, at once or when the engine is driven next.
     pub(crate) fn release(&self, matched: MatchedId) {
         self.hand_over(Notice::Released(matched));
+    }
+
+    /// Takes back that a task waits, at once or when the engine is driven next.
+    pub(crate) fn unwatch(&self, watch: WatchId) {
+        self.hand_over(Notice::Unwatched(watch));
     }
 
     /// Tells the engine what the control plane has to say.

@@ -44,7 +44,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::core::{Begun, Core};
-pub(crate) use self::inbox::{Inbox, Left, Notice};
+pub(crate) use self::inbox::{Inbox, Kept, Left, Notice};
 pub(crate) use self::limits::Limits;
 pub(crate) use self::router::Registrations;
 pub(crate) use self::runs::Start;

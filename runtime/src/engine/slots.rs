@@ -4,13 +4,13 @@
 //! moment the operation ends; so a finished slot holds no memory of anybody. It does not end while a transport holds any
 //! of that memory, whatever has been said of the operation: its ending is *held* until then.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::task::Waker;
 
 use ringworld_protocol::{BufferId, Done, Failure};
 
 use super::bell::Bell;
+use super::inbox::Kept;
 use super::waiters::{Tasks, Waiter};
 use crate::buffer::Buffers;
 
@@ -27,8 +27,18 @@ struct Slot {
     lent: [Option<BufferId>; 2],
     waiter: Option<Waiter>,
     /// Nobody waits any more: the slot ends itself, and drops what it keeps.
-    detached: Option<Box<dyn Any + Send>>,
+    detached: Option<Box<dyn Kept>>,
+    /// The name under which the message of an abandoned receive is known to the protocol meanwhile.
+    returns_to: Option<u64>,
     request: Option<ringworld_protocol::RequestId>,
+}
+
+/// A message that a receive has got which nobody waits for any more.
+pub(super) struct Returned {
+    pub(super) done: Done,
+    pub(super) kept: Box<dyn Kept>,
+    /// Its name, if it was given back while it was on its way.
+    pub(super) to: Option<u64>,
 }
 
 #[derive(Default)]
@@ -41,6 +51,8 @@ pub(crate) struct Slots {
     awaited: usize,
     /// Endings that wait for a transport to let go of memory.
     held: Vec<(SlotId, Ending)>,
+    /// Messages that receives have got which nobody waits for any more.
+    returned: Vec<Returned>,
     /// Until the lock is given back.
     pub(super) leaving: Tasks,
 }
@@ -91,9 +103,11 @@ impl Slots {
         }
         self.under_way -= 1;
         slot.lent.iter_mut().filter_map(Option::take).for_each(|lent| buffers.reclaim(lent));
-        if slot.detached.take().is_some() {
+        if let Some(kept) = slot.detached.take() {
+            let to = slot.returns_to;
             *slot = Slot::default();
             self.free.push(id.0);
+            self.put_back(&ending, kept, to);
             return;
         }
         slot.ending = Some(ending);
@@ -148,12 +162,40 @@ impl Slots {
         self.slots[id.0].waiter = Some(Waiter::Task(waker));
     }
 
-    /// Leaves a slot to itself. `keep` holds the memory that the operation uses, until it ends.
-    pub(crate) fn detach(&mut self, id: SlotId, keep: Box<dyn Any + Send>) {
-        if self.take(id).is_none() {
-            self.dismiss(id);
-            self.slots[id.0].detached = Some(keep);
+    /// Leaves a slot to itself. `kept` holds the memory that the operation uses, until it ends.
+    pub(crate) fn detach(&mut self, id: SlotId, kept: Box<dyn Kept>) {
+        match self.take(id) {
+            Some(ending) => self.put_back(&ending, kept, None),
+            None => {
+                self.dismiss(id);
+                self.slots[id.0].detached = Some(kept);
+            }
         }
+    }
+
+    /// Sets the message of a receive aside that nobody waits for.
+    fn put_back(&mut self, ending: &Ending, kept: Box<dyn Kept>, to: Option<u64>) {
+        if let Ok(Some(done)) = ending
+            && kept.received().is_some()
+        {
+            self.returned.push(Returned { done: *done, kept, to });
+        }
+    }
+
+    /// The message of a slot that was left to itself is known by this name until it has come.
+    pub(super) fn returns_to(&mut self, id: SlotId, name: u64) {
+        self.slots[id.0].returns_to = Some(name);
+    }
+
+    /// Whether messages have been set aside.
+    #[inline]
+    pub(super) fn has_returned(&self) -> bool {
+        !self.returned.is_empty()
+    }
+
+    /// Those messages, in the order in which their receives ended.
+    pub(super) fn returned(&mut self) -> Vec<Returned> {
+        std::mem::take(&mut self.returned)
     }
 
     /// How many operations have not ended.

@@ -6,6 +6,7 @@
 //! own, which rings when another thread brings that about or the control plane has news.
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use crossbeam::utils::CachePadded;
@@ -246,6 +247,39 @@ impl<C: Drive> Shell<C> {
             }
             slept = true;
             self.sleep(core, what, limit.map(|limit| limit.saturating_sub(idle)));
+        }
+    }
+
+    /// Asks for a task whether `done` gives something; if not, `register` notes the task's waker, under the same hold of the
+    /// lock, with those who bring it about.
+    ///
+    /// An answer is often there within microseconds, and to be woken for it takes a hundred: so the first task that waits
+    /// polls for a moment, where its rank has a core of its own. Those that come while it waits do not, or an executor with
+    /// many tasks would be kept from them.
+    pub(crate) fn poll<R>(
+        self: &Arc<Self>,
+        waker: &Waker,
+        mut done: impl FnMut(&mut C) -> Option<R>,
+        register: impl FnOnce(&mut C, Waker),
+    ) -> Option<R> {
+        // Not under the lock: it is the user's code.
+        let waker = waker.clone();
+        let mut since = None;
+        loop {
+            let mut core = self.lock();
+            let moved = core.progress();
+            if let Some(result) = done(&mut core) {
+                return Some(result);
+            }
+            let brief = if core.awaited() == 0 { self.waits.brief() } else { Duration::ZERO };
+            if moved || since.get_or_insert_with(Instant::now).elapsed() < brief {
+                core.comes_back(true);
+                continue;
+            }
+            register(&mut core, waker);
+            drop(core);
+            self.hurry();
+            return None;
         }
     }
 

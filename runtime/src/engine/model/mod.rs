@@ -15,7 +15,7 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use super::bell::Readable;
-use super::inbox::{Inbox, Left, Notice};
+use super::inbox::{Inbox, Kept, Left, Notice};
 use super::shell::{Drive, Shell};
 use super::slots::{SlotId, Slots};
 use super::wait::{For, Manners, Spin, Waits};
@@ -214,16 +214,14 @@ impl Shell<Toy> {
     }
 
     /// A receive that a task awaits: registers as a future does.
-    fn poll(self: &Arc<Self>, slot: SlotId, waker: &Waker) -> bool {
-        let mut core = self.lock();
-        core.progress();
-        if core.slots.take(slot).is_some() {
-            return true;
-        }
-        core.slots.wake_task(slot, waker.clone());
-        drop(core);
-        self.hurry();
-        false
+    fn poll_slot(self: &Arc<Self>, slot: SlotId, waker: &Waker) -> bool {
+        let ended = Shell::poll(
+            self,
+            waker,
+            |core| core.slots.take(slot),
+            |core, waker| core.slots.wake_task(slot, waker),
+        );
+        ended.is_some()
     }
 }
 
@@ -336,7 +334,7 @@ fn a_task_is_woken_whoever_drives() {
             move || {
                 let slot = shell.lock().receive(2);
                 shell.help();
-                Arc::new(Executor::default()).run(|waker| shell.poll(slot, waker));
+                Arc::new(Executor::default()).run(|waker| shell.poll_slot(slot, waker));
             }
         });
         wire.say(&[1]);
@@ -392,6 +390,11 @@ fn a_step_to_the_end_that_another_thread_takes_is_not_slept_through() {
 #[test]
 fn memory_that_is_left_goes_with_its_operation() {
     struct Counted(Arc<AtomicUsize>);
+    impl Kept for Counted {
+        fn received(&self) -> Option<&[u8]> {
+            None
+        }
+    }
     impl Drop for Counted {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::SeqCst);
