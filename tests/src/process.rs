@@ -172,6 +172,17 @@ impl Process {
         }
     }
 
+    /// How it ended, if it has. Its last lines may still be on their way.
+    pub fn ended(&mut self) -> Option<End> {
+        self.poll().map(|status| End { code: status.code(), signal: status.signal() })
+    }
+
+    /// Whether nobody holds its output open any more, so that all of it is in [`Self::lines`].
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.output.lines.lock().unwrap_or_else(PoisonError::into_inner).closed == 2
+    }
+
     /// Waits for the end and for the last line of output.
     ///
     /// # Panics

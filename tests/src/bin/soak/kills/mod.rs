@@ -1,0 +1,207 @@
+//! Rounds of kills: a world of processes at work, one or two of them killed, and the survivors judged.
+
+pub(crate) mod judge;
+pub(crate) mod plan;
+pub(crate) mod rank;
+
+use std::time::Duration;
+
+use ringworld_tests::clock;
+use ringworld_tests::job::{Job, clean};
+use ringworld_tests::line::Line;
+use ringworld_tests::proc;
+use ringworld_tests::process::{End, Process};
+use rustix::process::{Pid, kill_process};
+
+use crate::round::{Finding, Frame, Outcome};
+use crate::watch;
+use judge::{Kill, Survivor, judge};
+use plan::{Mode, Plan, Start};
+
+/// How long ranks wait for one that does not come.
+const RENDEZVOUS: Duration = Duration::from_secs(3);
+/// How long a world may take to form.
+const FORMING: Duration = Duration::from_secs(25);
+
+/// Runs the round of this seed.
+pub(crate) fn run(seed: u64, frame: &Frame<'_>) -> Outcome {
+    let plan = Plan::draw(seed, frame.mode.and_then(Mode::named));
+    let (findings, told) = if plan.start == Start::Launcher {
+        launched(seed, &plan, frame)
+    } else {
+        by_environment(seed, &plan, frame)
+    };
+    let story = format!("{plan:?}\n{told}");
+    Outcome { seed, mode: plan.mode.name(), findings, story }
+}
+
+fn arguments(seed: u64, plan: &Plan) -> Vec<String> {
+    vec!["victim".into(), "--seed".into(), seed.to_string(), "--mode".into(), plan.mode.name()]
+}
+
+/// What was printed, the last of it where it was much.
+fn transcripts(processes: &[Process]) -> String {
+    let last = |process: &Process| {
+        let text = process.transcript();
+        let from = text.len().saturating_sub(3000);
+        text[text.ceil_char_boundary(from)..].to_owned()
+    };
+    processes.iter().map(last).collect()
+}
+
+fn event(lines: &[Line], name: &str, rank: Option<usize>) -> Option<(u64, String)> {
+    let mine = |line: &&Line| line.is(name) && rank.is_none_or(|rank| line.value("rank") == Some(&rank.to_string()));
+    let line = lines.iter().find(mine)?;
+    Some((line.number("at"), line.value("text").unwrap_or_default().to_owned()))
+}
+
+fn by_environment(seed: u64, plan: &Plan, frame: &Frame<'_>) -> (Vec<Finding>, String) {
+    let myself = watch::myself();
+    let mut job = Job::new(myself.to_str().expect("a path of text"), plan.size);
+    for (name, value) in &plan.settings {
+        job = job.with(name, Some(value));
+    }
+    if plan.forming {
+        job = job.with("RINGWORLD_TIMEOUT", Some(&format!("{}s", RENDEZVOUS.as_secs())));
+    }
+    let arguments = arguments(seed, plan);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut processes: Vec<Process> = (0..plan.size)
+        .map(|index| {
+            let rank = index.to_string();
+            let given: &[(&str, &str)] = if plan.start == Start::Given { &[("RANK", &rank)] } else { &[] };
+            job.start(given, &arguments)
+        })
+        .collect();
+    if !plan.forming {
+        let formed = |process: &Process| !process.events("formed").is_empty();
+        if !watch::wait(FORMING, || processes.iter().all(formed)) {
+            let finding = Finding::new("no world formed", format!("of {} ranks", plan.size));
+            return (vec![finding], transcripts(&processes));
+        }
+    }
+    std::thread::sleep(Duration::from_micros(plan.delay_us));
+    let serves = |process: &Process| {
+        proc::listening(process.pid()).iter().any(|address| address.port() == job.port())
+    };
+    let served = plan.forming || plan.victims.iter().any(|victim| serves(&processes[*victim]));
+    let at = clock::now();
+    for victim in &plan.victims {
+        processes[*victim].signal(plan.signal);
+    }
+    let patience = frame.patience + if plan.forming { RENDEZVOUS } else { Duration::ZERO };
+    let ends = watch::ends(&mut processes, patience);
+    let rank_of = |index: usize| match plan.start {
+        Start::Free => processes[index].events("formed").first().map(Line::rank),
+        _ => Some(index),
+    };
+    let kill = Kill {
+        at,
+        victims: plan.victims.iter().filter_map(|victim| rank_of(*victim)).collect(),
+        served,
+        forming: plan.forming.then_some(RENDEZVOUS),
+        launched: false,
+    };
+    let mut findings = Vec::new();
+    for (index, end) in ends.iter().enumerate() {
+        if plan.victims.contains(&index) {
+            // It may have failed by itself just before, which is a finding of its own.
+            let killed = end.is_some_and(|end| end.signal == Some(plan.signal.as_raw()));
+            if !killed && !plan.forming {
+                let detail = format!("process {index}, which was to be killed, ended with {end:?}");
+                findings.push(Finding::new("failed before the kill", detail));
+            }
+            continue;
+        }
+        let lines = processes[index].lines();
+        let name = format!("rank {}", rank_of(index).unwrap_or(index));
+        findings.extend(judge(&kill, &survivor(name, &lines, None, *end)));
+    }
+    (findings, format!("killed at {at}\n{}", transcripts(&processes)))
+}
+
+fn survivor(name: String, lines: &[Line], rank: Option<usize>, end: Option<End>) -> Survivor {
+    let panic = lines.iter().find(|line| line.error && line.text.contains("panicked at"));
+    Survivor {
+        name,
+        failed: event(lines, "failed", rank),
+        refused: event(lines, "refused", rank),
+        wrong: event(lines, "wrong", rank).map(|(_, text)| text),
+        crashed: end.and_then(|end| end.signal),
+        panicked: panic.map(|line| line.text.clone()),
+        ended: end.is_some(),
+    }
+}
+
+/// Under the launcher the job must end quickly, with the status of the rank killed, and leave nobody behind.
+fn launched(seed: u64, plan: &Plan, frame: &Frame<'_>) -> (Vec<Finding>, String) {
+    let myself = watch::myself();
+    let mut command = clean(myself.with_file_name("launch"));
+    command.envs(plan.settings.iter().copied());
+    command.args(["run", "-n", &plan.size.to_string(), "--"]).arg(&myself).args(arguments(seed, plan));
+    command.arg("--launched");
+    let launcher = Process::start("ringworld run", command);
+    let mut all = [launcher];
+    // The launcher says nothing of its own on standard output; these are its ranks' lines.
+    let wanted = if plan.forming { "begun" } else { "formed" };
+    if !watch::wait(FORMING, || all[0].events(wanted).len() == plan.size) {
+        let finding = Finding::new("no world formed", format!("of {} ranks under the launcher", plan.size));
+        return (vec![finding], transcripts(&all));
+    }
+    std::thread::sleep(Duration::from_micros(plan.delay_us));
+    let begun = all[0].events("begun");
+    let pid_of = |rank: usize| {
+        let line = begun.iter().find(|line| line.rank() == rank).expect("every rank has begun");
+        i32::try_from(line.number("pid")).expect("a process id")
+    };
+    let mut findings = Vec::new();
+    let at = clock::now();
+    let over = all[0].ended().is_some();
+    if over {
+        findings.push(Finding::new("failed before the kill", "the launcher has ended"));
+    } else {
+        for victim in &plan.victims {
+            let pid = Pid::from_raw(pid_of(*victim)).expect("a process id");
+            let _ = kill_process(pid, plan.signal);
+        }
+    }
+    let end = watch::ends(&mut all, frame.patience)[0];
+    let took = clock::between(at, clock::now());
+    let expected = 128 + plan.signal.as_raw();
+    match end {
+        _ if over => {}
+        None => findings.push(Finding::new("hang of the launcher", format!("it still runs after {took:.1?}"))),
+        Some(end) if end.code != Some(expected) => {
+            let detail = format!("the launcher ended with {end:?}, not with {expected}");
+            findings.push(Finding::new("wrong status of the launcher", detail));
+        }
+        Some(_) if took > Duration::from_secs(3) => {
+            findings.push(Finding::new("job ended too late", format!("{took:.1?} after the kill")));
+        }
+        Some(_) => {}
+    }
+    let lines = all[0].lines();
+    let named = |victim: &usize| {
+        let name = format!("rank {victim} ");
+        lines.iter().any(|line| line.error && line.text.contains(&name) && line.text.contains("was killed by signal"))
+    };
+    if !over && end.is_some() && !plan.victims.iter().any(named) {
+        let detail = format!("no line of it names any of {:?}", plan.victims);
+        findings.push(Finding::new("the launcher does not name the rank", detail));
+    }
+    let kill = Kill { at, victims: plan.victims.clone(), served: false, forming: None, launched: true };
+    let kill = Kill { forming: plan.forming.then_some(RENDEZVOUS), ..kill };
+    for rank in (0..plan.size).filter(|rank| !plan.victims.contains(rank)) {
+        let name = format!("rank {rank}");
+        let mut survivor = survivor(name, &lines, Some(rank), Some(End { code: None, signal: None }));
+        // Without a world a rank does not know its number.
+        survivor.refused = None;
+        findings.extend(judge(&kill, &survivor));
+    }
+    let pids: Vec<u32> = begun.iter().filter_map(|line| line.number("pid").try_into().ok()).collect();
+    let alive = |pids: &[u32]| pids.iter().copied().filter(|pid| proc::is_alive(*pid)).collect::<Vec<_>>();
+    if !watch::wait(Duration::from_secs(2), || alive(&pids).is_empty()) {
+        findings.push(Finding::new("orphans", format!("{:?} still run", alive(&pids))));
+    }
+    (findings, format!("killed at {at}\n{}", transcripts(&all)))
+}
