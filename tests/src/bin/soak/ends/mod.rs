@@ -21,7 +21,7 @@ use play::{Met, Report};
 use script::{Last, Mode, Plan};
 
 /// So many worlds share a process.
-pub(crate) const BATCH: u64 = 50;
+pub(crate) const BATCH: u64 = 100;
 
 /// How the C library is to treat memory, in turns. With the first, everything longer than a page is unmapped when it is
 /// freed, so that any use of it afterwards is a crash. With the second all threads share one heap, where what one frees
