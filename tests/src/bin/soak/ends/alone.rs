@@ -1,6 +1,7 @@
 //! One rank of a disorderly world, in a process of its own, which may end in ways that a thread cannot.
 
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ringworld::World;
@@ -33,12 +34,16 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let watched = shared.clone();
+    let told = Arc::<Mutex<Report>>::default();
+    let tell = {
+        let (shared, told) = (shared.clone(), Arc::clone(&told));
+        move || tell(&shared.get(), &mut told.lock().unwrap_or_else(PoisonError::into_inner))
+    };
     // What happened is told as it happens: the process may crash, or be ended.
-    std::thread::spawn(move || {
-        let mut told = Report::default();
-        loop {
-            tell(&watched.get(), &mut told);
+    std::thread::spawn({
+        let tell = tell.clone();
+        move || loop {
+            tell();
             std::thread::sleep(Duration::from_millis(1));
         }
     });
@@ -47,7 +52,7 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     if let Some(touched) = canaries.touched() {
         say("touched", &format!("text={touched}"));
     }
-    std::thread::sleep(Duration::from_millis(5));
+    tell();
     say("over", "");
     ExitCode::SUCCESS
 }

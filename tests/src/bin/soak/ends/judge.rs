@@ -11,7 +11,7 @@ use super::script::{Act, Last, Leave, Operation, Plan, Script};
 
 /// In what way a rank left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+pub(super) enum Manner {
     /// It dropped its World.
     Order,
     /// It panicked, exited with its World, or crashed.
@@ -19,7 +19,7 @@ enum Manner {
     Abort,
 }
 
-fn manner(script: &Script) -> Manner {
+pub(super) fn manner(script: &Script) -> Manner {
     let panics = |act: &Act| matches!(act, Act::Panic | Act::Scope { leave: Leave::Panic, .. });
     match script.last {
         _ if script.acts.iter().any(panics) => Manner::Death,
@@ -50,9 +50,8 @@ fn wrong_error(plan: &Plan, reports: &[Report], rank: usize, met: &Met, processe
         return Some("the system was given memory that is gone".into());
     }
     // Its own panic or exit aside, a rank may have begun to leave before the other noticed.
-    let gone = |named: usize| {
-        named != rank && reports[named].leaving.is_some_and(|leaving| leaving <= met.at)
-    };
+    let gone =
+        |named: usize| named != rank && reports[named].leaving.is_some_and(|leaving| leaving <= met.at);
     let manner = met.named.map(|named| manner(&plan.scripts[named]));
     let named = met.named.filter(|named| *named < reports.len());
     match (met.variant.as_str(), named, manner) {
@@ -65,7 +64,9 @@ fn wrong_error(plan: &Plan, reports: &[Report], rank: usize, met: &Met, processe
         ("Panicked", ..) if operation_panics(plan) => None,
         ("Finalized", ..) if met.call.contains("after the World") => None,
         ("InvalidOption", ..) if met.text == ON_PURPOSE => None,
-        ("MasterLost", ..) if processes && plan.scripts.iter().any(|script| self::manner(script) != Manner::Order) => {
+        ("MasterLost", ..)
+            if processes && plan.scripts.iter().any(|script| self::manner(script) != Manner::Order) =>
+        {
             None
         }
         (variant, ..) => Some(format!("{variant}: {}", outline(&met.text))),

@@ -16,12 +16,12 @@ use ringworld_tests::process::{End, Process};
 
 use crate::round::{Finding, Frame, Outcome};
 use crate::watch;
-use judge::judge;
+use judge::{Manner, judge, manner};
 use play::{Met, Report};
-use script::{Last, Mode, Plan};
+use script::{Last, Mode, Plan, Script};
 
 /// So many worlds share a process.
-pub(crate) const BATCH: u64 = 100;
+pub(crate) const BATCH: u64 = 50;
 
 /// How the C library is to treat memory, in turns. With the first, everything longer than a page is unmapped when it is
 /// freed, so that any use of it afterwards is a crash. With the second all threads share one heap, where what one frees
@@ -89,7 +89,8 @@ fn batch(seeds: &[u64], memory: &[(&str, &str)], frame: &Frame<'_>) -> Vec<Outco
     }
     let done = lines.iter().filter(|line| line.is("done")).count();
     let Some(last) = outcomes.last_mut() else {
-        let findings = vec![Finding::new("the process did nothing", format!("{end:?}\n{}", all[0].transcript()))];
+        let findings =
+            vec![Finding::new("the process did nothing", format!("{end:?}\n{}", all[0].transcript()))];
         return vec![Outcome { seed: seeds[0], mode: "none".into(), findings, story: String::new() }];
     };
     let bad = match end {
@@ -128,18 +129,19 @@ pub(crate) fn run_alone(seed: u64, frame: &Frame<'_>) -> Outcome {
     let mut processes = job.start_ranks(size, &arguments);
     let ends = watch::ends(&mut processes, frame.patience);
     let mut findings = Vec::new();
-    let mut reports = Vec::new();
+    let (mut reports, mut stuck) = (Vec::new(), Vec::new());
     for (rank, (process, end)) in processes.iter().zip(&ends).enumerate() {
         let lines = process.lines();
         let mut find = |class: &str, detail: String| {
             findings.push(Finding::new(class, format!("rank {rank}: {detail}")));
         };
-        reports.push(report(&lines, plan.scripts[rank].last));
+        reports.push(report(&lines, &plan.scripts[rank]));
         let own = plan.scripts[rank].last == Last::Crash;
         match end {
             None => {
-                let stage = lines.iter().rev().find(|line| line.is("stage"));
-                find("hang", stage.map(|line| line.text.clone()).unwrap_or_default());
+                let stage =
+                    lines.iter().rev().find(|line| line.is("stage")).and_then(|line| line.value("text"));
+                stuck.push(format!("rank {rank}: {}", stage.unwrap_or("joining")));
             }
             Some(End { signal: Some(signal), .. }) if !(own && *signal == 6) => {
                 find(&format!("crash by signal {signal}"), process.transcript());
@@ -156,6 +158,9 @@ pub(crate) fn run_alone(seed: u64, frame: &Frame<'_>) -> Outcome {
             }
         }
     }
+    if !stuck.is_empty() {
+        findings.push(Finding::new("hang", format!("after {:?} {}", frame.patience, stuck.join("; "))));
+    }
     findings.extend(judge(&plan, &reports, true));
     let transcripts: String = processes.iter().map(Process::transcript).collect();
     Outcome { seed, mode: plan.mode.name(), findings, story: format!("{plan:?}\n{transcripts}") }
@@ -166,7 +171,7 @@ fn meant(lines: &[Line]) -> bool {
 }
 
 /// What a process said of itself.
-fn report(lines: &[Line], last: Last) -> Report {
+fn report(lines: &[Line], script: &Script) -> Report {
     let text = |line: &Line| line.value("text").unwrap_or_default().to_owned();
     let met = |line: &Line| {
         let text = text(line);
@@ -184,8 +189,8 @@ fn report(lines: &[Line], last: Last) -> Report {
         stage: String::new(),
         errors: lines.iter().filter(|line| line.is("met")).map(met).collect(),
         wrong: lines.iter().filter(|line| line.is("wrong")).map(text).collect(),
-        // One that crashes or exits may not have had the time to say so.
-        leaving: leaving.or((last != Last::Drop).then_some(0)),
+        // One that dies may not have had the time to say so.
+        leaving: leaving.or((manner(script) != Manner::Order).then_some(0)),
         done: lines.iter().any(|line| line.is("over")),
     }
 }

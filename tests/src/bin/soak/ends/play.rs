@@ -47,9 +47,9 @@ impl Met {
         let debug = format!("{error:?}");
         let variant = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
         let named = match error {
-            Error::PeerFailed { rank, .. } | Error::PeerFinished { rank, .. } | Error::Aborted { rank, .. } => {
-                Some(*rank)
-            }
+            Error::PeerFailed { rank, .. }
+            | Error::PeerFinished { rank, .. }
+            | Error::Aborted { rank, .. } => Some(*rank),
             _ => None,
         };
         Self { at: clock::now(), call, variant, named, text: flat(&error.to_string()) }
@@ -97,7 +97,10 @@ impl Canaries {
         self.0.iter().find_map(|memory| {
             let at = memory.iter().position(|byte| *byte != CANARY)?;
             let bytes = &memory[at..memory.len().min(at + 16)];
-            Some(format!("memory of {} bytes was written at {at} after it was freed: {bytes:02x?}", memory.len()))
+            Some(format!(
+                "memory of {} bytes was written at {at} after it was freed: {bytes:02x?}",
+                memory.len()
+            ))
         })
     }
 }
@@ -240,9 +243,13 @@ impl Part<'_> {
     fn act(&mut self, world: &World, act: &Act, text: &str) -> Result<()> {
         match act {
             Act::Start { operation, held: Held::Pending, fate } => self.start(world, *operation, *fate, text),
-            Act::Start { operation, held: Held::Prepared, fate } => self.prepare(world, *operation, *fate, text),
+            Act::Start { operation, held: Held::Prepared, fate } => {
+                self.prepare(world, *operation, *fate, text)
+            }
             Act::Block(operation) => self.block(world, *operation, text),
-            Act::Scope { operations, leave, registered } => self.scope(world, operations, *leave, *registered),
+            Act::Scope { operations, leave, registered } => {
+                self.scope(world, operations, *leave, *registered)
+            }
             &Act::Probe { from, tag, bytes, receive, late } => {
                 let message = world.probe_matched(from, tag)?;
                 if late {
@@ -302,7 +309,7 @@ impl Part<'_> {
                 let data = contribution(rank, count);
                 let pending = match panics {
                     None => world.start_all_reduce(data, Op::Sum)?,
-                    Some(who) => world.start_all_reduce(data, &fragile(rank, who))?,
+                    Some(who) => world.start_all_reduce(data, fragile(rank, who))?,
                 };
                 self.meet(pending, fate, text, count * 8, move |data| differs(&data, &sum(size, count)));
             }
@@ -376,7 +383,7 @@ impl Part<'_> {
                 let data = contribution(rank, count);
                 let prepared = match panics {
                     None => world.prepare_all_reduce(data, Op::Sum)?,
-                    Some(who) => world.prepare_all_reduce(data, &fragile(rank, who))?,
+                    Some(who) => world.prepare_all_reduce(data, fragile(rank, who))?,
                 };
                 self.run(prepared, fate, text, count * 8)
             }
@@ -401,16 +408,13 @@ impl Part<'_> {
         bytes: usize,
     ) -> Result<()> {
         let running = prepared.start()?;
-        match fate {
-            Fate::Ask | Fate::Poll | Fate::PollLate => {
-                let _ = running.is_done();
-                drop(running);
-            }
-            Fate::Forget => std::mem::forget(running),
-            _ => drop(running),
+        if matches!(fate, Fate::Ask | Fate::Poll | Fate::PollLate) {
+            let _ = running.is_done();
         }
+        drop(running);
         match fate {
             Fate::Late | Fate::PollLate => self.late.push(Box::new(prepared)),
+            Fate::Forget => std::mem::forget(prepared),
             // The next use of the buffers waits; whether the operation failed is not told any more.
             Fate::Wait => {
                 let wait = Box::new(move || {
@@ -442,7 +446,7 @@ impl Part<'_> {
                 let mut data = contribution(self.rank, count);
                 match panics {
                     None => world.all_reduce(&mut data, Op::Sum)?,
-                    Some(who) => world.all_reduce(&mut data, &fragile(self.rank, who))?,
+                    Some(who) => world.all_reduce(&mut data, fragile(self.rank, who))?,
                 }
                 let wrong = differs(&data, &sum(self.size, count));
                 if let Some(wrong) = wrong {
@@ -466,7 +470,13 @@ impl Part<'_> {
         }
     }
 
-    fn scope(&mut self, world: &World, operations: &[Operation], leave: Leave, registered: bool) -> Result<()> {
+    fn scope(
+        &mut self,
+        world: &World,
+        operations: &[Operation],
+        leave: Leave,
+        registered: bool,
+    ) -> Result<()> {
         let (rank, size) = (self.rank, self.size);
         let input = |operation: &Operation| match *operation {
             Operation::Send { tag, bytes, .. } | Operation::Sync { tag, bytes, .. } => payload(tag, bytes),
@@ -510,7 +520,8 @@ impl Part<'_> {
         };
         let mut outputs = outputs;
         if registered {
-            let mut memory = outputs.drain(..).map(|data| world.register(data)).collect::<Result<Vec<_>>>()?;
+            let mut memory =
+                outputs.drain(..).map(|data| world.register(data)).collect::<Result<Vec<_>>>()?;
             body(memory.iter_mut().map(|memory| &mut memory[..]).collect())?;
             outputs = memory.into_iter().map(ringworld::Registered::into_inner).collect();
         } else {

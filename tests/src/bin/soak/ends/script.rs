@@ -232,7 +232,8 @@ impl Plan {
     pub(crate) fn draw_for_processes(seed: u64, mode: Option<Mode>) -> Self {
         let mut plan = Self::draw(seed, mode);
         let rng = &mut Rng::new(!seed);
-        let lasts = [Last::Drop, Last::Forget, Last::Forget, Last::Exit, Last::Exit, Last::Abort, Last::Crash];
+        let lasts =
+            [Last::Drop, Last::Forget, Last::Forget, Last::Exit, Last::Exit, Last::Abort, Last::Crash];
         let one = rng.below(plan.scripts.len());
         plan.scripts[one].last = rng.pick(&lasts);
         plan
@@ -296,7 +297,11 @@ impl Draft<'_> {
     }
 
     fn send(&mut self, to: usize, tag: u32, bytes: usize) -> Operation {
-        if self.rng.chance(20) { Operation::Sync { to, tag, bytes } } else { Operation::Send { to, tag, bytes } }
+        if self.rng.chance(20) {
+            Operation::Sync { to, tag, bytes }
+        } else {
+            Operation::Send { to, tag, bytes }
+        }
     }
 
     /// Messages; some lack one half.
@@ -428,7 +433,9 @@ impl Draft<'_> {
                     let send = self.send(to, tag, bytes);
                     // Not waited for: the message may be discarded.
                     let fate = self.rng.pick(&[Fate::Drop, Fate::Late]);
-                    self.scripts[from].acts.insert(0, Act::Start { operation: send, held: Held::Pending, fate });
+                    self.scripts[from]
+                        .acts
+                        .insert(0, Act::Start { operation: send, held: Held::Pending, fate });
                     let (receive, late) = (self.rng.chance(40), self.rng.chance(50));
                     self.add(to, Act::Probe { from, tag, bytes, receive, late });
                 }

@@ -3,6 +3,7 @@
 //! Says `world` when one begins, `finding` for whatever is wrong with it, and `done`. A world that hangs is the last of its
 //! process; a crash is seen by whoever started it.
 
+use std::any::Any;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +61,10 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     // What was leaked on purpose keeps an engine of its world.
     let usual = (usual.0 + leaking * LEAKED.0, usual.1 + leaking * LEAKED.1);
     if let Err(now) = settled(usual) {
-        let text = format!("{} descriptors and {} threads, {} and {} at most are usual", now.0, now.1, usual.0, usual.1);
+        let text = format!(
+            "{} descriptors and {} threads, {} and {} at most are usual",
+            now.0, now.1, usual.0, usual.1
+        );
         say("finding", &format!("seed=0 text=descriptors or threads are left over | {text}"));
     }
     stop.store(true, Ordering::Relaxed);
@@ -74,11 +78,16 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
 fn quiet_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let text = info.payload_as_str().unwrap_or_default();
-        if !text.contains(ON_PURPOSE) {
+        if !said(info.payload()).contains(ON_PURPOSE) {
             usual(info);
         }
     }));
+}
+
+/// What a panic says.
+fn said(panic: &dyn Any) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default()
 }
 
 /// Plays one world; does not return when it hangs.
@@ -120,7 +129,7 @@ fn one(seed: u64, plan: &Plan, patience: Duration) -> Vec<Finding> {
             Ok(Ok(kept)) => canaries.push((rank, kept)),
             Ok(Err(text)) => findings.push(Finding::new("no world", format!("rank {rank}: {text}"))),
             Err(panic) => {
-                let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                let text = said(&*panic);
                 let meant = |act: &Act| matches!(act, Act::Panic | Act::Scope { leave: Leave::Panic, .. });
                 if !text.contains(ON_PURPOSE) || !plan.scripts[rank].acts.iter().any(meant) {
                     findings.push(Finding::new("a call panicked", format!("rank {rank}: {text}")));
@@ -130,7 +139,10 @@ fn one(seed: u64, plan: &Plan, patience: Duration) -> Vec<Finding> {
     }
     for (rank, kept) in &canaries {
         if let Some(touched) = kept.touched() {
-            findings.push(Finding::new("memory was written after it was freed", format!("rank {rank}: {touched}")));
+            findings.push(Finding::new(
+                "memory was written after it was freed",
+                format!("rank {rank}: {touched}"),
+            ));
         }
     }
     let reports: Vec<_> = shared.iter().map(Shared::get).collect();

@@ -103,7 +103,9 @@ pub(crate) fn judge(kill: &Kill, survivor: &Survivor) -> Vec<Finding> {
     if let Some((at, text)) = &survivor.failed {
         match said(text) {
             Said::Down(rank) if kill.victims.contains(&rank) => {}
-            Said::Down(rank) => find("PeerFailed names an innocent rank", format!("{name}, rank {rank}: {text}")),
+            Said::Down(rank) => {
+                find("PeerFailed names an innocent rank", format!("{name}, rank {rank}: {text}"))
+            }
             Said::MasterLost if kill.served => {}
             Said::MasterLost => find("MasterLost, but the master lives", format!("{name}: {text}")),
             Said::Finished(rank) if kill.victims.contains(&rank) => {

@@ -43,14 +43,15 @@ fn arguments(seed: u64, plan: &Plan) -> Vec<String> {
 fn transcripts(processes: &[Process]) -> String {
     let last = |process: &Process| {
         let text = process.transcript();
-        let from = text.len().saturating_sub(3000);
-        text[text.ceil_char_boundary(from)..].to_owned()
+        let all = text.chars().count();
+        text.chars().skip(all.saturating_sub(3000)).collect::<String>()
     };
     processes.iter().map(last).collect()
 }
 
 fn event(lines: &[Line], name: &str, rank: Option<usize>) -> Option<(u64, String)> {
-    let mine = |line: &&Line| line.is(name) && rank.is_none_or(|rank| line.value("rank") == Some(&rank.to_string()));
+    let mine =
+        |line: &&Line| line.is(name) && rank.is_none_or(|rank| line.value("rank") == Some(&rank.to_string()));
     let line = lines.iter().find(mine)?;
     Some((line.number("at"), line.value("text").unwrap_or_default().to_owned()))
 }
@@ -81,9 +82,8 @@ fn by_environment(seed: u64, plan: &Plan, frame: &Frame<'_>) -> (Vec<Finding>, S
         }
     }
     std::thread::sleep(Duration::from_micros(plan.delay_us));
-    let serves = |process: &Process| {
-        proc::listening(process.pid()).iter().any(|address| address.port() == job.port())
-    };
+    let serves =
+        |process: &Process| proc::listening(process.pid()).iter().any(|address| address.port() == job.port());
     let served = plan.forming || plan.victims.iter().any(|victim| serves(&processes[*victim]));
     let at = clock::now();
     for victim in &plan.victims {
@@ -95,24 +95,22 @@ fn by_environment(seed: u64, plan: &Plan, frame: &Frame<'_>) -> (Vec<Finding>, S
         Start::Free => processes[index].events("formed").first().map(Line::rank),
         _ => Some(index),
     };
+    // Of two, the second may have noticed the death of the first before its own came: then it is a survivor.
+    let was_killed = |index: usize| ends[index].is_some_and(|end| end.signal == Some(plan.signal.as_raw()));
+    let killed: Vec<usize> = plan.victims.iter().copied().filter(|victim| was_killed(*victim)).collect();
+    let mut findings = Vec::new();
+    if killed.is_empty() && !plan.forming {
+        let detail = format!("the processes {:?}, which were to be killed, ended otherwise", plan.victims);
+        findings.push(Finding::new("failed before the kill", detail));
+    }
     let kill = Kill {
         at,
-        victims: plan.victims.iter().filter_map(|victim| rank_of(*victim)).collect(),
+        victims: killed.iter().filter_map(|victim| rank_of(*victim)).collect(),
         served,
         forming: plan.forming.then_some(RENDEZVOUS),
         launched: false,
     };
-    let mut findings = Vec::new();
-    for (index, end) in ends.iter().enumerate() {
-        if plan.victims.contains(&index) {
-            // It may have failed by itself just before, which is a finding of its own.
-            let killed = end.is_some_and(|end| end.signal == Some(plan.signal.as_raw()));
-            if !killed && !plan.forming {
-                let detail = format!("process {index}, which was to be killed, ended with {end:?}");
-                findings.push(Finding::new("failed before the kill", detail));
-            }
-            continue;
-        }
+    for (index, end) in ends.iter().enumerate().filter(|(index, _)| !killed.contains(index)) {
         let lines = processes[index].lines();
         let name = format!("rank {}", rank_of(index).unwrap_or(index));
         findings.extend(judge(&kill, &survivor(name, &lines, None, *end)));
@@ -170,7 +168,9 @@ fn launched(seed: u64, plan: &Plan, frame: &Frame<'_>) -> (Vec<Finding>, String)
     let expected = 128 + plan.signal.as_raw();
     match end {
         _ if over => {}
-        None => findings.push(Finding::new("hang of the launcher", format!("it still runs after {took:.1?}"))),
+        None => {
+            findings.push(Finding::new("hang of the launcher", format!("it still runs after {took:.1?}")))
+        }
         Some(end) if end.code != Some(expected) => {
             let detail = format!("the launcher ended with {end:?}, not with {expected}");
             findings.push(Finding::new("wrong status of the launcher", detail));
@@ -183,7 +183,9 @@ fn launched(seed: u64, plan: &Plan, frame: &Frame<'_>) -> (Vec<Finding>, String)
     let lines = all[0].lines();
     let named = |victim: &usize| {
         let name = format!("rank {victim} ");
-        lines.iter().any(|line| line.error && line.text.contains(&name) && line.text.contains("was killed by signal"))
+        lines
+            .iter()
+            .any(|line| line.error && line.text.contains(&name) && line.text.contains("was killed by signal"))
     };
     if !over && end.is_some() && !plan.victims.iter().any(named) {
         let detail = format!("no line of it names any of {:?}", plan.victims);

@@ -45,7 +45,9 @@ pub(crate) fn run(seed: u64, frame: &Frame<'_>) -> Outcome {
         };
         match end {
             None => find("hang", process.transcript()),
-            Some(End { signal: Some(signal), .. }) => find(&format!("crash by signal {signal}"), process.transcript()),
+            Some(End { signal: Some(signal), .. }) => {
+                find(&format!("crash by signal {signal}"), process.transcript())
+            }
             Some(End { code: Some(0), .. }) => {}
             Some(end) => find("failure", format!("{end:?} {}", process.transcript())),
         }

@@ -117,7 +117,8 @@ fn checked_round(on: &Communicator, seed: u64) -> Result<()> {
     let rng = &mut Rng::new(seed);
     let (rank, size) = (on.rank(), on.size());
     let length = rng.pick(&[0, 1, 100, 1_000, 20_000]);
-    let of = |rank: usize| (0..length).map(|index| mix(seed, rank as u64) ^ index as u64).collect::<Vec<u64>>();
+    let of =
+        |rank: usize| (0..length).map(|index| mix(seed, rank as u64) ^ index as u64).collect::<Vec<u64>>();
     let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
     let mut came = vec![0; length];
     on.send_recv(&of(rank), next, 3, &mut came, before, 3)?;
