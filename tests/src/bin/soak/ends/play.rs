@@ -571,3 +571,23 @@ fn fragile(rank: usize, who: usize) -> UserOp<u64> {
         a.wrapping_add(b)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_written_to_freed_memory_is_found() {
+        let mut canaries = Canaries::default();
+        [0, 300, 70_000].map(|bytes| canaries.settle(bytes));
+        assert_eq!(canaries.touched(), None);
+        canaries.0[2][69_999] ^= 1;
+        assert!(canaries.touched().unwrap().contains("at 69999"));
+    }
+
+    #[test]
+    fn messages_of_different_tags_differ_everywhere_near_their_beginning() {
+        let (one, other) = (payload(1, 1_000), payload(2, 1_000));
+        assert!(one.iter().zip(&other).all(|(one, other)| one != other));
+    }
+}
