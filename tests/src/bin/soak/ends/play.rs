@@ -579,7 +579,7 @@ mod tests {
     #[test]
     fn a_byte_written_to_freed_memory_is_found() {
         let mut canaries = Canaries::default();
-        [0, 300, 70_000].map(|bytes| canaries.settle(bytes));
+        [0, 300, 70_000].into_iter().for_each(|bytes| canaries.settle(bytes));
         assert_eq!(canaries.touched(), None);
         canaries.0[2][69_999] ^= 1;
         assert!(canaries.touched().unwrap().contains("at 69999"));
