@@ -235,6 +235,7 @@ pub(crate) enum Fault {
     Mismatch { detail: String },
     Panicked { detail: String },
     TimedOut { after: Duration, waiting_for: String },
+    System { detail: String },
     Master { cause: String },
     Finalized,
 }
@@ -250,6 +251,7 @@ impl Fault {
             Self::Mismatch { detail } => Error::Mismatch { operation, detail },
             Self::Panicked { detail } => Error::Panicked { operation, detail },
             Self::TimedOut { after, waiting_for } => Error::TimedOut { operation, after, waiting_for },
+            Self::System { detail } => Error::System { operation, cause: detail },
             Self::Master { cause } => Error::MasterLost { operation, cause },
             Self::Finalized => Error::Finalized { operation },
         }

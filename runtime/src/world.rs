@@ -74,7 +74,11 @@ impl World {
         let prepared = transports::prepare(settings, joining.job(), joining.local_addresses())?;
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
-        let on_event = Box::new(move |event| events.put(notice(event)));
+        let on_event = Box::new(move |event| {
+            if let Some(notice) = notice(event) {
+                events.put(notice);
+            }
+        });
         let session = joining.join(prepared.addresses(), on_event).map_err(|error| bootstrap(&error))?;
         let opened = prepared.open(&session)?;
 
@@ -208,7 +212,12 @@ impl Control for Link {
     }
 
     fn fault(&self, context: u32, detail: &str) {
-        self.session.report(Report::Fault { context, text: detail.into() });
+        let detail = detail.into();
+        self.session.report(Report::Fault(if context == PANICKED {
+            ringworld_bootstrap::Fault::Panicked { detail }
+        } else {
+            ringworld_bootstrap::Fault::Mismatch { detail }
+        }));
     }
 }
 
@@ -225,17 +234,27 @@ impl Plane for Nobody {
     fn abort(&self, _: i32, _: &str) {}
 }
 
-fn notice(event: ControlEvent) -> Notice {
-    match event {
+/// What another rank has found.
+fn heard(fault: ringworld_bootstrap::Fault) -> Fault {
+    use ringworld_bootstrap::Fault as Told;
+    match fault {
+        Told::Mismatch { detail } => Fault::Mismatch { detail },
+        Told::Panicked { detail } => Fault::Panicked { detail },
+        Told::System { detail } => Fault::System { detail },
+        Told::TimedOut { after, waiting_for, .. } => Fault::TimedOut { after, waiting_for },
+    }
+}
+
+fn notice(event: ControlEvent) -> Option<Notice> {
+    Some(match event {
         ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
         ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
+        // Nobody asks for it here.
+        ControlEvent::Left { .. } => return None,
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
-        ControlEvent::Fault { context: PANICKED, text, .. } => {
-            Notice::Fault(Fault::Panicked { detail: text })
-        }
-        ControlEvent::Fault { text, .. } => Notice::Fault(Fault::Mismatch { detail: text }),
+        ControlEvent::Fault { fault, .. } => Notice::Fault(heard(fault)),
         ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
-    }
+    })
 }
 
 /// Settings in code. Whatever is not set here comes from the environment and the file.
