@@ -10,7 +10,7 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Tuning;
 
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, Spin};
+use crate::engine::{Control, Engine, Inbox, LastCalls, Limits, NoControl, Notice, Parts, REMIND, Spin};
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
@@ -21,14 +21,15 @@ use crate::{Error, Result};
 /// All ranks, brought together.
 ///
 /// Derefs to the [`Communicator`] of all ranks. A program has one, for as long as it communicates:
-/// dropping it ends this rank's part in good order. Collectives that have been begun end, everything sent is
-/// still delivered, and the drop waits until those it was sent to have taken it; on the process that serves the rendezvous it waits
-/// until every rank has left. If this rank panics or fails, the others are told instead.
+/// [`World::finish`] ends this rank's part in good order, and so does dropping it. Collectives that have been begun end,
+/// everything sent is still delivered, and the end waits until those it was sent to have taken it; on the process that
+/// serves the rendezvous it waits until every rank has left. If this rank panics or fails, the others are told instead.
 #[derive(Debug)]
 pub struct World {
     communicator: Communicator,
     link: Option<Arc<Link>>,
     routes: Vec<Route>,
+    ended: bool,
 }
 
 impl Deref for World {
@@ -74,11 +75,7 @@ impl World {
         let prepared = transports::prepare(settings, joining.job(), joining.local_addresses())?;
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
-        let on_event = Box::new(move |event| {
-            if let Some(notice) = notice(event) {
-                events.put(notice);
-            }
-        });
+        let on_event = Box::new(move |event| events.put(notice(event)));
         let session = joining.join(prepared.addresses(), on_event).map_err(|error| bootstrap(&error))?;
         let opened = prepared.open(&session)?;
 
@@ -97,6 +94,7 @@ impl World {
             inbox,
             spin: spin(settings, local_size),
             op_timeout: settings.op_timeout,
+            remind: REMIND,
         };
         Self::assemble(parts, opened.reasons, Some(link), settings, (local_rank, local_size))
     }
@@ -117,6 +115,41 @@ impl World {
         &self.routes[rank]
     }
 
+    /// Ends this rank's part, as dropping the `World` does, and says whether all has gone well.
+    ///
+    /// The end looks once more at what the others have called: a program whose calls and whose `finish` return `Ok` on
+    /// every rank has made the same collectives on every rank. A drop can only log what it finds, as an error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Mismatch`] when others have called collectives that this rank has not, or others; and whatever else has
+    /// ended the world before, even if a call has returned it already.
+    ///
+    /// ```
+    /// let world = ringworld::World::builder().world_size(1).build()?;
+    /// world.barrier()?;
+    /// world.finish()?;
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn finish(mut self) -> Result<()> {
+        let engine = Arc::clone(self.communicator.engine());
+        self.end().map_or(Ok(()), |fault| Err(engine.fault_error(fault, "finish".into())))
+    }
+
+    /// Ends this rank's part, once; what has ended the world before, or is found only now.
+    fn end(&mut self) -> Option<Fault> {
+        self.ended = true;
+        let engine = self.communicator.engine();
+        let Some(link) = self.link.take() else { return engine.finish() };
+        let fault = engine.finish();
+        match fault {
+            None => link.session.finish(),
+            // Everybody knows already, or learns it from the control plane: only leave.
+            Some(_) => link.session.leave(),
+        }
+        fault
+    }
+
     fn alone(settings: &Settings) -> Result<Self> {
         let parts = Parts {
             rank: 0,
@@ -129,6 +162,7 @@ impl World {
             inbox: Arc::default(),
             spin: Spin::NONE,
             op_timeout: settings.op_timeout,
+            remind: REMIND,
         };
         Self::assemble(parts, vec![Route::to_self()], None, settings, (0, 1))
     }
@@ -160,7 +194,7 @@ impl World {
         let tickets = Tickets::default();
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, tickets });
         let communicator = Communicator::new(shared, 0, rank, None, size, Arc::new(options));
-        Ok(Self { communicator, link, routes })
+        Ok(Self { communicator, link, routes, ended: false })
     }
 }
 
@@ -176,21 +210,26 @@ fn spin(settings: &Settings, local_size: usize) -> Spin {
 
 impl Drop for World {
     fn drop(&mut self) {
-        let engine = self.communicator.engine();
-        let Some(link) = self.link.take() else {
-            engine.finish();
+        if self.ended {
             return;
-        };
-        if std::thread::panicking() {
+        }
+        let engine = Arc::clone(self.communicator.engine());
+        if std::thread::panicking()
+            && let Some(link) = self.link.take()
+        {
             link.session.panicked("its program panicked");
             engine.lock().fail(Fault::Finalized);
             return;
         }
-        let fault = engine.finish();
-        match fault {
-            None => link.session.finish(),
-            // Everybody knows already, or learns it from the control plane: only leave.
-            Some(_) => link.session.leave(),
+        // Calls have returned what was known before.
+        let is_news = engine.lock().fault().is_none();
+        if let Some(fault) = self.end()
+            && is_news
+        {
+            tracing::error!(
+                "{}; World::finish returns this error",
+                engine.fault_error(fault, "the end".into())
+            );
         }
     }
 }
@@ -211,13 +250,25 @@ impl Control for Link {
         self.session.report(Report::PeerLost { rank, cause: cause.into() });
     }
 
-    fn fault(&self, context: u32, detail: &str) {
-        let detail = detail.into();
-        self.session.report(Report::Fault(if context == PANICKED {
-            ringworld_bootstrap::Fault::Panicked { detail }
-        } else {
-            ringworld_bootstrap::Fault::Mismatch { detail }
-        }));
+    fn fault(&self, fault: &Fault) {
+        use ringworld_bootstrap::Fault as Told;
+        let told = match fault.clone() {
+            Fault::Mismatch { detail } => Told::Mismatch { detail },
+            Fault::Panicked { detail } => Told::Panicked { detail },
+            Fault::System { detail } => Told::System { detail },
+            Fault::TimedOut { waiter, after, waiting_for } => Told::TimedOut { waiter, after, waiting_for },
+            // Those come from the control plane, which has told everybody, or concern this rank alone.
+            Fault::Peer { .. } | Fault::Aborted { .. } | Fault::Master { .. } | Fault::Finalized => return,
+        };
+        self.session.report(Report::Fault(told));
+    }
+
+    fn leave_behind(&self, calls: LastCalls) {
+        self.session.leave_behind(calls.to_bytes());
+    }
+
+    fn ask_last_calls(&self, rank: usize) {
+        self.session.ask_left(rank);
     }
 }
 
@@ -234,6 +285,17 @@ impl Plane for Nobody {
     fn abort(&self, _: i32, _: &str) {}
 }
 
+fn notice(event: ControlEvent) -> Notice {
+    match event {
+        ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
+        ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
+        ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
+        ControlEvent::Left { rank, left } => Notice::LastCalls { rank, calls: LastCalls::from_bytes(&left) },
+        ControlEvent::Fault { fault, .. } => Notice::Fault(heard(fault)),
+        ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
+    }
+}
+
 /// What another rank has found.
 fn heard(fault: ringworld_bootstrap::Fault) -> Fault {
     use ringworld_bootstrap::Fault as Told;
@@ -241,20 +303,8 @@ fn heard(fault: ringworld_bootstrap::Fault) -> Fault {
         Told::Mismatch { detail } => Fault::Mismatch { detail },
         Told::Panicked { detail } => Fault::Panicked { detail },
         Told::System { detail } => Fault::System { detail },
-        Told::TimedOut { after, waiting_for, .. } => Fault::TimedOut { after, waiting_for },
+        Told::TimedOut { waiter, after, waiting_for } => Fault::TimedOut { waiter, after, waiting_for },
     }
-}
-
-fn notice(event: ControlEvent) -> Option<Notice> {
-    Some(match event {
-        ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
-        ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
-        // Nobody asks for it here.
-        ControlEvent::Left { .. } => return None,
-        ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
-        ControlEvent::Fault { fault, .. } => Notice::Fault(heard(fault)),
-        ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
-    })
 }
 
 /// Settings in code. Whatever is not set here comes from the environment and the file.

@@ -1,14 +1,16 @@
 //! The core: joins protocol, runs, buffers and transports. One thread at a time, under the engine's lock.
 //!
 //! Invariant: when a public method returns, every action of the protocol has been carried out and every
-//! completion handed on, so the protocol's queues are empty.
+//! completion handed on, so the protocol's queues are empty. `mismatch` has what happens when ranks do not call the same.
+
+mod mismatch;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
     Action, BufferId, Completion, Config, Envelope, Failure, Incoming, Key, Kind, Machine, Matched,
-    MatchedId, Mode, Place, RequestId, Selector, Span, TagSelector,
+    MatchedId, Mode, Place, RequestId, Selector, Span,
 };
 use ringworld_transport::{
     Cause, Event, Header, Operation, Placement, Placer, RecvMemory, Region, RemoteKey, SendMemory, Token,
@@ -16,13 +18,13 @@ use ringworld_transport::{
 
 use super::inbox::{Inbox, Left, Notice};
 use super::router::{Fate, Registrations, Router};
-use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
+use super::runs::{Disagreement, Made, RunId, Runs, Start, is_reminder};
 use super::slots::{SlotId, Slots};
-use super::{Control, PANICKED, Parts};
+use super::{Control, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
 use crate::reduce::Panicked;
-use crate::stamp::{Stamp, describe_site};
+use mismatch::Desertion;
 
 /// The data plane often hears of a death before the control plane has told who died first: a survivor
 /// that gives up closes its connections too. So a lost connection is only a suspicion for this long, in
@@ -71,6 +73,7 @@ pub(crate) struct Core {
     fates: Vec<(usize, Fate)>,
     fault: Option<Fault>,
     suspect: Option<Suspect>,
+    desertion: Option<Desertion>,
     finished: Vec<bool>,
     /// Peers that refused an operation because they have finished, until the next poll has reported what
     /// they had sent before.
@@ -104,6 +107,7 @@ impl Core {
             fates: Vec::new(),
             fault: None,
             suspect: None,
+            desertion: None,
             finished: vec![false; size],
             farewells: Vec::new(),
             closing: None,
@@ -225,19 +229,26 @@ impl Core {
     /// Begins a collective. The lent buffers are in `start`. Says its number in the communicator as well.
     pub(crate) fn run(&mut self, start: Start) -> (SlotId, u32) {
         let slot = self.slots.insert([start.input, start.output]);
-        if self.refuses(slot) {
-            return (slot, 0);
-        }
         let context = start.context;
-        let (run, sequence) = self.runs.insert(start, slot, &mut self.buffers);
-        if let Some((source, disagreement)) = self.runs.check_early(self.machine.unexpected(context)) {
+        // Who only sends does not wait, and would not see that others call something else.
+        if start.schedule.receives() == 0 && !self.is_alone() {
+            self.progress();
+        }
+        if self.refuses(slot) {
+            return (slot, self.runs.next(context));
+        }
+        let Made { run, sequence, clash } = self.runs.insert(start, slot, &mut self.buffers);
+        if let Some((source, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
             return (slot, sequence);
         }
-        self.drop_reminders(context);
         self.advance(run);
         self.settle();
         (slot, sequence)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.hosts.len() < 2
     }
 
     /// Has the transports register memory for many operations; see [`Router::register`]. Nothing is registered once the
@@ -318,10 +329,10 @@ impl Core {
         let mut placing = Placing {
             machine: &mut self.machine,
             buffers: &mut self.buffers,
-            runs: &self.runs,
+            runs: &mut self.runs,
             clash: None,
             reminders: 0,
-            reminded: None,
+            reminded: Vec::new(),
         };
         let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
         let Placing { clash, reminders, reminded, .. } = placing;
@@ -348,9 +359,8 @@ impl Core {
                 self.machine.peer_down(peer);
             }
         }
-        if let Some(context) = reminded {
-            self.drop_reminders(context);
-        }
+        self.drop_reminders(reminded);
+        self.judge_desertion();
         if let Some(suspect) = self.suspect.take_if(|suspect| Instant::now() >= suspect.until) {
             self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
         }
@@ -358,50 +368,14 @@ impl Core {
         moved
     }
 
-    /// Tells those whom the collectives of these slots wait for what this rank has called, so that ranks
-    /// that disagree about a root find out although none of them sends anything else.
-    pub(crate) fn remind(&mut self, slots: &[SlotId]) {
-        let waits = self.owners.iter().flatten().filter_map(|(request, owner)| {
-            let Owner::Step { run, .. } = *owner else { return None };
-            let described = self.machine.describe(*request)?;
-            let waited_for = described.kind == Kind::Receive && slots.contains(&self.runs.slot(run)?);
-            if waited_for { Some((described.peer?, self.runs.reminder(run)?)) } else { None }
-        });
-        let mut reminders: Vec<(usize, Envelope)> = waits.collect();
-        reminders.sort_unstable_by_key(|(peer, envelope)| (*peer, envelope.context, envelope.tag));
-        reminders.dedup();
-        for (peer, envelope) in reminders {
-            let nothing = Span { buffer: BufferId(u32::MAX), offset: 0, len: 0 };
-            // Nobody asks how it ends.
-            let _unowned = self.machine.send(peer, envelope, nothing, Mode::Standard);
-        }
-        self.settle();
-    }
-
-    /// Forgets the reminders of collectives that this rank has come to: they agreed.
-    fn drop_reminders(&mut self, context: u32) {
-        loop {
-            let mut waiting = self.machine.unexpected(context);
-            let known = |incoming: &Incoming| {
-                is_reminder(incoming.envelope.tag) && self.runs.has_come_to(&incoming.envelope)
-            };
-            let Some(Incoming { source, envelope, .. }) = waiting.find(known) else { return };
-            drop(waiting);
-            let tag = TagSelector::Exact(envelope.tag);
-            let Some(taken) = self.machine.take(&Selector { context, source: Some(source), tag }) else {
-                return;
-            };
-            self.machine.release(taken.handle);
-        }
-    }
-
     /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
     pub(crate) fn arm(&mut self) -> Option<Option<Duration>> {
         if self.inbox.is_full() || !self.farewells.is_empty() || !self.router.arm() {
             return None;
         }
-        let suspicion = self.suspect.as_ref().map(|s| s.until.saturating_duration_since(Instant::now()));
-        Some(suspicion)
+        let verdicts =
+            [self.suspect.as_ref().map(|s| s.until), self.desertion.as_ref().map(Desertion::until)];
+        Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 
     /// Whether a thread sleeps that has armed the transports.
@@ -475,7 +449,7 @@ impl Core {
                     Ok(()) => self.advance(run),
                     Err(detail) => self.step_wrong(detail),
                 },
-                Err(failure) => self.step_failed(failure),
+                Err(failure) => self.step_failed(run, step, failure),
             },
         }
     }
@@ -505,10 +479,10 @@ impl Core {
                         Some(key) => self.machine.exposed(token, key),
                         None => self.machine.expose_failed(token),
                     },
-                    Err(cause) => {
-                        self.machine.expose_failed(token);
-                        self.lost(peer, cause);
-                    }
+                    // This rank's own trouble: its receive fails, and the sender hears of it.
+                    Err(Cause::Memory(_)) => self.machine.expose_failed(token),
+                    // It goes on to wait, for the verdict on the peer.
+                    Err(cause) => self.lost(peer, cause),
                 }
             }
             Action::Copy { bounce, into } => self.buffers.unbounce(bounce, into),
@@ -548,6 +522,7 @@ impl Core {
             match notice {
                 Notice::Fault(fault) => self.fail(fault),
                 Notice::Finished { rank } => self.peer_finished(rank),
+                Notice::LastCalls { rank, calls } => self.heard_last_calls(rank, &calls),
                 Notice::Left(left) => self.let_go(left),
             }
         }
@@ -580,23 +555,6 @@ impl Core {
         }
     }
 
-    fn step_failed(&mut self, failure: Failure) {
-        match failure {
-            Failure::Aborted => {}
-            Failure::PeerFinished { peer } => self.fail(Fault::Peer {
-                rank: peer,
-                cause: "it has left the world without taking part in this collective".into(),
-            }),
-            failure => self.step_wrong(failure.to_string()),
-        }
-    }
-
-    /// A collective cannot go on because ranks disagree about it.
-    fn step_wrong(&mut self, detail: String) {
-        self.control.fault(0, &detail);
-        self.fail(Fault::Mismatch { detail });
-    }
-
     /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
     fn operation_panicked(&mut self, what: &Panicked) {
         let host = self.hosts.get(self.rank).map_or("an unknown host", String::as_str);
@@ -604,47 +562,14 @@ impl Core {
         let rank = self.rank;
         let detail =
             format!("the user-defined operation {op:?} panicked on rank {rank} on {host}: {message}");
-        self.control.fault(PANICKED, &detail);
-        self.fail(Fault::Panicked { detail });
-    }
-
-    fn disagree(&mut self, source: usize, context: u32, what: &Disagreement) {
-        let here: String = what.mine.map_or_else(
-            || "finished that one long ago".into(),
-            |(stamp, caller)| {
-                format!("called {} at {}:{}", Stamp::describe(stamp), caller.file(), caller.line())
-            },
-        );
-        let settings = if what.mine.is_some_and(|(mine, _)| Stamp::differ_in_tuning_only(mine, what.theirs)) {
-            " under other settings; RINGWORLD_SEGMENT, RINGWORLD_ALGORITHMS, RINGWORLD_REPRODUCIBLE and Options \
-             must be the same on all ranks"
-        } else {
-            ""
-        };
-        let here = here + settings;
-        // Every rank reads this text, so it says nobody is "this rank".
-        let host = |rank| self.hosts.get(rank).map_or("an unknown host", String::as_str);
-        let detail = format!(
-            "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {} at {}, but rank {} \
-             on {} {here}",
-            what.sequence,
-            context / 2,
-            host(source),
-            Stamp::describe(what.theirs),
-            describe_site(&what.theirs, self.runs.callers()),
-            self.rank,
-            host(self.rank),
-        );
-        self.control.fault(context, &detail);
-        self.fail(Fault::Mismatch { detail });
+        self.tell(Fault::Panicked { detail });
     }
 
     /// Ends the world for all ranks because this one has panicked where it cannot go on.
     pub(crate) fn give_up(&mut self, cause: &str) {
         if self.fault.is_none() {
             let detail = format!("rank {} gave up: {cause}", self.rank);
-            self.control.fault(PANICKED, &detail);
-            self.fail(Fault::Panicked { detail });
+            self.tell(Fault::Panicked { detail });
         }
     }
 
@@ -654,7 +579,7 @@ impl Core {
             return;
         }
         self.fault = Some(fault);
-        self.suspect = None;
+        (self.suspect, self.desertion) = (None, None);
         self.closing = Some(0);
         self.router.abort();
         self.machine.fail_all();
@@ -663,35 +588,6 @@ impl Core {
             self.slots.end(slot, Err(Failure::Aborted), &mut self.buffers);
         }
         self.buffers.release_all();
-    }
-
-    /// Whom a slot waits for, in words.
-    pub(crate) fn waiting_for(&self, slot: SlotId) -> String {
-        let mine = |owner: Owner| match owner {
-            Owner::Slot(other) => other == slot,
-            Owner::Step { run, .. } => self.runs.slot(run) == Some(slot),
-        };
-        let requests =
-            self.owners.iter().flatten().filter(|(_, owner)| mine(*owner)).map(|(request, _)| *request);
-        let mut peers: Vec<Option<usize>> =
-            requests.filter_map(|request| Some(self.machine.describe(request)?.peer)).collect();
-        peers.sort_unstable();
-        peers.dedup();
-        let name = |peer: &Option<usize>| match peer {
-            Some(rank) => {
-                format!("rank {rank} on {}", self.hosts.get(*rank).map_or("an unknown host", String::as_str))
-            }
-            None => "a message of any rank".into(),
-        };
-        if peers.is_empty() {
-            return "nobody".into();
-        }
-        peers.iter().map(name).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Tells every rank of a fault found here.
-    pub(crate) fn report_fault(&self, detail: &str) {
-        self.control.fault(0, detail);
     }
 
     /// Why no message for `selector` can come any more, if that is so.
@@ -750,11 +646,11 @@ fn own(owners: &mut Vec<Option<(RequestId, Owner)>>, request: RequestId, owner: 
 struct Placing<'a> {
     machine: &'a mut Machine,
     buffers: &'a mut Buffers,
-    runs: &'a Runs,
+    runs: &'a mut Runs,
     clash: Option<(usize, u32, Disagreement)>,
-    /// How many reminders came, and in which context the last one.
+    /// How many reminders came, and those that the protocol still has.
     reminders: usize,
-    reminded: Option<u32>,
+    reminded: Vec<(usize, Envelope)>,
 }
 
 impl Placer for Placing<'_> {
@@ -765,12 +661,10 @@ impl Placer for Placing<'_> {
         {
             if is_reminder(envelope.tag) {
                 self.reminders += 1;
-                self.reminded = Some(envelope.context);
+                self.reminded.push((peer, envelope));
             }
-            if self.clash.is_none()
-                && let Some(disagreement) = self.runs.check(&envelope)
-            {
-                self.clash = Some((peer, envelope.context, disagreement));
+            if let Some(disagreement) = self.runs.arrive(peer, &envelope) {
+                self.clash.get_or_insert((peer, envelope.context, disagreement));
             }
         }
         let memory = match target.place {

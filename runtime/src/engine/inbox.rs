@@ -8,6 +8,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::last_calls::LastCalls;
 use super::router::Registrations;
 use super::slots::SlotId;
 use super::wait::Bell;
@@ -20,6 +21,8 @@ pub(crate) enum Notice {
     Fault(Fault),
     /// A rank has left in good order.
     Finished { rank: usize },
+    /// What a rank that has left had called last.
+    LastCalls { rank: usize, calls: LastCalls },
     /// Memory that nobody has any more.
     Left(Left),
 }

@@ -16,15 +16,18 @@
 //! threads reach the engine, `leaving` how destructors do.
 
 mod core;
+mod early;
 mod helper;
 mod home;
 mod inbox;
+mod last_calls;
 mod leaving;
 mod limits;
 mod offers;
 mod router;
 mod runs;
 mod slots;
+mod under_way;
 mod wait;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,25 +35,26 @@ use std::time::Duration;
 
 pub(crate) use self::core::{Begun, Core};
 pub(crate) use self::inbox::{Inbox, Left, Notice};
+pub(crate) use self::last_calls::LastCalls;
 pub(crate) use self::limits::Limits;
 pub(crate) use self::router::Registrations;
 pub(crate) use self::runs::Start;
 pub(crate) use self::slots::{Ending, SlotId};
-pub(crate) use self::wait::Spin;
 use self::wait::Waits;
+pub(crate) use self::wait::{REMIND, Spin};
 use crate::error::Fault;
 use ringworld_transport::Transport;
-
-/// In place of a communicator's context in a fault: the fault is a panic of the user's code, and no
-/// disagreement. Not the context of any communicator, because their numbers end long before.
-pub(crate) const PANICKED: u32 = u32::MAX;
 
 /// How the engine tells the rest of the world; served by the bootstrap session.
 pub(crate) trait Control: Send + Sync {
     /// The data plane has lost a peer.
     fn peer_lost(&self, rank: usize, cause: &str);
     /// This rank has found a fault that every rank must hear of.
-    fn fault(&self, context: u32, detail: &str);
+    fn fault(&self, fault: &Fault);
+    /// This rank is about to leave in good order, and had called these last.
+    fn leave_behind(&self, calls: LastCalls);
+    /// Asks what a rank that has left in good order had called last. The answer, if there is one, is a notice.
+    fn ask_last_calls(&self, rank: usize);
 }
 
 /// No world beyond this process, or one that needs no telling (simulation).
@@ -58,7 +62,9 @@ pub(crate) struct NoControl;
 
 impl Control for NoControl {
     fn peer_lost(&self, _: usize, _: &str) {}
-    fn fault(&self, _: u32, _: &str) {}
+    fn fault(&self, _: &Fault) {}
+    fn leave_behind(&self, _: LastCalls) {}
+    fn ask_last_calls(&self, _: usize) {}
 }
 
 /// What an engine is made of.
@@ -75,6 +81,8 @@ pub(crate) struct Parts {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) spin: Spin,
     pub(crate) op_timeout: Option<Duration>,
+    /// A call that has waited in vain for so long tells those it waits for what it is.
+    pub(crate) remind: Duration,
 }
 
 /// One process's part of the world.
@@ -189,10 +197,13 @@ impl Engine {
              rank has begun"
                 .into()
         });
+        // Once before the others hear that this rank leaves, so that they can be told while they are here.
+        self.lock().look_before_leaving();
         self.lock().close();
         let closed = |core: &mut Core| core.is_closed().then_some(());
         self.wait_until(&[], closed, |_| "the ranks that are still connected to take what was sent".into());
         let mut core = self.lock();
+        core.look_once_more();
         let fault = core.fault().cloned();
         core.fail(Fault::Finalized);
         fault

@@ -17,7 +17,6 @@ use super::inbox::Inbox;
 use super::offers::{Custom, Offers};
 use super::slots::Ending;
 use super::{Engine, Locked, Parts, SlotId};
-use crate::error::Fault;
 
 /// Transports without a descriptor (the simulator) are polled this often.
 const BLIND: Duration = Duration::from_micros(50);
@@ -58,7 +57,7 @@ impl Spin {
 
 /// A call that has waited in vain for this long tells its peers what it waits for, then again after twice
 /// as long, and so on: see [`Core::remind`]. Ranks that merely compute for long lose nothing by it.
-const REMIND: Duration = Duration::from_secs(1);
+pub(crate) const REMIND: Duration = Duration::from_secs(1);
 
 /// Wakes one sleeping thread.
 pub(crate) struct Bell(OwnedFd);
@@ -111,6 +110,7 @@ pub(super) struct Waits {
     custom: Custom,
     home: Home,
     op_timeout: Option<Duration>,
+    remind: Duration,
     inbox: Arc<Inbox>,
     /// Threads inside a blocking call; the helper thread stays away while there are any.
     pub(super) waiting: AtomicUsize,
@@ -129,7 +129,8 @@ impl Waits {
         let (spin, op_timeout, inbox) = (parts.spin, parts.op_timeout, Arc::clone(&parts.inbox));
         let home = Home::new(parts.local.0, parts.local.1);
         let (custom, waiting) = (Custom::default(), AtomicUsize::new(0));
-        Ok(Self { fds, blind, spin, custom, home, op_timeout, inbox, waiting })
+        let remind = parts.remind;
+        Ok(Self { fds, blind, spin, custom, home, op_timeout, remind, inbox, waiting })
     }
 
     pub(super) fn inbox(&self) -> &Inbox {
@@ -201,11 +202,10 @@ impl Engine {
         let mut presence = Presence::enter(self);
         // Declared after `presence`, so that the lock is given back before the helper is told.
         let mut held = Some(core);
-        let mut waits_since = None;
         let mut idle_since = None;
         let mut known_idle = None;
         let mut offers = self.waits.offers();
-        let mut remind_after = REMIND;
+        let mut remind_after = self.waits.remind;
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
             let moved = core.progress();
@@ -224,7 +224,6 @@ impl Engine {
                 Some(since) => (since, known_idle.take().unwrap_or_else(|| Instant::elapsed(&since))),
                 None => (*idle_since.insert(Instant::now()), Duration::ZERO),
             };
-            let waits_since = *waits_since.get_or_insert(since);
             if idle < self.waits.spin.polite {
                 drop(core);
                 // Otherwise at once: a turn is long enough that a pause instruction would ease nobody's way,
@@ -243,12 +242,7 @@ impl Engine {
                 && idle >= limit
             {
                 let waiting_for = waiting_for(&mut core);
-                let detail = format!(
-                    "a call has waited {:?} for {waiting_for} (RINGWORLD_OP_TIMEOUT)",
-                    waits_since.elapsed()
-                );
-                core.report_fault(&detail);
-                core.fail(Fault::TimedOut { after: idle, waiting_for });
+                core.time_out(slots, idle, waiting_for);
                 continue;
             }
             let mut limit = self.waits.op_timeout;
