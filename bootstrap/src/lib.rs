@@ -52,4 +52,4 @@ pub use master::{Master, MasterConfig, MasterHandle, Outcome};
 pub use ringworld_auth::Secret;
 pub use session::{ControlEvent, Report, Session};
 pub use settings::{KNOBS, Knob, Settings, SettingsError, Source, Strength, TransportChoice};
-pub use wire::Member;
+pub use wire::{Fault, Member};

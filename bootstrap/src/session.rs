@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::client::{Client, Command, Formed};
 use crate::master::{MasterHandle, Outcome};
 use crate::parent::Hook;
-use crate::wire::{Member, ToMaster, clip};
+use crate::wire::{Fault, Member, TEXT_LIMIT, ToMaster, clip};
 
 /// How long last words may take to reach the master and all others.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -31,6 +31,13 @@ pub enum ControlEvent {
         /// Which.
         rank: usize,
     },
+    /// The answer to [`Session::ask_left`].
+    Left {
+        /// Which rank was asked about.
+        rank: usize,
+        /// What it has left: see [`Session::leave_behind`].
+        left: Vec<u8>,
+    },
     /// A rank has given the world up.
     Abort {
         /// Which.
@@ -40,14 +47,12 @@ pub enum ControlEvent {
         /// Why.
         reason: String,
     },
-    /// A rank has found that the ranks disagree about a collective.
+    /// A rank has found what ends the world for all.
     Fault {
         /// Which rank found it.
         rank: usize,
-        /// The communicator.
-        context: u32,
-        /// Who asked for what.
-        text: String,
+        /// What.
+        fault: Fault,
     },
     /// The master is out of reach, or has given this rank up; nothing more will be heard.
     MasterLost {
@@ -66,13 +71,8 @@ pub enum Report {
         /// How.
         cause: String,
     },
-    /// The ranks disagree about a collective.
-    Fault {
-        /// The communicator.
-        context: u32,
-        /// Who asked for what.
-        text: String,
-    },
+    /// What ends the world for all.
+    Fault(Fault),
 }
 
 /// Membership of a world.
@@ -165,6 +165,19 @@ impl Session {
         {
             tracing::error!("the master failed: {reason}");
         }
+    }
+
+    /// Leaves something behind, of which at most 16 KiB, before the goodbye: the master keeps it for those who still
+    /// count on this rank when it has gone, and ask what it has done instead ([`Session::ask_left`]). Returns at once.
+    pub fn leave_behind(&self, mut left: Vec<u8>) {
+        left.truncate(TEXT_LIMIT);
+        self.send(Command::Say(ToMaster::LeftBehind { left }));
+    }
+
+    /// Asks what a rank has left behind. The answer comes when it has left something, as [`ControlEvent::Left`]; there
+    /// is none when it does not. Returns at once.
+    pub fn ask_left(&self, rank: usize) {
+        self.send(Command::Say(ToMaster::AskLeft { rank: rank as u64 }));
     }
 
     /// Leaves without a goodbye, after a failure. When this returns, all others have been told what this

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything in this file; the two sides must agree.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
@@ -39,6 +39,49 @@ pub struct Member {
     pub pid: u32,
     /// Where each of its transports is reached.
     pub addresses: Vec<(String, Vec<u8>)>,
+}
+
+/// What a rank has found out that ends the world for all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// Ranks disagree about a collective.
+    Mismatch {
+        /// Who asked for what.
+        detail: String,
+    },
+    /// The user's code has panicked.
+    Panicked {
+        /// Where, and what is known of it.
+        detail: String,
+    },
+    /// A call has waited for too long.
+    TimedOut {
+        /// Which rank, in which call.
+        waiter: String,
+        /// How long.
+        after: Duration,
+        /// For whom.
+        waiting_for: String,
+    },
+    /// The system refused what a rank cannot do without.
+    System {
+        /// Which rank, and what.
+        detail: String,
+    },
+}
+
+impl Fault {
+    /// Its texts, each cut to [`TEXT_LIMIT`] bytes.
+    pub(crate) fn clipped(self) -> Self {
+        match self {
+            Self::Mismatch { detail } => Self::Mismatch { detail: clip(detail) },
+            Self::Panicked { detail } => Self::Panicked { detail: clip(detail) },
+            Self::TimedOut { waiter, after, waiting_for } => {
+                Self::TimedOut { waiter: clip(waiter), after, waiting_for: clip(waiting_for) }
+            }
+            Self::System { detail } => Self::System { detail: clip(detail) },
+        }
+    }
 }
 
 /// A process introduces itself.
@@ -68,10 +111,7 @@ pub(crate) enum ToMaster {
         rank: u64,
         cause: String,
     },
-    Fault {
-        context: u32,
-        text: String,
-    },
+    Fault(Fault),
     Abort {
         code: i32,
         reason: String,
@@ -82,6 +122,14 @@ pub(crate) enum ToMaster {
     /// Leaves after a failure, without a goodbye.
     Leaving,
     Goodbye,
+    /// About to say goodbye; `left` is kept for those who ask.
+    LeftBehind {
+        left: Vec<u8>,
+    },
+    /// What has that rank left behind?
+    AskLeft {
+        rank: u64,
+    },
 }
 
 /// From the master to a rank.
@@ -116,13 +164,17 @@ pub(crate) enum ToRank {
     },
     Fault {
         rank: u64,
-        context: u32,
-        text: String,
+        fault: Fault,
     },
     Abort {
         rank: u64,
         code: i32,
         reason: String,
+    },
+    /// What a rank has left behind.
+    Left {
+        rank: u64,
+        left: Vec<u8>,
     },
     /// The last word of this rank has been passed on to all.
     Heard,
@@ -226,9 +278,10 @@ mod tests {
 
     #[test]
     fn a_frame_survives_the_journey() {
-        let bytes = frame(&ToMaster::Fault { context: 7, text: "x".into() }).unwrap();
+        let fault = Fault::Mismatch { detail: "x".into() };
+        let bytes = frame(&ToMaster::Fault(fault.clone())).unwrap();
         let (message, taken): (ToMaster, _) = block(read(&mut &bytes[..], EARLY_LIMIT)).unwrap();
-        assert!(matches!(message, ToMaster::Fault { context: 7, text } if text == "x"));
+        assert!(matches!(message, ToMaster::Fault(heard) if heard == fault));
         assert_eq!(taken, bytes.len());
     }
 

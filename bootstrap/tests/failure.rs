@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Rank, finish, free_port, join, settings, spawn, split_server, world};
-use ringworld_bootstrap::{ControlEvent, Master, MasterConfig, Outcome, Report};
+use ringworld_bootstrap::{ControlEvent, Fault, Master, MasterConfig, Outcome, Report};
 
 const SOON: Duration = Duration::from_secs(1);
 
@@ -81,13 +81,36 @@ fn a_panic_is_told_with_its_message() {
 }
 
 #[test]
+fn what_a_rank_leaves_behind_is_told_to_those_who_ask_before_and_after() {
+    let mut ranks = world(3, &[]);
+    ranks[0].session.ask_left(2);
+    let leaving = ranks.pop().unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    leaving.session.leave_behind(vec![7; 100_000]);
+    leaving.session.finish();
+    for asking in [0, 1] {
+        if asking == 1 {
+            ranks[1].session.ask_left(2);
+        }
+        let event = ranks[asking].hears(SOON, |event| matches!(event, ControlEvent::Left { .. }));
+        assert_eq!(event, ControlEvent::Left { rank: 2, left: vec![7; 16 << 10] }, "bounded");
+    }
+    ranks[0].session.ask_left(9);
+    finish(ranks);
+}
+
+#[test]
 fn a_fault_is_told_to_all_others() {
     let ranks = world(3, &[]);
-    ranks[0].session.report(Report::Fault { context: 5, text: "rank 1 asked for barrier".into() });
+    let fault = Fault::TimedOut {
+        waiter: "rank 0, in barrier()".into(),
+        after: Duration::from_millis(1500),
+        waiting_for: "rank 1".into(),
+    };
+    ranks[0].session.report(Report::Fault(fault.clone()));
     for other in [1, 2] {
         let event = ranks[other].hears(SOON, |event| matches!(event, ControlEvent::Fault { .. }));
-        let text = "rank 1 asked for barrier".to_string();
-        assert_eq!(event, ControlEvent::Fault { rank: 0, context: 5, text });
+        assert_eq!(event, ControlEvent::Fault { rank: 0, fault: fault.clone() });
     }
     finish(ranks);
 }
@@ -179,6 +202,10 @@ fn heartbeats_keep_a_quiet_world_alive() {
     finish(ranks);
 }
 
+fn disagreement() -> Fault {
+    Fault::Mismatch { detail: "they disagree".into() }
+}
+
 /// What a child process of this test binary does: join, say so, and wait to be killed.
 #[test]
 fn child() {
@@ -215,7 +242,7 @@ fn child_that_serves() {
     assert!(rank.session.serves());
     let says = std::env::var("RINGWORLD_TEST_SERVER_SAYS").unwrap();
     match says.as_str() {
-        "fault" => rank.session.report(Report::Fault { context: 5, text: "they disagree".into() }),
+        "fault" => rank.session.report(Report::Fault(disagreement())),
         "loss" => {
             let lost = (rank.session.rank + 1) % 3;
             rank.session.report(Report::PeerLost { rank: lost, cause: "connection reset".into() });
@@ -279,7 +306,7 @@ fn first_words_of_a_server_that_ends(last: &str, wanted: impl Fn(&ControlEvent) 
 fn a_fault_that_the_serving_process_found_is_heard_before_its_end() {
     first_words_of_a_server_that_ends(
         "fault",
-        |first| matches!(first, ControlEvent::Fault { text, .. } if text == "they disagree"),
+        |first| matches!(first, ControlEvent::Fault { fault, .. } if *fault == disagreement()),
     );
 }
 

@@ -30,6 +30,7 @@ pub struct Schedule {
     first: Vec<u32>,
     targets: Vec<u32>,
     roots: Vec<u32>,
+    receives: usize,
 }
 
 impl Schedule {
@@ -71,7 +72,7 @@ impl Schedule {
     ) -> Self {
         let (actions, waits, first) = (Vec::new(), Vec::new(), vec![0]);
         let (targets, roots) = (Vec::new(), Vec::new());
-        Self { name, rank, size, layout, scratch, actions, waits, first, targets, roots }
+        Self { name, rank, size, layout, scratch, actions, waits, first, targets, roots, receives: 0 }
     }
 
     /// Puts the steps in; `edges` are pairs (earlier, later), in any order, repeats allowed.
@@ -95,6 +96,7 @@ impl Schedule {
         }
         self.targets = edges.into_iter().map(|(_, later)| later).collect();
         self.roots = (0..count).filter(|i| self.waits[*i as usize] == 0).collect();
+        self.receives = actions.iter().filter(|action| matches!(action, Action::Recv { .. })).count();
         self.actions = actions;
         Ok(self)
     }
@@ -148,6 +150,12 @@ impl Schedule {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
+    }
+
+    /// How many messages this rank receives.
+    #[must_use]
+    pub fn receives(&self) -> usize {
+        self.receives
     }
 
     /// The action of step `step`.

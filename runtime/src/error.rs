@@ -69,14 +69,16 @@ pub enum Error {
         detail: String,
     },
 
-    /// `RINGWORLD_OP_TIMEOUT` has passed.
+    /// `RINGWORLD_OP_TIMEOUT` has passed in a call of this rank or of another.
     #[error(
-        "{operation} failed: nothing was heard for {after:?} while waiting for {waiting_for}; \
-         if that is normal, raise RINGWORLD_OP_TIMEOUT"
+        "{operation} failed: {waiter}, heard nothing for {:.1} s while waiting for {waiting_for}; \
+         if that is normal, raise RINGWORLD_OP_TIMEOUT", after.as_secs_f64()
     )]
     TimedOut {
         /// What this rank was doing, with its sequence number.
         operation: String,
+        /// Which rank waited too long, and in which call.
+        waiter: String,
         /// How long it waited.
         after: Duration,
         /// Whom it waited for.
@@ -254,9 +256,9 @@ pub(crate) enum Fault {
     Aborted { rank: usize, code: i32, reason: String },
     Mismatch { detail: String },
     Panicked { detail: String },
-    TimedOut { after: Duration, waiting_for: String },
+    TimedOut { waiter: String, after: Duration, waiting_for: String },
+    System { detail: String },
     Master { cause: String },
-    System { cause: String },
     Finalized,
 }
 
@@ -270,9 +272,11 @@ impl Fault {
             }
             Self::Mismatch { detail } => Error::Mismatch { operation, detail },
             Self::Panicked { detail } => Error::Panicked { operation, detail },
-            Self::TimedOut { after, waiting_for } => Error::TimedOut { operation, after, waiting_for },
+            Self::TimedOut { waiter, after, waiting_for } => {
+                Error::TimedOut { operation, waiter, after, waiting_for }
+            }
+            Self::System { detail } => Error::System { operation, cause: detail },
             Self::Master { cause } => Error::MasterLost { operation, cause },
-            Self::System { cause } => Error::System { operation, cause },
             Self::Finalized => Error::Finalized { operation },
         }
     }

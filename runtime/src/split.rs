@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::communicator::Communicator;
 use crate::group::{Comparison, Group, invalid};
 use crate::numbers::{Reservation, number};
-use crate::stamp::{describe_told_site, site};
+use crate::stamp::{Call, describe_told_site, site};
 use crate::{Error, Result};
 
 /// The calls that make communicators, by their numbers in the exchange.
@@ -29,15 +29,20 @@ impl Making {
     const ALL: [Self; 6] =
         [Self::Split, Self::SplitByHost, Self::Duplicate, Self::Create, Self::Grid, Self::SubGrid];
 
-    pub(crate) fn name(self) -> &'static str {
+    /// As the stamp of its messages names it.
+    fn stamped(self) -> Call {
         match self {
-            Self::Split => "split",
-            Self::SplitByHost => "split_by_host",
-            Self::Duplicate => "duplicate",
-            Self::Create => "create",
-            Self::Grid => "Cartesian::new",
-            Self::SubGrid => "Cartesian::sub",
+            Self::Split => Call::Split,
+            Self::SplitByHost => Call::SplitByHost,
+            Self::Duplicate => Call::Duplicate,
+            Self::Create => Call::Create,
+            Self::Grid => Call::Grid,
+            Self::SubGrid => Call::SubGrid,
         }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.stamped().name()
     }
 
     /// What all ranks must give alike.
@@ -245,7 +250,7 @@ impl Communicator {
             site: site(Location::caller()),
         };
         let mut offers = vec![mine; self.size()];
-        self.all_gather(&[mine], &mut offers)?;
+        self.within(making.stamped(), 0).all_gather(&[mine], &mut offers)?;
         self.agree(making, &offers)?;
         let Some(reserved) = reserved else { return Ok(None) };
 

@@ -23,9 +23,18 @@ pub(crate) type StampBytes = [u8; 24];
 /// How many of them must be the same on all ranks.
 const AGREED: usize = 16;
 
-/// Whether two stamps stand for the same call, wherever it stands.
+/// Whether two stamps stand for the same call, wherever it stands; or for calls that begin with the same exchange, in
+/// which all ranks see what each has called and come to the same end.
+#[inline]
 pub(crate) fn agree(a: &StampBytes, b: &StampBytes) -> bool {
-    a[..AGREED] == b[..AGREED]
+    a[..AGREED] == b[..AGREED] || is_one_exchange(a, b)
+}
+
+#[cold]
+fn is_one_exchange(a: &StampBytes, b: &StampBytes) -> bool {
+    let exchange = |stamp: &StampBytes| Call::of(stamp[0]).and_then(Call::exchange);
+    // Who is root is among what the ranks see.
+    exchange(a).is_some() && exchange(a) == exchange(b) && a[1..4] == b[1..4] && a[8..AGREED] == b[8..AGREED]
 }
 
 /// Where a collective is called, as it travels: a digest of the file's name, and the line.
@@ -85,10 +94,31 @@ pub(crate) enum Call {
     GatherVaried = 14,
     ScatterVaried = 15,
     AllToAllVaried = 16,
+    BroadcastObject = 17,
+    ScatterObjects = 18,
+    GatherObjects = 19,
+    AllGatherObjects = 20,
+    ReduceObject = 21,
+    AllReduceObject = 22,
+    Split = 23,
+    SplitByHost = 24,
+    Duplicate = 25,
+    Create = 26,
+    Grid = 27,
+    SubGrid = 28,
+}
+
+/// Exchanges with which several calls begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exchange {
+    /// Every rank announces its object.
+    Objects,
+    /// Every rank says what communicator it makes.
+    Communicators,
 }
 
 impl Call {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 28] = [
         Self::Barrier,
         Self::Broadcast,
         Self::Reduce,
@@ -105,7 +135,35 @@ impl Call {
         Self::GatherVaried,
         Self::ScatterVaried,
         Self::AllToAllVaried,
+        Self::BroadcastObject,
+        Self::ScatterObjects,
+        Self::GatherObjects,
+        Self::AllGatherObjects,
+        Self::ReduceObject,
+        Self::AllReduceObject,
+        Self::Split,
+        Self::SplitByHost,
+        Self::Duplicate,
+        Self::Create,
+        Self::Grid,
+        Self::SubGrid,
     ];
+
+    fn of(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|call| *call as u8 == number)
+    }
+
+    fn exchange(self) -> Option<Exchange> {
+        match self {
+            Self::GatherObjects | Self::AllGatherObjects | Self::ReduceObject | Self::AllReduceObject => {
+                Some(Exchange::Objects)
+            }
+            Self::Split | Self::SplitByHost | Self::Duplicate | Self::Create | Self::Grid | Self::SubGrid => {
+                Some(Exchange::Communicators)
+            }
+            _ => None,
+        }
+    }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -125,6 +183,18 @@ impl Call {
             Self::GatherVaried => "gather_varied",
             Self::ScatterVaried => "scatter_varied",
             Self::AllToAllVaried => "all_to_all_varied",
+            Self::BroadcastObject => "broadcast_object",
+            Self::ScatterObjects => "scatter_objects",
+            Self::GatherObjects => "gather_objects",
+            Self::AllGatherObjects => "all_gather_objects",
+            Self::ReduceObject => "reduce_object",
+            Self::AllReduceObject => "all_reduce_object",
+            Self::Split => "split",
+            Self::SplitByHost => "split_by_host",
+            Self::Duplicate => "duplicate",
+            Self::Create => "create",
+            Self::Grid => "Cartesian::new",
+            Self::SubGrid => "Cartesian::sub",
         }
     }
 }
@@ -163,7 +233,7 @@ impl Stamp {
     fn from_bytes(bytes: StampBytes) -> Option<Self> {
         let [call, dtype, op, tuning, r0, r1, r2, r3, c0, c1, c2, c3, c4, c5, c6, c7, site @ ..] = bytes;
         Some(Self {
-            call: Call::ALL.into_iter().find(|c| *c as u8 == call)?,
+            call: Call::of(call)?,
             dtype: ElementCode::from_wire(dtype)?,
             op: OpCode::from_wire(op)?,
             root: u32::from_le_bytes([r0, r1, r2, r3]),
@@ -181,9 +251,26 @@ impl Stamp {
         )
     }
 
-    /// Whether two stamps stand for the same call under different settings.
-    pub(crate) fn differ_in_tuning_only(a: StampBytes, b: StampBytes) -> bool {
-        a[3] != b[3] && a[..3] == b[..3] && a[4..AGREED] == b[4..AGREED]
+    /// What there is to say of `mine` beside `theirs`, with which it does not go together, beyond what both look like.
+    pub(crate) fn compare(theirs: StampBytes, mine: StampBytes) -> String {
+        let [settings_aside, count_aside] = [3..4, 8..16].map(|aside| {
+            let [mut a, mut b] = [theirs, mine];
+            a[aside.clone()].fill(0);
+            b[aside].fill(0);
+            a[..AGREED] == b[..AGREED]
+        });
+        if agree(&theirs, &mine) {
+            " and needs nothing more for it; the counts that ranks give must agree".into()
+        } else if settings_aside {
+            " under other settings; RINGWORLD_SEGMENT, RINGWORLD_ALGORITHMS, RINGWORLD_REPRODUCIBLE and Options must be the \
+             same on all ranks"
+                .into()
+        } else if count_aside && Self::describe(theirs) == Self::describe(mine) {
+            let count = |stamp| Self::from_bytes(stamp).map_or(0, |stamp| stamp.count);
+            format!(" with {} bytes under way instead of {}", count(mine), count(theirs))
+        } else {
+            String::new()
+        }
     }
 }
 
@@ -208,6 +295,17 @@ impl std::fmt::Display for Stamp {
             }
             Call::GatherVaried | Call::ScatterVaried => write!(f, "{name}({dtype}, root {root})"),
             Call::AllToAllVaried => write!(f, "{name}({dtype})"),
+            Call::BroadcastObject | Call::ScatterObjects | Call::GatherObjects | Call::ReduceObject => {
+                write!(f, "{name}(root {root})")
+            }
+            Call::AllGatherObjects
+            | Call::AllReduceObject
+            | Call::Split
+            | Call::SplitByHost
+            | Call::Duplicate
+            | Call::Create
+            | Call::Grid
+            | Call::SubGrid => write!(f, "{name}()"),
         }
     }
 }
@@ -230,6 +328,46 @@ mod tests {
         };
         assert_eq!(Stamp::from_bytes(stamp.to_bytes()), Some(stamp));
         assert_eq!(Stamp::describe(stamp.to_bytes()), "reduce(1099511627776 x f32, max, root 3)");
+    }
+
+    fn stamp(call: Call, root: u32, count: u64, tuning: u8) -> StampBytes {
+        let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
+        Stamp { call, dtype, op, root, count, tuning, site: [0; 8] }.to_bytes()
+    }
+
+    #[test]
+    fn every_call_has_a_number_of_its_own_by_which_it_is_found() {
+        for call in Call::ALL {
+            assert_eq!(Call::of(call as u8), Some(call));
+        }
+        assert_eq!((Call::of(0), Call::of(29)), (None, None));
+    }
+
+    #[test]
+    fn calls_that_begin_with_one_exchange_agree_in_it_and_with_nothing_else() {
+        let offers =
+            [Call::Split, Call::SplitByHost, Call::Duplicate, Call::Create, Call::Grid, Call::SubGrid];
+        let objects =
+            [Call::GatherObjects, Call::AllGatherObjects, Call::ReduceObject, Call::AllReduceObject];
+        for (a, b) in Call::ALL.into_iter().flat_map(|a| Call::ALL.map(|b| (a, b))) {
+            let together = [&offers[..], &objects].iter().any(|all| all.contains(&a) && all.contains(&b));
+            assert_eq!(agree(&stamp(a, 0, 40, 0), &stamp(b, 1, 40, 0)), together, "{a:?} and {b:?}");
+            assert_eq!(agree(&stamp(a, 0, 40, 0), &stamp(b, 0, 40, 0)), together || a == b);
+            assert!(!agree(&stamp(a, 0, 40, 0), &stamp(b, 0, 41, 0)));
+            assert!(!agree(&stamp(a, 0, 40, 0), &stamp(b, 0, 40, 1)));
+        }
+    }
+
+    #[test]
+    fn what_two_calls_do_not_show_is_said() {
+        let compare = |a, b| Stamp::compare(a, b);
+        let broadcast = |root, count, tuning| stamp(Call::Broadcast, root, count, tuning);
+        assert_eq!(compare(broadcast(0, 1, 0), broadcast(1, 1, 0)), "");
+        assert_eq!(compare(broadcast(0, 1, 0), broadcast(0, 2, 0)), "");
+        assert!(compare(broadcast(0, 1, 0), broadcast(0, 1, 7)).contains("other settings"));
+        assert!(compare(broadcast(0, 1, 0), broadcast(0, 1, 0)).contains("counts"));
+        let object = |count| stamp(Call::BroadcastObject, 1, count, 0);
+        assert_eq!(compare(object(256), object(70)), " with 70 bytes under way instead of 256");
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Worlds without a rendezvous: for tests, doc examples and simulation. Not part of the stable surface.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ringworld_collectives::Tuning;
 use ringworld_transport::Transport;
 
+use crate::Result;
 use crate::communicator::{Communicator, Plane, Shared};
-use crate::engine::{Engine, Inbox, Limits, NoControl, Parts, REMIND, Spin};
+use crate::engine::{Control, Engine, Inbox, LastCalls, Limits, Notice, Parts, REMIND, Spin};
+use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Effective;
 
@@ -25,6 +27,8 @@ impl Plane for NoPlane {
 pub struct Rank {
     communicator: Communicator,
     engine: Arc<Engine>,
+    /// `None` once it has ended.
+    seat: Option<Seat>,
 }
 
 impl std::ops::Deref for Rank {
@@ -38,20 +42,121 @@ impl std::ops::Deref for Rank {
 impl Rank {
     /// Tells this rank what the control plane would: that a rank has left in good order.
     pub fn peer_has_left(&self, rank: usize) {
-        self.engine.hear(crate::engine::Notice::Finished { rank });
+        self.engine.hear(Notice::Finished { rank });
     }
 
     /// Ends this rank as the death of its process would: without a word.
-    pub fn vanish(self) {
-        self.engine.lock().fail(crate::error::Fault::Finalized);
+    pub fn vanish(mut self) {
+        self.seat = None;
+        self.engine.lock().fail(Fault::Finalized);
+    }
+
+    /// As [`crate::World::finish`].
+    ///
+    /// # Errors
+    ///
+    /// Whatever has ended the world.
+    pub fn finish(mut self) -> Result<()> {
+        self.end().map_or(Ok(()), |fault| Err(self.engine.fault_error(fault, "finish".into())))
+    }
+
+    fn end(&mut self) -> Option<Fault> {
+        let seat = self.seat.take()?;
+        let fault = self.engine.finish();
+        if fault.is_none() {
+            seat.goodbye();
+        }
+        fault
     }
 }
 
 impl Drop for Rank {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.engine.finish();
+            self.end();
         }
+    }
+}
+
+/// In place of a master, for the ranks of one world in one process: passes on at once what they tell one another. It
+/// judges nobody.
+#[derive(Clone)]
+pub struct Hub(Arc<Mutex<Vec<Member>>>);
+
+#[derive(Default)]
+struct Member {
+    inbox: Arc<Inbox>,
+    left: Option<LastCalls>,
+    asked_by: Vec<usize>,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hub")
+    }
+}
+
+impl Hub {
+    /// Of a world of so many ranks, for all of its [`Choice`]s.
+    #[must_use]
+    pub fn new(size: usize) -> Self {
+        Self(Arc::new(Mutex::new((0..size).map(|_| Member::default()).collect())))
+    }
+}
+
+/// A rank's place at a [`Hub`], or at none.
+#[derive(Clone)]
+struct Seat {
+    rank: usize,
+    hub: Option<Hub>,
+}
+
+impl Seat {
+    fn with_hub(&self, act: impl FnOnce(&mut [Member])) {
+        if let Some(Hub(members)) = &self.hub {
+            act(&mut members.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn inbox(&self) -> Arc<Inbox> {
+        let mut inbox = Arc::default();
+        self.with_hub(|members| inbox = Arc::clone(&members[self.rank].inbox));
+        inbox
+    }
+
+    fn tell_others(&self, members: &[Member], notice: impl Fn() -> Notice) {
+        let others = members.iter().enumerate().filter(|(rank, _)| *rank != self.rank);
+        others.for_each(|(_, other)| other.inbox.put(notice()));
+    }
+
+    fn goodbye(&self) {
+        let rank = self.rank;
+        self.with_hub(|members| self.tell_others(members, || Notice::Finished { rank }));
+    }
+}
+
+impl Control for Seat {
+    fn peer_lost(&self, _: usize, _: &str) {}
+
+    fn fault(&self, fault: &Fault) {
+        self.with_hub(|members| self.tell_others(members, || Notice::Fault(fault.clone())));
+    }
+
+    fn leave_behind(&self, calls: LastCalls) {
+        let rank = self.rank;
+        self.with_hub(|members| {
+            for asking in std::mem::take(&mut members[rank].asked_by) {
+                members[asking].inbox.put(Notice::LastCalls { rank, calls: calls.clone() });
+            }
+            members[rank].left = Some(calls);
+        });
+    }
+
+    fn ask_last_calls(&self, rank: usize) {
+        self.with_hub(|members| match members[rank].left.clone() {
+            Some(calls) => members[self.rank].inbox.put(Notice::LastCalls { rank, calls }),
+            None => members[rank].asked_by.push(self.rank),
+        });
     }
 }
 
@@ -70,10 +175,12 @@ pub struct Choice {
     pub reproducible: bool,
     /// As `RINGWORLD_OP_TIMEOUT`.
     pub op_timeout: Option<Duration>,
-    /// How long a call waits before it tells its peers what it waits for.
-    pub remind: Duration,
     /// How many ranks, in their order, share a host.
     pub ranks_per_host: usize,
+    /// How long a call waits before it tells those it waits for what it is.
+    pub remind: Duration,
+    /// Who tells the ranks of one another's ends; without, they have only their connections.
+    pub hub: Option<Hub>,
 }
 
 impl Default for Choice {
@@ -86,8 +193,9 @@ impl Default for Choice {
             tuning: Tuning::default(),
             reproducible: false,
             op_timeout: None,
-            remind: REMIND,
             ranks_per_host: 1,
+            remind: REMIND,
+            hub: None,
         }
     }
 }
@@ -102,6 +210,7 @@ impl Default for Choice {
 pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, choice: Choice) -> Rank {
     let routes = (0..size).map(|peer| (peer != rank).then_some(0)).collect();
     let host = |rank: usize| rank / choice.ranks_per_host.max(1);
+    let seat = Seat { rank, hub: choice.hub };
     let parts = Parts {
         rank,
         // Ranks that are threads of a test stay where they are.
@@ -110,8 +219,8 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         transports: transport.into_iter().collect(),
         routes,
         limits: Limits { eager: choice.eager, window: choice.window },
-        control: Arc::new(NoControl),
-        inbox: Arc::new(Inbox::default()),
+        control: Arc::new(seat.clone()),
+        inbox: seat.inbox(),
         spin: Spin::for_ranks(1, 1).lasting(choice.spin),
         op_timeout: choice.op_timeout,
         remind: choice.remind,
@@ -126,7 +235,8 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         host_ids: (0..size).map(|peer| host(peer) as u64).collect(),
         tickets: Tickets::default(),
     });
-    Rank { communicator: Communicator::new(shared, 0, rank, None, size, options), engine }
+    let communicator = Communicator::new(shared, 0, rank, None, size, options);
+    Rank { communicator, engine, seat: Some(seat) }
 }
 
 /// A world of one.
@@ -148,7 +258,7 @@ impl<T: bytemuck::Pod> Loops<T> {
     /// # Errors
     ///
     /// When the type does not have it.
-    pub fn new(op: impl crate::Reduction<T>) -> crate::Result<Self> {
+    pub fn new(op: impl crate::Reduction<T>) -> Result<Self> {
         let kernel = op.plan().map_err(|unsupported| unsupported.into_error("loops"))?.kernel;
         Ok(Self { kernel, element: std::marker::PhantomData })
     }

@@ -11,9 +11,7 @@ use ringworld_collectives::Tuning;
 
 use crate::communicator::{Communicator, Plane, Shared};
 use crate::descriptors;
-use crate::engine::{
-    BROKEN, Control, Engine, Inbox, Limits, NoControl, Notice, PANICKED, Parts, REMIND, Spin,
-};
+use crate::engine::{Control, Engine, Inbox, LastCalls, Limits, NoControl, Notice, Parts, REMIND, Spin};
 use crate::error::Fault;
 use crate::numbers::Tickets;
 use crate::options::Options;
@@ -24,14 +22,15 @@ use crate::{Error, Result};
 /// All ranks, brought together.
 ///
 /// Derefs to the [`Communicator`] of all ranks. A program has one, for as long as it communicates:
-/// dropping it ends this rank's part in good order. Collectives that have been begun end, everything sent is
-/// still delivered, and the drop waits until those it was sent to have taken it; on the process that serves the rendezvous it waits
-/// until every rank has left. If this rank panics or fails, the others are told instead.
+/// [`World::finish`] ends this rank's part in good order, and so does dropping it. Collectives that have been begun end,
+/// everything sent is still delivered, and the end waits until those it was sent to have taken it; on the process that
+/// serves the rendezvous it waits until every rank has left. If this rank panics or fails, the others are told instead.
 #[derive(Debug)]
 pub struct World {
     communicator: Communicator,
     link: Option<Arc<Link>>,
     routes: Vec<Route>,
+    ended: bool,
 }
 
 impl Deref for World {
@@ -118,6 +117,41 @@ impl World {
         &self.routes[rank]
     }
 
+    /// Ends this rank's part, as dropping the `World` does, and says whether all has gone well.
+    ///
+    /// The end looks once more at what the others have called: a program whose calls and whose `finish` return `Ok` on
+    /// every rank has made the same collectives on every rank. A drop can only log what it finds, as an error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Mismatch`] when others have called collectives that this rank has not, or others; and whatever else has
+    /// ended the world before, even if a call has returned it already.
+    ///
+    /// ```
+    /// let world = ringworld::World::builder().world_size(1).build()?;
+    /// world.barrier()?;
+    /// world.finish()?;
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn finish(mut self) -> Result<()> {
+        let engine = Arc::clone(self.communicator.engine());
+        self.end().map_or(Ok(()), |fault| Err(engine.fault_error(fault, "finish".into())))
+    }
+
+    /// Ends this rank's part, once; what has ended the world before, or is found only now.
+    fn end(&mut self) -> Option<Fault> {
+        self.ended = true;
+        let engine = self.communicator.engine();
+        let Some(link) = self.link.take() else { return engine.finish() };
+        let fault = engine.finish();
+        match fault {
+            None => link.session.finish(),
+            // Everybody knows already, or learns it from the control plane: only leave.
+            Some(_) => link.session.leave(),
+        }
+        fault
+    }
+
     fn alone(settings: &Settings) -> Result<Self> {
         let parts = Parts {
             rank: 0,
@@ -162,7 +196,7 @@ impl World {
         let tickets = Tickets::default();
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, tickets });
         let communicator = Communicator::new(shared, 0, rank, None, size, Arc::new(options));
-        Ok(Self { communicator, link, routes })
+        Ok(Self { communicator, link, routes, ended: false })
     }
 }
 
@@ -178,21 +212,26 @@ fn spin(settings: &Settings, local_size: usize) -> Spin {
 
 impl Drop for World {
     fn drop(&mut self) {
-        let engine = self.communicator.engine();
-        let Some(link) = self.link.take() else {
-            engine.finish();
+        if self.ended {
             return;
-        };
-        if std::thread::panicking() {
+        }
+        let engine = Arc::clone(self.communicator.engine());
+        if std::thread::panicking()
+            && let Some(link) = self.link.take()
+        {
             link.session.panicked("its program panicked");
             engine.lock().fail(Fault::Finalized);
             return;
         }
-        let fault = engine.finish();
-        match fault {
-            None => link.session.finish(),
-            // Everybody knows already, or learns it from the control plane: only leave.
-            Some(_) => link.session.leave(),
+        // Calls have returned what was known before.
+        let is_news = engine.lock().fault().is_none();
+        if let Some(fault) = self.end()
+            && is_news
+        {
+            tracing::error!(
+                "{}; World::finish returns this error",
+                engine.fault_error(fault, "the end".into())
+            );
         }
     }
 }
@@ -213,8 +252,25 @@ impl Control for Link {
         self.session.report(Report::PeerLost { rank, cause: cause.into() });
     }
 
-    fn fault(&self, kind: u32, detail: &str) {
-        self.session.report(Report::Fault { context: kind, text: detail.into() });
+    fn fault(&self, fault: &Fault) {
+        use ringworld_bootstrap::Fault as Told;
+        let told = match fault.clone() {
+            Fault::Mismatch { detail } => Told::Mismatch { detail },
+            Fault::Panicked { detail } => Told::Panicked { detail },
+            Fault::System { detail } => Told::System { detail },
+            Fault::TimedOut { waiter, after, waiting_for } => Told::TimedOut { waiter, after, waiting_for },
+            // Those come from the control plane, which has told everybody, or concern this rank alone.
+            Fault::Peer { .. } | Fault::Aborted { .. } | Fault::Master { .. } | Fault::Finalized => return,
+        };
+        self.session.report(Report::Fault(told));
+    }
+
+    fn leave_behind(&self, calls: LastCalls) {
+        self.session.leave_behind(calls.to_bytes());
+    }
+
+    fn ask_last_calls(&self, rank: usize) {
+        self.session.ask_left(rank);
     }
 }
 
@@ -236,14 +292,20 @@ fn notice(event: ControlEvent) -> Notice {
         ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
         ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
-        ControlEvent::Fault { context: PANICKED, text, .. } => {
-            Notice::Fault(Fault::Panicked { detail: text })
-        }
-        ControlEvent::Fault { rank, context: BROKEN, text } => {
-            Notice::Fault(Fault::Peer { rank, cause: text })
-        }
-        ControlEvent::Fault { text, .. } => Notice::Fault(Fault::Mismatch { detail: text }),
+        ControlEvent::Left { rank, left } => Notice::LastCalls { rank, calls: LastCalls::from_bytes(&left) },
+        ControlEvent::Fault { fault, .. } => Notice::Fault(heard(fault)),
         ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
+    }
+}
+
+/// What another rank has found.
+fn heard(fault: ringworld_bootstrap::Fault) -> Fault {
+    use ringworld_bootstrap::Fault as Told;
+    match fault {
+        Told::Mismatch { detail } => Fault::Mismatch { detail },
+        Told::Panicked { detail } => Fault::Panicked { detail },
+        Told::System { detail } => Fault::System { detail },
+        Told::TimedOut { waiter, after, waiting_for } => Fault::TimedOut { waiter, after, waiting_for },
     }
 }
 

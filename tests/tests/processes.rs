@@ -224,6 +224,42 @@ fn ranks_that_disagree_about_a_collective_all_get_an_error_that_says_who_asked_f
     }
 }
 
+/// Whoever only sends looks at the end at the latest, and whoever has left is not called down for it.
+#[test]
+fn ranks_that_disagree_about_a_root_and_leave_are_told_so_and_nothing_else() {
+    for call in ["broadcast", "broadcast-object", "scatter", "gather", "reduce"] {
+        for size in [2, 3] {
+            let mut processes = Job::new(PROBE, size).start_ranks(size, &["roots", "--call", call]);
+            let ends: Vec<_> = processes.iter_mut().map(|process| process.wait_end().code).collect();
+            assert!(ends.contains(&Some(FAILED)), "{call} on {size} ranks: {ends:?}");
+            for line in processes.iter().flat_map(|process| process.events("failed")) {
+                let text = line.value("text").unwrap();
+                println!("  {call} on {size} ranks: rank {}: {text}", line.rank());
+                assert_eq!(line.value("kind"), Some("Mismatch"), "{call}: {text}");
+                for part in ["root 0", "root 1", &call.replace('-', "_"), "probe.rs:"] {
+                    assert!(text.contains(part), "{call}: no {part:?} in {text:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_takes_too_long_is_a_time_out_on_every_rank_and_says_whose() {
+    let job = Job::new(PROBE, 3).with("RINGWORLD_OP_TIMEOUT", Some("1s"));
+    let mut processes = job.start_ranks(3, &["victim", "--rank", "1", "--act", "compute"]);
+    for (rank, process) in processes.iter_mut().enumerate().filter(|(rank, _)| *rank != 1) {
+        process.ends_with(FAILED);
+        let line = process.wait_event("failed");
+        let text = line.value("text").unwrap();
+        assert_eq!(line.value("kind"), Some("TimedOut"), "rank {rank}: {text}");
+        for part in ["while waiting for", ", in all_reduce(", "RINGWORLD_OP_TIMEOUT", "rank 1 on"] {
+            assert!(text.contains(part), "rank {rank}: no {part:?} in {text:?}");
+        }
+    }
+    processes[1].kill();
+}
+
 #[test]
 fn a_panic_of_a_user_operation_ends_every_rank_and_names_who_and_what() {
     for who in [0, 2] {

@@ -249,7 +249,7 @@ impl Control {
                     Report::PeerLost { rank, cause } => {
                         ToMaster::PeerLost { rank: rank as u64, cause: wire::clip(cause) }
                     }
-                    Report::Fault { context, text } => ToMaster::Fault { context, text: wire::clip(text) },
+                    Report::Fault(fault) => ToMaster::Fault(fault.clipped()),
                 };
                 self.say(&message).await;
             }
@@ -306,9 +306,8 @@ impl Control {
                 self.tell(ControlEvent::PeerDown { rank: number(rank), host, cause });
             }
             ToRank::PeerFinished { rank } => self.tell(ControlEvent::PeerFinished { rank: number(rank) }),
-            ToRank::Fault { rank, context, text } => {
-                self.tell(ControlEvent::Fault { rank: number(rank), context, text });
-            }
+            ToRank::Fault { rank, fault } => self.tell(ControlEvent::Fault { rank: number(rank), fault }),
+            ToRank::Left { rank, left } => self.tell(ControlEvent::Left { rank: number(rank), left }),
             ToRank::Abort { rank, code, reason } => {
                 self.tell(ControlEvent::Abort { rank: number(rank), code, reason });
             }

@@ -59,6 +59,10 @@ struct Rank {
     connection: u64,
     host: String,
     state: State,
+    /// What it has left behind.
+    left: Option<Vec<u8>>,
+    /// The connections of those who have asked for it before.
+    asked_by: HashSet<u64>,
 }
 
 /// See the file's head.
@@ -226,9 +230,8 @@ impl Hub {
                     });
                 }
             }
-            ToMaster::Fault { context, text } => {
-                let text = wire::clip(text);
-                self.tell_others(rank, &ToRank::Fault { rank: rank as u64, context, text });
+            ToMaster::Fault(fault) => {
+                self.tell_others(rank, &ToRank::Fault { rank: rank as u64, fault: fault.clipped() });
             }
             ToMaster::Abort { code, reason } => {
                 let reason = wire::clip(reason);
@@ -259,6 +262,21 @@ impl Hub {
                 self.ranks[rank].state = State::Finished;
                 self.tell_others(rank, &ToRank::PeerFinished { rank: rank as u64 });
                 self.send(connection, &ToRank::Heard);
+            }
+            ToMaster::LeftBehind { mut left } => {
+                left.truncate(wire::TEXT_LIMIT);
+                self.ranks[rank].left = Some(left);
+                for asking in std::mem::take(&mut self.ranks[rank].asked_by) {
+                    self.tell_left(asking, rank);
+                }
+            }
+            ToMaster::AskLeft { rank: other } => {
+                let Ok(other) = usize::try_from(other) else { return };
+                // The transports may have said that it is leaving before this is known here.
+                if let Some(asked) = self.ranks.get_mut(other).filter(|asked| asked.left.is_none()) {
+                    asked.asked_by.insert(connection);
+                }
+                self.tell_left(connection, other);
             }
             ToMaster::Hello(_) | ToMaster::Ready { .. } | ToMaster::Ping => {}
         }
@@ -348,9 +366,18 @@ impl Hub {
                 connection: seat.connection,
                 host: seat.member.host,
                 state: State::Alive,
+                left: None,
+                asked_by: HashSet::new(),
             });
         }
         tracing::debug!("a world of {} ranks has formed", self.size);
+    }
+
+    /// Tells what a rank has left behind, if it has.
+    fn tell_left(&self, connection: u64, rank: usize) {
+        if let Some(left) = self.ranks.get(rank).and_then(|rank| rank.left.clone()) {
+            self.send(connection, &ToRank::Left { rank: rank as u64, left });
+        }
     }
 
     fn send(&self, connection: u64, message: &ToRank) {

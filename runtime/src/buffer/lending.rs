@@ -62,12 +62,7 @@ pub(crate) fn blocking<B: Into<Begun>>(
     let output = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
     let ending = match begin(&mut core, input, output).into() {
         Begun::Ended => {
-            let owes = core.owes();
-            drop(core);
-            if owes {
-                // This thread goes on to something else, and the message is still here.
-                engine.help();
-            }
+            engine.go(core);
             Ok(None)
         }
         Begun::Waits(slot) => engine.go_on_to_wait(core, slot),

@@ -10,6 +10,7 @@
 //! ../scope.rs    scope(|s| s.all_reduce(&mut data, op)) borrowed memory, done before the scope ends
 //! ../persistent  prepare_all_reduce(data, op)           owned memory, started many times
 //! many.rs        all_reduce_many(&mut [..], op)         many small ones as few large ones
+//! within.rs      broadcast_object(object, root)         parts of calls with another name
 //! ```
 
 mod blocking;
@@ -17,6 +18,7 @@ pub(crate) mod cache;
 mod many;
 mod owned;
 pub(crate) mod plan;
+mod within;
 
 use std::sync::Arc;
 

@@ -1,14 +1,16 @@
 //! The core: joins protocol, runs, buffers and transports. One thread at a time, under the engine's lock.
 //!
 //! Invariant: when a public method returns, every action of the protocol has been carried out and every
-//! completion handed on, so the protocol's queues are empty.
+//! completion handed on, so the protocol's queues are empty. `mismatch` has what happens when ranks do not call the same.
+
+mod mismatch;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
     Action, BufferId, Completion, Config, Element, Envelope, Failure, Incoming, Key, Kind, Machine, Matched,
-    MatchedId, Mode, Place, RequestId, Selector, Span, TagSelector,
+    MatchedId, Mode, Place, RequestId, Selector, Span,
 };
 use ringworld_transport::{
     Cause, Event, Header, Operation, Placement, Placer, RecvMemory, Region, RemoteKey, SendMemory, Token,
@@ -16,16 +18,16 @@ use ringworld_transport::{
 
 use super::inbox::{Inbox, Left, Notice};
 use super::router::{Fate, Registrations, Router};
-use super::runs::{Disagreement, RunId, Runs, Start, is_reminder};
+use super::runs::{Disagreement, Made, RunId, Runs, Start, is_reminder};
 use super::shell::Drive;
 use super::slots::{Returned, SlotId, Slots};
 use super::wait::For;
 use super::waiters::{Topic, Watchers};
-use super::{BROKEN, Control, PANICKED, Parts};
+use super::{Control, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
 use crate::reduce::Panicked;
-use crate::stamp::{Stamp, describe_site};
+use mismatch::Desertion;
 
 /// The data plane often hears of a death before the control plane has told who died first: a survivor
 /// that gives up closes its connections too. So a lost connection is only a suspicion for this long, in
@@ -76,6 +78,7 @@ pub(crate) struct Core {
     fates: Vec<(usize, Fate)>,
     fault: Option<Fault>,
     suspect: Option<Suspect>,
+    desertion: Option<Desertion>,
     /// Ranks that have left in good order, by the word of the control plane or of a transport.
     finished: Vec<bool>,
     /// Peers that have finished and whose transport has let go of everything, until the rest of the poll that said so
@@ -113,6 +116,7 @@ impl Core {
             fates: Vec::new(),
             fault: None,
             suspect: None,
+            desertion: None,
             finished: vec![false; size],
             farewells: Vec::new(),
             closing: None,
@@ -206,12 +210,6 @@ impl Core {
         self.slots.under_way() > 0 || self.put_off || self.watchers.tasks() > 0 || self.owes()
     }
 
-    /// Whether something that has been sent, and may have been reported as sent, needs polls of this side to leave.
-    #[inline]
-    pub(crate) fn owes(&self) -> bool {
-        self.router.owes()
-    }
-
     /// Begins a receive into lent memory.
     pub(crate) fn receive(
         &mut self,
@@ -253,19 +251,26 @@ impl Core {
     /// Begins a collective. The lent buffers are in `start`. Says its number in the communicator as well.
     pub(crate) fn run(&mut self, start: Start) -> (SlotId, u32) {
         let slot = self.slots.insert([start.input, start.output]);
-        if self.refuses(slot) {
-            return (slot, 0);
-        }
         let context = start.context;
-        let (run, sequence) = self.runs.insert(start, slot, &mut self.buffers);
-        if let Some((source, disagreement)) = self.runs.check_early(self.machine.unexpected(context)) {
+        // Who only sends does not wait, and would not see that others call something else.
+        if start.schedule.receives() == 0 && !self.is_alone() {
+            self.progress();
+        }
+        if self.refuses(slot) {
+            return (slot, self.runs.next(context));
+        }
+        let Made { run, sequence, clash } = self.runs.insert(start, slot, &mut self.buffers);
+        if let Some((source, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
             return (slot, sequence);
         }
-        self.drop_reminders(context);
         self.advance(run);
         self.settle();
         (slot, sequence)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.hosts.len() < 2
     }
 
     /// Has the transports register memory for many operations; see [`Router::register`]. Nothing is registered once the
@@ -369,10 +374,10 @@ impl Core {
         let mut placing = Placing {
             machine: &mut self.machine,
             buffers: &mut self.buffers,
-            runs: &self.runs,
+            runs: &mut self.runs,
             clash: None,
             reminders: 0,
-            reminded: None,
+            reminded: Vec::new(),
             announced: Announced::default(),
         };
         let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
@@ -399,9 +404,8 @@ impl Core {
                 self.machine.peer_down(peer);
             }
         }
-        if let Some(context) = reminded {
-            self.drop_reminders(context);
-        }
+        self.drop_reminders(reminded);
+        self.judge_desertion();
         if let Some(suspect) = self.suspect.take_if(|suspect| Instant::now() >= suspect.until) {
             self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
         }
@@ -426,50 +430,14 @@ impl Core {
         });
     }
 
-    /// Tells those whom the collectives of these slots wait for what this rank has called, so that ranks
-    /// that disagree about a root find out although none of them sends anything else.
-    pub(crate) fn remind(&mut self, slots: &[SlotId]) {
-        let waits = self.owners.iter().flatten().filter_map(|(request, owner)| {
-            let Owner::Step { run, .. } = *owner else { return None };
-            let described = self.machine.describe(*request)?;
-            let waited_for = described.kind == Kind::Receive && slots.contains(&self.runs.slot(run)?);
-            if waited_for { Some((described.peer?, self.runs.reminder(run)?)) } else { None }
-        });
-        let mut reminders: Vec<(usize, Envelope)> = waits.collect();
-        reminders.sort_unstable_by_key(|(peer, envelope)| (*peer, envelope.context, envelope.tag));
-        reminders.dedup();
-        for (peer, envelope) in reminders {
-            let nothing = Span { buffer: BufferId(u32::MAX), offset: 0, len: 0 };
-            // Nobody asks how it ends.
-            let _unowned = self.machine.send(peer, envelope, nothing, Mode::Standard);
-        }
-        self.settle();
-    }
-
-    /// Forgets the reminders of collectives that this rank has come to: they agreed.
-    fn drop_reminders(&mut self, context: u64) {
-        loop {
-            let mut waiting = self.machine.unexpected(context);
-            let known = |incoming: &Incoming| {
-                is_reminder(incoming.envelope.tag) && self.runs.has_come_to(&incoming.envelope)
-            };
-            let Some(Incoming { source, envelope, .. }) = waiting.find(known) else { return };
-            drop(waiting);
-            let tag = TagSelector::Exact(envelope.tag);
-            let Some(taken) = self.machine.take(&Selector { context, source: Some(source), tag }) else {
-                return;
-            };
-            self.machine.release(taken.handle);
-        }
-    }
-
     /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
     pub(crate) fn arm(&mut self) -> Option<Option<Duration>> {
         if self.inbox.is_full() || !self.router.arm() {
             return None;
         }
-        let suspicion = self.suspect.as_ref().map(|s| s.until.saturating_duration_since(Instant::now()));
-        Some(suspicion)
+        let verdicts =
+            [self.suspect.as_ref().map(|s| s.until), self.desertion.as_ref().map(Desertion::until)];
+        Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 
     /// Writes what was put off, if anything was.
@@ -538,7 +506,7 @@ impl Core {
                     Ok(()) => self.advance(run),
                     Err(detail) => self.step_wrong(detail),
                 },
-                Err(failure) => self.step_failed(failure),
+                Err(failure) => self.step_failed(run, step, failure),
             },
         }
     }
@@ -664,23 +632,6 @@ impl Core {
         }
     }
 
-    fn step_failed(&mut self, failure: Failure) {
-        match failure {
-            Failure::Aborted => {}
-            Failure::PeerFinished { peer } => self.fail(Fault::Peer {
-                rank: peer,
-                cause: "it has left the world without taking part in this collective".into(),
-            }),
-            failure => self.step_wrong(failure.to_string()),
-        }
-    }
-
-    /// A collective cannot go on because ranks disagree about it.
-    fn step_wrong(&mut self, detail: String) {
-        self.control.fault(0, &detail);
-        self.fail(Fault::Mismatch { detail });
-    }
-
     /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
     fn operation_panicked(&mut self, what: &Panicked) {
         let host = self.hosts.get(self.rank).map_or("an unknown host", String::as_str);
@@ -688,53 +639,21 @@ impl Core {
         let rank = self.rank;
         let detail =
             format!("the user-defined operation {op:?} panicked on rank {rank} on {host}: {message}");
-        self.control.fault(PANICKED, &detail);
-        self.fail(Fault::Panicked { detail });
-    }
-
-    fn disagree(&mut self, source: usize, context: u64, what: &Disagreement) {
-        let here: String = what.mine.map_or_else(
-            || "finished that one long ago".into(),
-            |(stamp, caller)| {
-                format!("called {} at {}:{}", Stamp::describe(stamp), caller.file(), caller.line())
-            },
-        );
-        let settings = if what.mine.is_some_and(|(mine, _)| Stamp::differ_in_tuning_only(mine, what.theirs)) {
-            " under other settings; RINGWORLD_SEGMENT, RINGWORLD_ALGORITHMS, RINGWORLD_REPRODUCIBLE and Options \
-             must be the same on all ranks"
-        } else {
-            ""
-        };
-        let here = here + settings;
-        // Every rank reads this text, so it says nobody is "this rank".
-        let host = |rank| self.hosts.get(rank).map_or("an unknown host", String::as_str);
-        let detail = format!(
-            "ranks disagree about collective #{} of communicator {}: rank {source} on {} called {} at {}, but rank {} \
-             on {} {here}",
-            what.sequence,
-            context / 2,
-            host(source),
-            Stamp::describe(what.theirs),
-            describe_site(&what.theirs, self.runs.callers()),
-            self.rank,
-            host(self.rank),
-        );
-        self.control.fault(0, &detail);
-        self.fail(Fault::Mismatch { detail });
+        self.tell(Fault::Panicked { detail });
     }
 
     /// A transport cannot go on, and nobody but this process is to blame.
     fn broken(&mut self, cause: String) {
-        self.control.fault(BROKEN, &cause);
-        self.fail(Fault::System { cause });
+        self.tell(Fault::System {
+            detail: format!("{} cannot go on: {cause}", self.rank_on_host(self.rank)),
+        });
     }
 
     /// Ends the world for all ranks because this one has panicked where it cannot go on.
     pub(crate) fn give_up(&mut self, cause: &str) {
         if self.fault.is_none() {
             let detail = format!("rank {} gave up: {cause}", self.rank);
-            self.control.fault(PANICKED, &detail);
-            self.fail(Fault::Panicked { detail });
+            self.tell(Fault::Panicked { detail });
         }
     }
 
@@ -744,7 +663,7 @@ impl Core {
             return;
         }
         self.fault = Some(fault);
-        self.suspect = None;
+        (self.suspect, self.desertion) = (None, None);
         self.closing = Some(0);
         self.router.abort();
         self.machine.fail_all();
@@ -756,35 +675,6 @@ impl Core {
         self.slots.end_held(&mut self.buffers);
         self.buffers.retire_held();
         self.watchers.ring_if(|_| true);
-    }
-
-    /// Whom a slot waits for, in words.
-    pub(crate) fn waiting_for(&self, slot: SlotId) -> String {
-        let mine = |owner: Owner| match owner {
-            Owner::Slot(other) => other == slot,
-            Owner::Step { run, .. } => self.runs.slot(run) == Some(slot),
-        };
-        let requests =
-            self.owners.iter().flatten().filter(|(_, owner)| mine(*owner)).map(|(request, _)| *request);
-        let mut peers: Vec<Option<usize>> =
-            requests.filter_map(|request| Some(self.machine.describe(request)?.peer)).collect();
-        peers.sort_unstable();
-        peers.dedup();
-        let name = |peer: &Option<usize>| match peer {
-            Some(rank) => {
-                format!("rank {rank} on {}", self.hosts.get(*rank).map_or("an unknown host", String::as_str))
-            }
-            None => "a message of any rank".into(),
-        };
-        if peers.is_empty() {
-            return "nobody".into();
-        }
-        peers.iter().map(name).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Tells every rank of a fault found here.
-    pub(crate) fn report_fault(&self, detail: &str) {
-        self.control.fault(0, detail);
     }
 
     /// Why no message for `selector` can come any more, if that is so.
@@ -843,6 +733,10 @@ impl Drive for Core {
         Self::has_work(self)
     }
 
+    fn owes(&self) -> bool {
+        self.router.owes()
+    }
+
     fn catch_up(&mut self) {
         Self::catch_up(self);
     }
@@ -873,6 +767,7 @@ impl Drive for Core {
         match notice {
             Notice::Fault(fault) => self.fail(fault),
             Notice::Finished { rank } => self.has_left(rank),
+            Notice::LastCalls { rank, calls } => self.heard_last_calls(rank, &calls),
             Notice::Left(left) => self.let_go(left),
             Notice::Released(matched) => self.machine.release(matched),
             Notice::Unwatched(watch) => self.watchers.remove(watch),
@@ -890,9 +785,9 @@ impl Drive for Core {
         }
     }
 
-    fn time_out(&mut self, waited: Duration, idle: Duration, waiting_for: String) {
-        self.report_fault(&format!("a call has waited {waited:?} for {waiting_for} (RINGWORLD_OP_TIMEOUT)"));
-        self.fail(Fault::TimedOut { after: idle, waiting_for });
+    fn time_out(&mut self, what: For<'_>, after: Duration, waiting_for: String) {
+        let slots = if let For::Slots(slots) = what { slots } else { &[] };
+        Self::time_out(self, slots, after, waiting_for);
     }
 
     fn slots(&mut self) -> &mut Slots {
@@ -937,11 +832,11 @@ fn own(owners: &mut Vec<Option<(RequestId, Owner)>>, request: RequestId, owner: 
 struct Placing<'a> {
     machine: &'a mut Machine,
     buffers: &'a mut Buffers,
-    runs: &'a Runs,
+    runs: &'a mut Runs,
     clash: Option<(usize, u64, Disagreement)>,
-    /// How many reminders came, and in which context the last one.
+    /// How many reminders came, and those that the protocol still has.
     reminders: usize,
-    reminded: Option<u64>,
+    reminded: Vec<(usize, Envelope)>,
     announced: Announced,
 }
 
@@ -982,12 +877,10 @@ impl Placer for Placing<'_> {
         } else if let Some(envelope) = target.announces {
             if is_reminder(envelope.tag) {
                 self.reminders += 1;
-                self.reminded = Some(envelope.context);
+                self.reminded.push((peer, envelope));
             }
-            if self.clash.is_none()
-                && let Some(disagreement) = self.runs.check(&envelope)
-            {
-                self.clash = Some((peer, envelope.context, disagreement));
+            if let Some(disagreement) = self.runs.arrive(peer, &envelope) {
+                self.clash.get_or_insert((peer, envelope.context, disagreement));
             }
         }
         let memory = match target.place {

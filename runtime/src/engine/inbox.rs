@@ -11,6 +11,7 @@ use crossbeam::utils::CachePadded;
 use ringworld_protocol::MatchedId;
 
 use super::bell::Bell;
+use super::last_calls::LastCalls;
 use super::router::Registrations;
 use super::slots::SlotId;
 use super::sync::Mutex;
@@ -25,6 +26,8 @@ pub(crate) enum Notice {
     Fault(Fault),
     /// A rank has left in good order.
     Finished { rank: usize },
+    /// What a rank that has left had called last.
+    LastCalls { rank: usize, calls: LastCalls },
     /// Memory that nobody has any more.
     Left(Left),
     /// A message that was set aside, and that nobody wants any more.

@@ -24,9 +24,11 @@ mod bell;
 #[path = "model/bell.rs"]
 mod bell;
 mod core;
+mod early;
 mod helper;
 mod home;
 mod inbox;
+mod last_calls;
 mod leaving;
 mod limits;
 #[cfg(all(test, ringworld_model))]
@@ -37,6 +39,7 @@ mod runs;
 mod shell;
 mod slots;
 mod sync;
+mod under_way;
 mod wait;
 mod waiters;
 
@@ -45,6 +48,7 @@ use std::time::Duration;
 
 pub(crate) use self::core::{Begun, Core};
 pub(crate) use self::inbox::{Inbox, Kept, Left, Notice};
+pub(crate) use self::last_calls::LastCalls;
 pub(crate) use self::limits::Limits;
 pub(crate) use self::router::Registrations;
 pub(crate) use self::runs::Start;
@@ -56,18 +60,16 @@ pub(crate) use self::waiters::{Topic, WatchId};
 use crate::error::Fault;
 use ringworld_transport::Transport;
 
-/// What kind of fault: a panic of the user's code, and no disagreement, which is 0.
-pub(crate) const PANICKED: u32 = u32::MAX;
-
-/// The same for a rank that cannot go on for want of something that only its process or host lacks.
-pub(crate) const BROKEN: u32 = u32::MAX - 1;
-
 /// How the engine tells the rest of the world; served by the bootstrap session.
 pub(crate) trait Control: Send + Sync {
     /// The data plane has lost a peer.
     fn peer_lost(&self, rank: usize, cause: &str);
     /// This rank has found a fault that every rank must hear of.
-    fn fault(&self, kind: u32, detail: &str);
+    fn fault(&self, fault: &Fault);
+    /// This rank is about to leave in good order, and had called these last.
+    fn leave_behind(&self, calls: LastCalls);
+    /// Asks what a rank that has left in good order had called last. The answer, if there is one, is a notice.
+    fn ask_last_calls(&self, rank: usize);
 }
 
 /// No world beyond this process, or one that needs no telling (simulation).
@@ -75,7 +77,9 @@ pub(crate) struct NoControl;
 
 impl Control for NoControl {
     fn peer_lost(&self, _: usize, _: &str) {}
-    fn fault(&self, _: u32, _: &str) {}
+    fn fault(&self, _: &Fault) {}
+    fn leave_behind(&self, _: LastCalls) {}
+    fn ask_last_calls(&self, _: usize) {}
 }
 
 /// What an engine is made of.
@@ -92,7 +96,7 @@ pub(crate) struct Parts {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) spin: Spin,
     pub(crate) op_timeout: Option<Duration>,
-    /// How long a call waits before it tells its peers what it waits for.
+    /// A call that has waited in vain for so long tells those it waits for what it is.
     pub(crate) remind: Duration,
 }
 
@@ -172,9 +176,12 @@ impl Engine {
             "the ranks that have not received what was sent to them, or not called a collective that this \
              rank has begun",
         );
+        // Once before the others hear that this rank leaves, so that they can be told while they are here.
+        self.lock().look_before_leaving();
         self.lock().close();
         wait(|core| core.is_closed(), "the ranks that are still connected to take what was sent");
         let mut core = self.lock();
+        core.look_once_more();
         let fault = core.fault().cloned();
         core.fail(Fault::Finalized);
         fault

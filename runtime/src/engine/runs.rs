@@ -6,7 +6,8 @@
 //! used again.
 //!
 //! The first message that reaches a rank tells whether its sender runs the same collective: stamps are
-//! compared on arrival (see [`Runs::check`]), before any byte is combined.
+//! compared on arrival (see [`Runs::arrive`]), before any byte is combined. What comes before the call has been
+//! made waits in `early`, and is compared with the call.
 
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -14,11 +15,14 @@ use std::sync::Arc;
 
 use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
 use ringworld_protocol::{
-    BufferId, Element, Envelope, Incoming, Machine, Mode, RequestId, Selector, Span, TagSelector,
+    BufferId, Element, Envelope, Machine, Mode, RequestId, Selector, Span, TagSelector,
 };
 use rustc_hash::FxHashMap;
 
+use super::early::Early;
+use super::last_calls::LastCalls;
 use super::slots::SlotId;
+use super::under_way::UnderWay;
 use crate::buffer::{Block, Buffers};
 use crate::reduce::{Panicked, Reducer, When};
 use crate::stamp::{Stamp, StampBytes, agree};
@@ -49,6 +53,9 @@ struct Run {
     start: Start,
     /// Which collective of its communicator: the same number on all ranks.
     sequence: u32,
+    stamp: StampBytes,
+    /// How many of its messages have not been announced yet.
+    due: usize,
     slot: SlotId,
     scratch: Option<(Block, BufferId)>,
     waits: Vec<u32>,
@@ -70,11 +77,12 @@ pub(crate) struct Runs {
     counters: Vec<Counters>,
     /// Of each context with collectives: the runs under way and the latest stamps.
     contexts: FxHashMap<u64, Context>,
+    early: Early,
 }
 
 #[derive(Default)]
 struct Context {
-    active: Vec<(u32, StampBytes)>,
+    under_way: UnderWay<RunId>,
     next: u32,
     /// The latest collectives, finished ones included, so that an error can quote them.
     recent: VecDeque<Called>,
@@ -82,10 +90,10 @@ struct Context {
 
 /// A collective as this rank has called it.
 #[derive(Clone, Copy)]
-struct Called {
-    sequence: u32,
-    stamp: StampBytes,
-    caller: &'static Location<'static>,
+pub(crate) struct Called {
+    pub(crate) sequence: u32,
+    pub(crate) stamp: StampBytes,
+    pub(crate) caller: &'static Location<'static>,
 }
 
 /// How many finished collectives an error can still quote; a rank that has sent everything may be some
@@ -102,8 +110,25 @@ pub(crate) struct Issued {
 pub(crate) struct Disagreement {
     pub(crate) sequence: u32,
     pub(crate) theirs: StampBytes,
-    /// `None`: this rank has finished that collective so long ago that it is forgotten.
-    pub(crate) mine: Option<(StampBytes, &'static Location<'static>)>,
+    pub(crate) mine: Mine,
+}
+
+/// What this rank has to say of a collective.
+pub(crate) enum Mine {
+    /// Another call; or the same one, which does not need what the peer has sent.
+    Called(Called),
+    /// It finished that one so long ago that it is forgotten.
+    Finished,
+    /// It has not called it, and never will.
+    NeverCalled,
+}
+
+/// A run that has been made; what its rank has to know of it.
+pub(crate) struct Made {
+    pub(crate) run: RunId,
+    pub(crate) sequence: u32,
+    /// Somebody has called something else, and said so before.
+    pub(crate) clash: Option<(usize, Disagreement)>,
 }
 
 /// The tag of a step's message: which collective of the communicator, which message of the pair.
@@ -128,7 +153,10 @@ pub(crate) fn is_reminder(tag: u64) -> bool {
 impl Runs {
     /// Makes a run; [`Runs::advance`] starts it. Says which collective of its communicator it is: numbers
     /// are given out here, under the engine's lock, so that threads cannot start them in another order.
-    pub(crate) fn insert(&mut self, start: Start, slot: SlotId, buffers: &mut Buffers) -> (RunId, u32) {
+    ///
+    /// Compares it with what has come early. Only messages of this very collective have to be looked at: those of earlier
+    /// ones were compared when they came, and those of later ones will be when they are called.
+    pub(crate) fn insert(&mut self, start: Start, slot: SlotId, buffers: &mut Buffers) -> Made {
         let schedule = &start.schedule;
         let scratch = (schedule.scratch() > 0).then(|| {
             let mut block = buffers.block(schedule.scratch() * start.element);
@@ -141,29 +169,43 @@ impl Runs {
         waits.extend((0..schedule.len()).map(|step| schedule.dependencies(step) as u32));
         ready.clear();
         ready.extend(schedule.roots().iter().rev());
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.runs.push(None);
+            self.runs.len() - 1
+        });
         let context = self.contexts.entry(start.context).or_default();
         let stamp = start.stamp.to_bytes();
         let sequence = context.next;
         context.next = sequence.wrapping_add(1);
-        context.active.push((sequence, stamp));
+        context.under_way.begin(sequence, id);
         if context.recent.len() == QUOTABLE {
             context.recent.pop_front();
         }
-        context.recent.push_back(Called { sequence, stamp, caller: start.caller });
+        let called = Called { sequence, stamp, caller: start.caller };
+        context.recent.push_back(called);
+
+        let mut due = schedule.receives();
+        let mut clash = None;
+        self.early.take((start.context, sequence), |note| {
+            let left = due.checked_sub(note.messages).filter(|_| agree(&stamp, &note.stamp));
+            match left {
+                Some(left) => due = left,
+                None => {
+                    let mine = Mine::Called(called);
+                    clash = Some((note.source, Disagreement { sequence, theirs: note.stamp, mine }));
+                }
+            }
+        });
         let remaining = schedule.len();
-        let run = Run { start, sequence, slot, scratch, waits, ready, remaining };
+        let run = Run { start, sequence, stamp, due, slot, scratch, waits, ready, remaining };
         run.begin(buffers);
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.runs[id] = Some(run);
-                id
-            }
-            None => {
-                self.runs.push(Some(run));
-                self.runs.len() - 1
-            }
-        };
-        (id, sequence)
+        self.runs[id] = Some(run);
+        Made { run: id, sequence, clash }
+    }
+
+    /// The number of the next collective of a communicator.
+    pub(crate) fn next(&self, context: u64) -> u32 {
+        self.contexts.get(&context).map_or(0, |context| context.next)
     }
 
     /// Starts every step that is ready. `Some`: the run is over, and this is its slot.
@@ -206,10 +248,11 @@ impl Runs {
             && bytes != into.len * start.element
         {
             return Err(format!(
-                "rank {from} of the communicator sent {bytes} bytes in {} #{} where this rank expects {}: \
+                "rank {from} of the communicator sent {bytes} bytes in {} #{} where rank {} of it expects {}: \
                  the counts that ranks give must agree",
                 start.stamp,
                 run.sequence,
+                start.schedule.rank(),
                 into.len * start.element
             ));
         }
@@ -225,7 +268,7 @@ impl Runs {
         }
         self.counters.push(Counters { waits: run.waits, ready: run.ready });
         if let Some(context) = self.contexts.get_mut(&run.start.context) {
-            context.active.retain(|(sequence, _)| *sequence != run.sequence);
+            context.under_way.end(run.sequence);
         }
         Some(run.slot)
     }
@@ -235,49 +278,86 @@ impl Runs {
         (0..self.runs.len()).filter_map(|id| self.remove(id, buffers)).collect()
     }
 
-    /// Compares a message of a collective with what this rank is doing in the same communicator.
+    /// Compares a message of a collective with what this rank has called in the same communicator. One that can belong
+    /// to no call of this rank is a disagreement.
     ///
-    /// A message of a collective that this rank has not come to yet is in order; it is checked again
-    /// when the rank gets there, with the messages that lie unexpected.
-    pub(crate) fn check(&self, envelope: &Envelope) -> Option<Disagreement> {
+    /// A message of a collective that this rank has not come to yet is in order; it is noted, and compared when the rank
+    /// gets there, or never does: see [`Runs::uncalled`].
+    pub(crate) fn arrive(&mut self, source: usize, envelope: &Envelope) -> Option<Disagreement> {
         let sequence = sequence_of(envelope.tag);
-        let context = self.contexts.get(&envelope.context)?;
         let theirs = envelope.stamp;
-        let called = || {
-            let called = context.recent.iter().rev().find(|called| called.sequence == sequence)?;
-            Some((called.stamp, called.caller))
+        let reminds = is_reminder(envelope.tag);
+        let Some(context) =
+            self.contexts.get(&envelope.context).filter(|context| context.is_behind(sequence))
+        else {
+            let number = (envelope.context, sequence);
+            if reminds {
+                self.early.reminder(number, source, theirs);
+            } else {
+                self.early.message(number, source, theirs);
+            }
+            return None;
         };
-        if let Some((_, mine)) = context.active.iter().find(|(active, _)| *active == sequence) {
-            return (!agree(mine, &theirs)).then(|| Disagreement { sequence, theirs, mine: called() });
+        if let Some(run) = context.under_way.find(sequence).and_then(|id| self.runs[id].as_mut()) {
+            if agree(&run.stamp, &theirs) {
+                if reminds {
+                    return None;
+                }
+                // Lengths that only the ranks concerned know decide who sends anything at all.
+                if let Some(due) = run.due.checked_sub(1) {
+                    run.due = due;
+                    return None;
+                }
+            }
+            return Some(Disagreement { sequence, theirs, mine: Mine::Called(run.called()) });
         }
-        let behind = context.is_behind(sequence);
-        if is_reminder(envelope.tag) {
+        let mine = match context.recent.iter().rev().find(|called| called.sequence == sequence) {
             // In order when this rank has done its part already; what it was may be forgotten by now.
-            let (mine, caller) = called().filter(|(mine, _)| behind && !agree(mine, &theirs))?;
-            return Some(Disagreement { sequence, theirs, mine: Some((mine, caller)) });
-        }
-        behind.then(|| Disagreement { sequence, theirs, mine: called() })
+            None if reminds => return None,
+            Some(called) if reminds && agree(&called.stamp, &theirs) => return None,
+            None => Mine::Finished,
+            Some(called) => Mine::Called(*called),
+        };
+        Some(Disagreement { sequence, theirs, mine })
     }
 
-    /// Checks the messages that came before this rank did.
-    pub(crate) fn check_early<'a>(
-        &self,
-        mut early: impl Iterator<Item = Incoming> + 'a,
-    ) -> Option<(usize, Disagreement)> {
-        early.find_map(|incoming| Some((incoming.source, self.check(&incoming.envelope)?)))
+    /// At the end of this rank's part: something that others have sent of a collective that this rank has never called, by
+    /// sender and context.
+    pub(crate) fn uncalled(&self) -> Option<(usize, u64, Disagreement)> {
+        // Who waits for a rank that is done with a communicator, and has dropped it, may just not have got everything yet.
+        let counts = |(number, note): &((u64, u32), &super::early::Note)| {
+            note.messages > 0 || self.contexts.contains_key(&number.0)
+        };
+        let ((context, sequence), note) =
+            self.early.iter().filter(counts).min_by_key(|(number, note)| (*number, note.source))?;
+        Some((note.source, context, Disagreement { sequence, theirs: note.stamp, mine: Mine::NeverCalled }))
     }
 
-    /// Whether this rank has come to the collective of a message already, or knows nothing of it.
-    pub(crate) fn has_come_to(&self, envelope: &Envelope) -> bool {
-        let sequence = sequence_of(envelope.tag);
-        self.contexts.get(&envelope.context).is_some_and(|context| context.is_behind(sequence))
+    /// What this rank has called last, for those who still wait for it when it has left.
+    pub(crate) fn last_calls(&self) -> LastCalls {
+        let called = |context: &Context| {
+            let calls: Vec<_> = context.recent.iter().map(|called| (called.sequence, called.stamp)).collect();
+            calls.into_iter()
+        };
+        LastCalls::of(self.contexts.iter().map(|(number, context)| (*number, called(context))).collect())
+    }
+
+    /// The context of a run, and what was called.
+    pub(crate) fn called(&self, id: RunId) -> Option<(u64, Called)> {
+        let run = self.runs.get(id)?.as_ref()?;
+        Some((run.start.context, run.called()))
     }
 
     /// What to send to those whom a run waits for in vain.
     pub(crate) fn reminder(&self, id: RunId) -> Option<Envelope> {
-        let Run { start, sequence, .. } = self.runs.get(id)?.as_ref()?;
-        let (context, stamp) = (start.context, start.stamp.to_bytes());
-        Some(Envelope { context, element: Element::RAW, tag: tag(*sequence, REMINDER), stamp })
+        let (context, Called { sequence, stamp, .. }) = self.called(id)?;
+        Some(Envelope { context, element: Element::RAW, tag: tag(sequence, REMINDER), stamp })
+    }
+
+    /// A collective that this rank has called not too long ago.
+    pub(crate) fn recall(&self, context: u64, sequence: u32) -> Option<Called> {
+        let recent = &self.contexts.get(&context)?.recent;
+        recent.iter().rev().find(|called| called.sequence == sequence).copied()
     }
 
     /// Where this rank has called collectives lately.
@@ -288,9 +368,10 @@ impl Runs {
     /// Forgets what was called on a communicator that this process has dropped; whether it could: a run
     /// that nobody waits for may still be under way.
     pub(crate) fn forget(&mut self, context: u64) -> bool {
-        let idle = self.contexts.get(&context).is_none_or(|context| context.active.is_empty());
+        let idle = self.contexts.get(&context).is_none_or(|context| context.under_way.is_empty());
         if idle {
             self.contexts.remove(&context);
+            self.early.forget_reminders(|of| of == context);
         }
         idle
     }
@@ -320,6 +401,10 @@ impl Context {
 }
 
 impl Run {
+    fn called(&self) -> Called {
+        Called { sequence: self.sequence, stamp: self.stamp, caller: self.start.caller }
+    }
+
     fn complete(&mut self, step: u32) {
         self.remaining -= 1;
         for dependent in self.start.schedule.dependents(step as usize).iter().rev() {
@@ -404,5 +489,158 @@ impl Run {
         let (offset, len) = (elements.offset * self.start.element, elements.len * self.start.element);
         // A barrier has no buffers and only empty spans: any name will do, nothing is looked up.
         Span { buffer: buffer.unwrap_or(BufferId(u32::MAX)), offset, len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::DType;
+    use crate::engine::slots::Slots;
+    use crate::reduce::OpCode;
+    use crate::stamp::Call;
+    use ringworld_collectives::{Collective, Counts, Order, Request, Tuning};
+
+    const CONTEXT: u64 = 1;
+
+    fn stamp(root: u32) -> Stamp {
+        let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
+        Stamp { call: Call::Gather, dtype, op, root, count: 1, tuning: 0, site: [0; 8] }
+    }
+
+    /// A gather as its root or another rank of four sees it.
+    fn gather(rank: usize) -> Start {
+        let request = Request {
+            collective: Collective::Gather { root: 0 },
+            rank,
+            size: 4,
+            counts: Counts::Same(1),
+            element: 1,
+            order: Order::Free,
+            in_place: false,
+        };
+        Start {
+            schedule: Arc::new(ringworld_collectives::schedule(&request, &Tuning::default()).unwrap()),
+            group: None,
+            context: CONTEXT,
+            stamp: stamp(0),
+            caller: Location::caller(),
+            element: 1,
+            reducer: Reducer::moving(DType::Bytes.into()),
+            result: 0,
+            combined: 4,
+            input: None,
+            output: None,
+        }
+    }
+
+    fn message(sequence: u32, root: u32) -> Envelope {
+        Envelope {
+            context: CONTEXT,
+            element: Element::RAW,
+            tag: tag(sequence, 0),
+            stamp: stamp(root).to_bytes(),
+        }
+    }
+
+    fn reminder(sequence: u32, root: u32) -> Envelope {
+        Envelope { tag: tag(sequence, REMINDER), ..message(sequence, root) }
+    }
+
+    /// Calls the next gather; who has called something else before.
+    fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
+        let mut buffers = Buffers::new();
+        let made = runs.insert(gather(rank), Slots::default().insert([None, None]), &mut buffers);
+        (made.run, made.clash.map(|(source, _)| source))
+    }
+
+    #[test]
+    fn what_has_come_early_is_compared_with_the_call_it_is_for() {
+        let mut runs = Runs::default();
+        for sequence in [0, 1, 2] {
+            assert!(runs.arrive(1, &message(sequence, 0)).is_none());
+        }
+        assert!(runs.arrive(2, &message(1, 3)).is_none());
+        assert!(runs.arrive(3, &reminder(2, 3)).is_none());
+        assert_eq!(call(&mut runs, 0).1, None);
+        assert_eq!(call(&mut runs, 0).1, Some(2));
+        assert_eq!(call(&mut runs, 0).1, Some(3));
+        assert!(runs.uncalled().is_none());
+        assert!(runs.arrive(1, &message(3, 0)).is_none());
+        let (source, context, what) = runs.uncalled().unwrap();
+        assert_eq!((source, context, what.sequence), (1, CONTEXT, 3));
+    }
+
+    #[test]
+    fn a_message_too_many_is_one_whenever_it_comes() {
+        let receives = gather(0).schedule.receives();
+        for early in 0..=receives + 1 {
+            let mut runs = Runs::default();
+            let mut told = 0;
+            for sent in 0..=receives {
+                if sent == early {
+                    told += usize::from(call(&mut runs, 0).1.is_some());
+                }
+                told += usize::from(runs.arrive(1 + sent % 3, &message(0, 0)).is_some());
+            }
+            if early > receives {
+                told += usize::from(call(&mut runs, 0).1.is_some());
+            }
+            assert_eq!(told, 1, "{early} of {} before the call", receives + 1);
+        }
+    }
+
+    #[test]
+    fn what_comes_after_the_end_is_a_disagreement_unless_it_only_asks() {
+        let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+        let (run, _) = call(&mut runs, 1);
+        runs.remove(run, &mut buffers);
+        assert!(runs.arrive(2, &reminder(0, 0)).is_none());
+        for late in [message(0, 0), message(0, 1), reminder(0, 1)] {
+            assert!(matches!(runs.arrive(2, &late), Some(Disagreement { mine: Mine::Called(_), .. })));
+        }
+    }
+
+    #[test]
+    fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminder_is_not() {
+        let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+        let (run, _) = call(&mut runs, 1);
+        assert!(!runs.forget(CONTEXT), "under way");
+        runs.remove(run, &mut buffers);
+        runs.arrive(2, &reminder(1, 0));
+        assert!(runs.uncalled().is_some(), "the communicator is there, and somebody waits");
+        assert!(runs.forget(CONTEXT));
+        assert!(runs.uncalled().is_none());
+        runs.arrive(2, &reminder(0, 0));
+        assert!(runs.uncalled().is_none(), "somebody may just not have got everything");
+        runs.arrive(2, &message(1, 0));
+        assert!(runs.uncalled().is_some());
+    }
+
+    /// How long a call takes beside so many messages for later ones, and so many collectives under way.
+    fn per_call(ahead: u32, under_way: u32) -> Duration {
+        let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+        let slot = Slots::default().insert([None, None]);
+        assert!((0..ahead).all(|early| runs.arrive(1, &message(1_000_000 + early, 0)).is_none()));
+        for _ in 0..under_way {
+            runs.insert(gather(1), slot, &mut buffers);
+        }
+        let calls: Vec<Start> = (0..2_000).map(|_| gather(1)).collect();
+        let begun = Instant::now();
+        for again in calls {
+            let Made { run, sequence, .. } = runs.insert(again, slot, &mut buffers);
+            runs.arrive(2, &reminder(sequence, 0));
+            runs.remove(run, &mut buffers);
+        }
+        begun.elapsed()
+    }
+
+    #[test]
+    fn a_call_costs_the_same_however_far_others_are_ahead_and_however_many_are_under_way() {
+        let least = |ahead, under_way| (0..5).map(|_| per_call(ahead, under_way)).min().unwrap();
+        let (few, ahead, many) = (least(20, 20), least(20_000, 20), least(20, 20_000));
+        assert!(ahead < 5 * few && many < 5 * few, "{few:?}, far ahead {ahead:?}, many under way {many:?}");
     }
 }

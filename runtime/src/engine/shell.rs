@@ -31,6 +31,9 @@ pub(crate) trait Drive: Send + 'static {
     /// Whether anything has to be driven although nobody waits for it.
     fn has_work(&self) -> bool;
 
+    /// Whether something that has been sent, and may have been reported as sent, needs polls of this side to leave.
+    fn owes(&self) -> bool;
+
     /// Moves on what a call has left for the next poll, if anything.
     fn catch_up(&mut self);
 
@@ -52,8 +55,8 @@ pub(crate) trait Drive: Send + 'static {
     /// Tells peers what this rank waits for.
     fn remind(&mut self, what: For<'_>);
 
-    /// A call has waited too long, and is idle since `idle`: ends the world.
-    fn time_out(&mut self, waited: Duration, idle: Duration, waiting_for: String);
+    /// A call has heard nothing for too long: ends the world.
+    fn time_out(&mut self, what: For<'_>, after: Duration, waiting_for: String);
 
     fn slots(&mut self) -> &mut Slots;
     fn watchers(&mut self) -> &mut Watchers;

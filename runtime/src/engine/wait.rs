@@ -148,7 +148,7 @@ impl<C: Drive> Shell<C> {
     ) -> Ending {
         // Receives of what has come already end without any waiting.
         if let Some(ending) = core.slots().take(slot) {
-            core.catch_up();
+            self.go(core);
             return ending;
         }
         self.drive_until(core, For::Slots(&[slot]), |core| core.slots().take(slot), waiting_for)
@@ -164,10 +164,21 @@ impl<C: Drive> Shell<C> {
     ) -> R {
         let mut core = self.lock();
         if let Some(result) = done(&mut core) {
-            core.catch_up();
+            self.go(core);
             return result;
         }
         self.drive_until(core, what, done, waiting_for)
+    }
+
+    /// Ends a call that had nothing to wait for.
+    pub(crate) fn go(self: &Arc<Self>, mut core: Locked<'_, C>) {
+        core.catch_up();
+        let leaves = core.owes();
+        drop(core);
+        if leaves {
+            // This thread goes on to something else, and what it has sent is still here.
+            self.help();
+        }
     }
 
     /// Like [`Shell::wait_until`], when `done` has just said no.
@@ -181,7 +192,6 @@ impl<C: Drive> Shell<C> {
         let mut presence = Presence::enter(self);
         // Declared after `presence`, so that the lock is given back before the helper is told.
         let mut held = Some(core);
-        let mut waits_since = None;
         let mut idle_since = None;
         let mut known_idle = None;
         let mut slept = false;
@@ -213,7 +223,6 @@ impl<C: Drive> Shell<C> {
                 Some(since) => (since, known_idle.take().unwrap_or_else(|| Instant::elapsed(&since))),
                 None => (*idle_since.insert(Instant::now()), Duration::ZERO),
             };
-            let waits_since = *waits_since.get_or_insert(since);
             if idle < self.waits.spin.polite {
                 drop(core);
                 // Otherwise at once: a turn is long enough that a pause instruction would ease nobody's way,
@@ -232,7 +241,7 @@ impl<C: Drive> Shell<C> {
                 && idle >= limit
             {
                 let waiting_for = waiting_for(&mut core);
-                core.time_out(waits_since.elapsed(), idle, waiting_for);
+                core.time_out(what, idle, waiting_for);
                 continue;
             }
             let mut limit = self.waits.op_timeout;

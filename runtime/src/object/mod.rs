@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use self::travel::{Action, Call, Gathered, LIMIT, Packed, Refusal};
 use crate::communicator::{Communicator, Source, Tag};
 use crate::datatype::ElementCode;
+use crate::stamp;
 use crate::{Error, Result};
 
 impl Communicator {
@@ -82,13 +83,14 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let name = "broadcast_object";
+        let call = stamp::Call::BroadcastObject;
+        let name = call.name();
         self.check_rank(name, root)?;
         let packed = (self.rank() == root).then(|| match &object {
             Some(object) => pack(object),
             None => Err(missing("the root gave no object; it must give Some")),
         });
-        let bytes = self.broadcast_packed(name, packed, root)?;
+        let bytes = self.broadcast_packed(call, packed, root)?;
         match object {
             Some(object) if self.rank() == root => Ok(object),
             _ => self.read(name, root, &bytes),
@@ -166,7 +168,8 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let name = "scatter_objects";
+        let call = stamp::Call::ScatterObjects;
+        let name = call.name();
         self.check_rank(name, root)?;
         let packed = (self.rank() == root).then(|| match objects {
             None => Err(missing("the root gave no objects; it must give Some")),
@@ -187,7 +190,7 @@ impl Communicator {
                 })
                 .collect(),
         });
-        let bytes = self.scatter_packed(name, packed, root)?;
+        let bytes = self.scatter_packed(call, packed, root)?;
         self.read(name, root, &bytes)
     }
 
@@ -242,7 +245,7 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let (name, root) = (Call::AllReduce.name(), 0);
+        let (call, root) = (stamp::Call::AllReduceObject, 0);
         let gathered = self.gather_packed(Call::AllReduce, &pack(&object), Some(root))?;
         // What fails at the root is for everybody to hear: they wait for the result.
         let result: Option<Packed> = gathered.map(|gathered| {
@@ -255,8 +258,8 @@ impl Communicator {
             let objects: Vec<V> = objects.collect::<std::result::Result<_, Refusal>>()?;
             pack(&objects.into_iter().reduce(fold).unwrap_or(object))
         });
-        let bytes = self.broadcast_packed(name, result, root)?;
-        self.read(name, root, &bytes)
+        let bytes = self.broadcast_packed(call, result, root)?;
+        self.read(call.name(), root, &bytes)
     }
 
     /// Reads the object that `rank` gave.

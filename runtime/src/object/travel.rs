@@ -8,7 +8,7 @@
 use std::panic::Location;
 
 use crate::communicator::Communicator;
-use crate::stamp::{describe_told_site, site};
+use crate::stamp::{self, describe_told_site, site};
 use crate::{Error, Result};
 
 /// The longest object. Lengths are a peer's word, so they are bounded before memory is asked for.
@@ -61,13 +61,18 @@ pub(super) enum Call {
 impl Call {
     const ALL: [Self; 4] = [Self::Gather, Self::AllGather, Self::Reduce, Self::AllReduce];
 
-    pub(super) fn name(self) -> &'static str {
+    /// As the stamp of its messages names it.
+    fn stamped(self) -> stamp::Call {
         match self {
-            Self::Gather => "gather_objects",
-            Self::AllGather => "all_gather_objects",
-            Self::Reduce => "reduce_object",
-            Self::AllReduce => "all_reduce_object",
+            Self::Gather => stamp::Call::GatherObjects,
+            Self::AllGather => stamp::Call::AllGatherObjects,
+            Self::Reduce => stamp::Call::ReduceObject,
+            Self::AllReduce => stamp::Call::AllReduceObject,
         }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        self.stamped().name()
     }
 
     fn describe(number: u8, root: u32) -> String {
@@ -171,17 +176,18 @@ impl Communicator {
     #[track_caller]
     pub(super) fn broadcast_packed(
         &self,
-        name: &str,
+        call: stamp::Call,
         packed: Option<Packed>,
         root: usize,
     ) -> Result<Vec<u8>> {
+        let (name, within) = (call.name(), self.within(call, root));
         let mut first = [0u8; FIRST];
         let packed = packed.unwrap_or_else(|| Ok(Vec::new()));
         let (_, bytes) = content(&packed);
         let inline = bytes.len().min(FIRST - HEAD);
         first[..HEAD].copy_from_slice(bytemuck::bytes_of(&Announcement::of(0, root, &packed)));
         first[HEAD..][..inline].copy_from_slice(&bytes[..inline]);
-        self.broadcast(&mut first, root)?;
+        within.broadcast(&mut first, root)?;
 
         let announced: Announcement = bytemuck::pod_read_unaligned(&first[..HEAD]);
         let limit = if announced.refusal == 0 { LIMIT } else { REASON };
@@ -193,7 +199,7 @@ impl Communicator {
             if self.rank() == root {
                 all.copy_from_slice(bytes);
             }
-            self.broadcast(&mut all[inline..], root)?;
+            within.broadcast(&mut all[inline..], root)?;
         }
         match announced.refusal {
             0 => Ok(all),
@@ -210,13 +216,13 @@ impl Communicator {
         packed: &Packed,
         root: Option<usize>,
     ) -> Result<Option<Gathered>> {
-        let name = call.name();
+        let (name, within) = (call.name(), self.within(call.stamped(), root.unwrap_or(0)));
         let mine = Announcement::of(call as u8, root.unwrap_or(0), packed);
         let mut announced = vec![mine; self.size()];
-        self.all_gather(&[mine], &mut announced)?;
+        within.all_gather(&[mine], &mut announced)?;
         self.agree_on_objects(call, &announced)?;
         if let Some(rank) = announced.iter().position(|announced| announced.refusal != 0) {
-            return Err(self.told(name, rank, &announced[rank], content(packed).1));
+            return Err(self.told(call.stamped(), rank, &announced[rank], content(packed).1));
         }
         let read = |(announced, rank): (&Announcement, usize)| {
             announced.read(LIMIT).map_err(|cause| self.refused(name, rank, 0, &cause))
@@ -227,8 +233,8 @@ impl Communicator {
         let mut bytes = self.room(name, if here { total } else { 0 })?;
         let mine = content(packed).1;
         match root {
-            Some(root) => self.gather_varied(mine, &mut bytes, &lengths, root)?,
-            None => self.all_gather_varied(mine, &mut bytes, &lengths)?,
+            Some(root) => within.gather_varied(mine, &mut bytes, &lengths, root)?,
+            None => within.all_gather_varied(mine, &mut bytes, &lengths)?,
         }
         Ok(here.then_some(Gathered { bytes, lengths }))
     }
@@ -238,10 +244,11 @@ impl Communicator {
     #[track_caller]
     pub(super) fn scatter_packed(
         &self,
-        name: &str,
+        call: stamp::Call,
         packed: Option<std::result::Result<Vec<Vec<u8>>, Refusal>>,
         root: usize,
     ) -> Result<Vec<u8>> {
+        let (name, within) = (call.name(), self.within(call, root));
         let (parts, refusal) = match packed {
             None => (Vec::new(), None),
             Some(Ok(parts)) => (parts, None),
@@ -253,22 +260,23 @@ impl Communicator {
             None => parts.iter().map(|part| Announcement::of_object(0, root, part)).collect(),
         };
         let mut mine = [Announcement::of_object(0, root, &[])];
-        self.scatter(&announced, &mut mine, root)?;
+        within.scatter(&announced, &mut mine, root)?;
         let [mine] = mine;
         if mine.refusal != 0 {
             let reason = refusal.as_ref().map_or(&[][..], |refusal| content(refusal).1);
-            return Err(self.told(name, root, &mine, reason));
+            return Err(self.told(call, root, &mine, reason));
         }
         let length = mine.read(LIMIT).map_err(|cause| self.refused(name, root, 0, &cause))?;
         let mut bytes = self.room(name, length)?;
         let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
-        self.scatter_varied(&parts.concat(), &lengths, &mut bytes, root)?;
+        within.scatter_varied(&parts.concat(), &lengths, &mut bytes, root)?;
         Ok(bytes)
     }
 
     /// Tells everybody why `rank` has no object; at that rank, `reason` says it.
     #[track_caller]
-    fn told(&self, name: &str, rank: usize, announced: &Announcement, reason: &[u8]) -> Error {
+    fn told(&self, call: stamp::Call, rank: usize, announced: &Announcement, reason: &[u8]) -> Error {
+        let name = call.name();
         let mut text = match announced.read(REASON) {
             Ok(length) => vec![0u8; length],
             Err(cause) => return self.refused(name, rank, announced.refusal, &cause),
@@ -276,7 +284,7 @@ impl Communicator {
         if rank == self.rank() {
             text.copy_from_slice(reason);
         }
-        match self.broadcast(&mut text, rank) {
+        match self.within(call, rank).broadcast(&mut text, rank) {
             Ok(()) => self.refused(name, rank, announced.refusal, &String::from_utf8_lossy(&text)),
             Err(error) => error,
         }

@@ -89,6 +89,11 @@ enum Scenario {
         #[arg(long)]
         kind: Kind,
     },
+    /// Ranks call the same with different roots, and then leave
+    Roots {
+        #[arg(long)]
+        call: Rooted,
+    },
     /// A user-defined operation panics on one rank
     FragileOp {
         #[arg(long)]
@@ -120,6 +125,15 @@ enum Kind {
     User,
     Counts,
     Settings,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Rooted {
+    Broadcast,
+    BroadcastObject,
+    Scatter,
+    Gather,
+    Reduce,
 }
 
 /// Why a scenario did not go well.
@@ -206,6 +220,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
         Scenario::Mismatch { kind } => mismatch(&world, kind),
+        Scenario::Roots { call } => return roots(world, call),
         Scenario::FragileOp { rank } => fragile_op(&world, rank),
     };
     if let Err(Trouble::Failed(error)) = &result {
@@ -517,6 +532,21 @@ fn fragile_op(world: &World, who: usize) -> Result<(), Trouble> {
     direct.all_reduce(&mut [1f32; 100], op.commutative())?;
     // A rank may have all it needs before another finds out; the next call must fail then.
     Ok(world.barrier()?)
+}
+
+/// Rank 0 takes itself for the root, the others take rank 1.
+fn roots(world: World, call: Rooted) -> Result<(), Trouble> {
+    let (rank, size, root) = (world.rank(), world.size(), world.rank().min(1));
+    let mut data = [rank as u32; 4];
+    let called = match call {
+        Rooted::Broadcast => world.broadcast(&mut data, root),
+        Rooted::BroadcastObject => world.broadcast_object((rank == root).then_some(data), root).map(drop),
+        Rooted::Scatter => world.scatter(&vec![0u32; 4 * size], &mut data, root),
+        Rooted::Gather => world.gather(&data, &mut vec![0; 4 * size], root),
+        Rooted::Reduce => world.reduce(&mut data, Op::Sum, root),
+    };
+    called.and(world.finish()).inspect_err(|error| say("failed", Some(rank), &describe(error)))?;
+    Ok(())
 }
 
 fn mismatch(world: &World, kind: Kind) -> Result<(), Trouble> {

@@ -148,6 +148,10 @@ impl Drive for Toy {
         self.slots.under_way() > 0 || !self.put_off.is_empty()
     }
 
+    fn owes(&self) -> bool {
+        !self.put_off.is_empty()
+    }
+
     fn catch_up(&mut self) {
         self.flush();
     }
@@ -180,7 +184,7 @@ impl Drive for Toy {
 
     fn remind(&mut self, _: For<'_>) {}
 
-    fn time_out(&mut self, _: Duration, _: Duration, _: String) {}
+    fn time_out(&mut self, _: For<'_>, _: Duration, _: String) {}
 
     fn slots(&mut self) -> &mut Slots {
         &mut self.slots
