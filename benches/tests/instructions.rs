@@ -75,6 +75,33 @@ fn an_eager_message_over_tcp_stays_below_its_ceiling() {
     });
 }
 
+/// One rank has run 500 calls ahead: what each call costs must not depend on how much lies there.
+#[test]
+fn a_broadcast_whose_root_is_far_ahead_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "ahead",
+        one: "a broadcast of 8 bytes over TCP whose root is up to 500 ahead, both ranks",
+        times: 10,
+        each: 500,
+        apart: 15,
+        checked: 20_000,
+        release: 12_000,
+    });
+}
+
+#[test]
+fn a_reduction_whose_root_is_far_behind_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "behind",
+        one: "a reduction of 8 bytes over TCP whose root is up to 500 behind, both ranks",
+        times: 10,
+        each: 500,
+        apart: 15,
+        checked: 20_000,
+        release: 12_000,
+    });
+}
+
 #[test]
 fn a_step_of_a_direct_all_reduce_stays_below_its_ceiling() {
     holds(&Path {

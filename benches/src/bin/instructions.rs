@@ -6,11 +6,13 @@
 //! - `message`: 8 bytes sent and 8 received, as `send_recv`;
 //! - `socket`: 8 bytes sent by one rank and received by another over TCP, both in this thread; the system's own
 //!   instructions are not counted;
+//! - `ahead`: 500 broadcasts of 8 bytes over TCP, first all of the root, then all of the other rank;
+//! - `behind`: 500 reductions of 8 bytes over TCP, first all of the other rank, then all of the root;
 //! - `direct`: an all-reduce of 8 bytes on two ranks, by direct exchange: one step;
 //! - `ring`: an all-reduce of 16 KiB on two ranks, by the ring: two steps.
 //!
 //! Invariant: nobody is waited for, so that no run polls more often than another. That takes a peer that answers
-//! at once, and for all but `socket` it is a mirror: a loopback that calls itself rank 1 and gives back what was
+//! at once, and where nothing is said of TCP it is a mirror: a loopback that calls itself rank 1 and gives back what was
 //! sent to it. Two ranks that do the same send one another the same, so rank 0 notices nothing.
 
 use std::process::ExitCode;
@@ -26,6 +28,8 @@ type Error = Box<dyn std::error::Error>;
 /// Elements that the ring reduces: eager in both its halves.
 const RING: usize = (16 << 10) / size_of::<f32>();
 const TAG: u32 = 7;
+/// By how many collectives one rank runs ahead: what they send fits into the sockets, so that it need not wait.
+const AHEAD: u64 = 500;
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1).collect()) {
@@ -39,15 +43,20 @@ fn main() -> ExitCode {
 
 fn run(arguments: Vec<String>) -> Result<(), Error> {
     let [path, times] = &arguments[..] else {
-        return Err("expected two arguments: <message|socket|direct|ring> <times>".into());
+        return Err("expected two arguments: <message|socket|ahead|behind|direct|ring> <times>".into());
     };
     let times: u64 = times.parse().map_err(|error| format!("{times:?} is no number of times: {error}"))?;
     match path.as_str() {
         "message" => message(times),
         "socket" => socket(times),
+        "ahead" => ahead(times),
+        "behind" => behind(times),
         "direct" => all_reduce(times, "all-reduce/direct", 2),
         "ring" => all_reduce(times, "all-reduce/ring", RING),
-        _ => Err(format!("there is no path {path:?}; there are message, socket, direct and ring").into()),
+        _ => Err(format!(
+            "there is no path {path:?}; there are message, socket, ahead, behind, direct and ring"
+        )
+        .into()),
     }
 }
 
@@ -66,7 +75,8 @@ fn message(times: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn socket(times: u64) -> Result<(), Error> {
+/// Calls `path` with two ranks that are connected over TCP, both in this thread.
+fn over_tcp(path: impl FnOnce(&Rank, &Rank) -> Result<(), Error>) -> Result<(), Error> {
     let mut ends = [0, 1].map(|rank| Tcp::bind(Config::new(rank, 2, 1, vec![[127, 0, 0, 1].into()])));
     let [Ok(first), Ok(second)] = &mut ends else {
         return Err("no port on 127.0.0.1 can be listened at; free one".into());
@@ -86,17 +96,56 @@ fn socket(times: u64) -> Result<(), Error> {
         other.join().map_err(|_| "the second rank panicked")??;
         Ok::<_, Error>(())
     })?;
-    let mut came = [0u64];
-    for time in 0..times {
-        // There and back, because credit travels on the headers of what comes back.
-        let (from, to) = if time % 2 == 0 { (left, right) } else { (right, left) };
-        from.send(&[time], to.rank(), TAG)?;
-        to.recv(&mut came, from.rank(), TAG)?;
-        expect(came, [time])?;
-    }
+    path(left, right)?;
     // In good order each waits for the other.
     std::thread::scope(|scope| ends.map(|rank| scope.spawn(move || drop(rank))).map(drop));
     Ok(())
+}
+
+fn socket(times: u64) -> Result<(), Error> {
+    over_tcp(|left, right| {
+        let mut came = [0u64];
+        for time in 0..times {
+            // There and back, because credit travels on the headers of what comes back.
+            let (from, to) = if time % 2 == 0 { (left, right) } else { (right, left) };
+            from.send(&[time], to.rank(), TAG)?;
+            to.recv(&mut came, from.rank(), TAG)?;
+            expect(came, [time])?;
+        }
+        Ok(())
+    })
+}
+
+fn ahead(times: u64) -> Result<(), Error> {
+    over_tcp(|root, other| {
+        for _ in 0..times {
+            for number in 0..AHEAD {
+                root.broadcast(&mut [number], 0)?;
+            }
+            for number in 0..AHEAD {
+                let mut came = [u64::MAX];
+                other.broadcast(&mut came, 0)?;
+                expect(came, [number])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn behind(times: u64) -> Result<(), Error> {
+    over_tcp(|root, other| {
+        for _ in 0..times {
+            for number in 0..AHEAD {
+                other.reduce(&mut [number], Op::Sum, 0)?;
+            }
+            for number in 0..AHEAD {
+                let mut sum = [number];
+                root.reduce(&mut sum, Op::Sum, 0)?;
+                expect(sum, [2 * number])?;
+            }
+        }
+        Ok(())
+    })
 }
 
 fn all_reduce(times: u64, algorithm: &str, elements: usize) -> Result<(), Error> {
