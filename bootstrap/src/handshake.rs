@@ -16,7 +16,9 @@ const DENIED: u8 = 0;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandshakeError {
     #[error("{0}")]
-    Io(#[from] std::io::Error),
+    Io(std::io::Error),
+    #[error("it closed the connection before it had introduced itself")]
+    Silent,
     #[error("it begins with {0:?}")]
     Magic(String),
     #[error(
@@ -27,6 +29,15 @@ pub(crate) enum HandshakeError {
     Secret(&'static str),
     #[error("{0}")]
     Random(#[from] ringworld_auth::RandomError),
+}
+
+impl From<std::io::Error> for HandshakeError {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => Self::Silent,
+            _ => Self::Io(error),
+        }
+    }
 }
 
 /// Binds the proofs to this purpose and this job.
@@ -81,7 +92,20 @@ pub(crate) async fn accept(
     answer.push(u8::from(!secret.is_empty()));
     stream.write_all(&answer).await?;
     let mut proof = [0; LENGTH];
-    stream.read_exact(&mut proof).await?;
+    match stream.read_exact(&mut proof).await.map_err(HandshakeError::from) {
+        // It has been told whether a secret is needed, and leaves when it has none, or one too many.
+        Err(HandshakeError::Silent) => {
+            return Err(HandshakeError::Secret(match secret.is_empty() {
+                false => {
+                    "it left when it heard that this job has a secret; set RINGWORLD_SECRET there as here"
+                }
+                true => {
+                    "it left when it heard that this job has no secret; set RINGWORLD_SECRET here as there"
+                }
+            }));
+        }
+        other => other?,
+    };
     let context = context(job);
     if !secret.verify(&Proof(proof), Role::Initiator, &context, &theirs, &mine) {
         stream.write_all(&[DENIED]).await?;

@@ -14,6 +14,19 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 /// than the master waits for them itself.
 const CLOSING: Duration = Duration::from_secs(3);
 
+/// The exit status of a process that gives the world up with `code`: its low byte, as the system takes it, but never
+/// 0, which would make a success of it.
+///
+/// ```
+/// # use ringworld_bootstrap::exit_status;
+/// assert_eq!([3, -1, 0, 256].map(exit_status), [3, 255, 1, 1]);
+/// ```
+#[must_use]
+pub fn exit_status(code: i32) -> u8 {
+    let [low, ..] = code.to_le_bytes();
+    low.max(1)
+}
+
 /// Something that happened to the world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlEvent {

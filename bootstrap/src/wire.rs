@@ -155,17 +155,8 @@ pub(crate) enum ToRank {
     },
     Members(Vec<Member>),
     Ping,
-    PeerDown {
-        rank: u64,
-        cause: String,
-    },
-    PeerFinished {
-        rank: u64,
-    },
-    Fault {
-        rank: u64,
-        fault: Fault,
-    },
+    /// What has become of others, in the order in which it happened.
+    News(Vec<Notice>),
     Abort {
         rank: u64,
         code: i32,
@@ -182,6 +173,38 @@ pub(crate) enum ToRank {
     Expelled {
         cause: String,
     },
+}
+
+/// What has become of some ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Notice {
+    Finished { ranks: Ranks },
+    Down { ranks: Ranks, cause: String },
+    Fault { rank: u64, fault: Fault },
+}
+
+/// Some ranks: the first of each range, and how many there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ranks(Vec<(u64, u64)>);
+
+impl Ranks {
+    pub(crate) fn of(mut ranks: Vec<u64>) -> Self {
+        ranks.sort_unstable();
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for rank in ranks {
+            match ranges.last_mut() {
+                Some((first, count)) if *first + *count == rank => *count += 1,
+                _ => ranges.push((rank, 1)),
+            }
+        }
+        Self(ranges)
+    }
+
+    /// Those of a world of `size`, whatever the sender says.
+    pub(crate) fn within(&self, size: usize) -> impl Iterator<Item = usize> + '_ {
+        let bound = move |rank: u64| usize::try_from(rank).map_or(size, |rank| rank.min(size));
+        self.0.iter().flat_map(move |(first, count)| bound(*first)..bound(first.saturating_add(*count)))
+    }
 }
 
 /// Why a frame could not be read.
@@ -292,6 +315,15 @@ mod tests {
         assert!(matches!(refuse(&[1, 0, 0, 0, 200]), ReadError::Nonsense(_)));
         assert!(matches!(refuse(&[9, 0, 0, 0, 1]), ReadError::Closed));
         assert!(matches!(refuse(&[]), ReadError::Closed));
+    }
+
+    #[test]
+    fn ranks_travel_as_ranges_and_stay_within_their_world() {
+        let ranks = Ranks::of(vec![7, 1, 2, 3, 0, 9]);
+        assert_eq!(ranks, Ranks(vec![(0, 4), (7, 1), (9, 1)]));
+        assert_eq!(ranks.within(10).collect::<Vec<_>>(), [0, 1, 2, 3, 7, 9]);
+        assert_eq!(ranks.within(9).collect::<Vec<_>>(), [0, 1, 2, 3, 7]);
+        assert_eq!(Ranks(vec![(3, u64::MAX), (u64::MAX, 1)]).within(5).collect::<Vec<_>>(), [3, 4]);
     }
 
     #[test]

@@ -77,8 +77,8 @@ pub(crate) struct BenchOptions {
     /// Ranks to start
     #[arg(short, long = "ranks", value_name = "N", default_value = "2", value_parser = positive)]
     pub(crate) n: usize,
-    /// What to measure
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["ping-pong", "all-reduce"])]
+    /// What to measure, with spaces or commas between
+    #[arg(long, value_enum, value_delimiter = ',', num_args = 1.., default_values = ["ping-pong", "all-reduce"])]
     pub(crate) ops: Vec<Operation>,
     /// Smallest size (8, 64K, 1M)
     #[arg(long, value_name = "BYTES", default_value = "8", value_parser = size)]
@@ -250,6 +250,16 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_to_measure_is_given_with_spaces_or_commas() {
+        for line in [&["--ops", "ping-pong", "stream"][..], &["--ops", "ping-pong,stream"]] {
+            let parsed = Cli::try_parse_from([&["ringworld", "bench"], line, &["--each"]].concat()).unwrap();
+            let Command::Bench(options) = parsed.command else { panic!("{line:?} is no bench") };
+            assert_eq!(options.ops, [Operation::PingPong, Operation::Stream], "{line:?}");
+            assert!(options.each);
+        }
     }
 
     #[test]

@@ -125,16 +125,7 @@ fn system(text: &mut String, settings: &Settings) -> fmt::Result {
             "ibverbs"
         )?;
     }
-    let kernel = |name: &str| {
-        let path = format!("/proc/sys/net/ipv4/{name}");
-        std::fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |value| value.trim().to_owned())
-    };
-    let (system, offered) = (kernel("tcp_congestion_control"), kernel("tcp_available_congestion_control"));
-    let (chosen, by) = match &settings.tcp_congestion {
-        Some(name) => (name.as_str(), "RINGWORLD_TCP_CONGESTION"),
-        None => (system.as_str(), "the system's"),
-    };
-    writeln!(text, "  {:<18}{chosen} ({by}; the kernel offers {offered})", "tcp congestion")
+    Ok(())
 }
 
 fn interfaces_section(

@@ -69,6 +69,21 @@ impl std::fmt::Display for Rate {
     }
 }
 
+/// A size for people, with its unit: `1 byte`, `56 bytes`, `64 KiB`.
+pub(crate) fn sized(bytes: u64) -> String {
+    let short = short(bytes);
+    match short.char_indices().next_back() {
+        Some((end, unit)) if unit.is_ascii_alphabetic() => format!("{} {unit}iB", &short[..end]),
+        _ if bytes == 1 => "1 byte".to_owned(),
+        _ => format!("{short} bytes"),
+    }
+}
+
+/// How many of something, in the singular or the plural.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Bytes in the largest unit that suits, with three digits at most: `64K`, `1.5M`.
 pub(crate) fn short(bytes: u64) -> String {
     let units = [(50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "K")];
@@ -99,6 +114,11 @@ mod tests {
             assert_eq!(short(expected).to_lowercase(), text.to_lowercase());
         }
         assert_eq!(short(1_500_000), "1.43M");
+        assert_eq!(
+            [0, 1, 56, 65_536, 1_500_000].map(sized),
+            ["0 bytes", "1 byte", "56 bytes", "64 KiB", "1.43 MiB"]
+        );
+        assert_eq!([1, 2].map(|count| counted(count, "rank")), ["1 rank", "2 ranks"]);
         for text in ["", "K", "-8", "8 K", "1e9", "8é", "99999999999999G"] {
             assert!(bytes(text).unwrap_err().contains("expected a number"), "{text}");
         }

@@ -156,6 +156,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             "cannot write --svg /nowhere/at/all.svg",
         ),
         (&["explain", "reduce", "-n", "3", "--root", "3"], "ranks of this communicator are 0..3"),
+        (&["explain", "all-reduce", "-n", "8", "--rank", "8"], "the ranks are 0 to 7"),
         (&["explain", "all-reduce", "-n", "4096", "--size", "1G"], "more than anybody can look at"),
     ] {
         let job = run(arguments);
@@ -163,4 +164,26 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         assert!(job.err.contains(words), "{arguments:?}: {}", job.err);
         assert!(!job.out.contains("simulated"), "{arguments:?} began all the same: {}", job.out);
     }
+}
+
+#[test]
+fn explain_says_its_units_and_explains_marks_that_there_are() {
+    let job = run(&["explain", "broadcast", "-n", "5", "--size", "8"]);
+    assert!(job.out.contains(", 8 bytes on 5 ranks (elements of 4 bytes)"), "{}", job.out);
+    assert!(job.out.contains("needs 0 bytes of scratch memory"), "{}", job.out);
+    let legend = job.out.lines().find(|line| line.starts_with("each round: ")).unwrap_or_default();
+    assert!(legend.contains("sends ") && legend.contains("receives "), "{legend}");
+    assert!(!legend.contains('+') && !legend.contains("rank 5"), "{legend}");
+    let job = run(&["explain", "barrier", "-n", "1"]);
+    assert!(job.out.contains(" on 1 rank\n") && !job.out.contains("elements"), "{}", job.out);
+}
+
+#[test]
+fn explain_shows_one_rank_of_many() {
+    let job = run(&["explain", "all-reduce", "-n", "64", "--size", "8"]);
+    assert!(job.out.contains("64 ranks do not fit side by side, up to 16 do; --rank 0 shows"), "{}", job.out);
+    let job = run(&["explain", "all-reduce", "-n", "64", "--size", "8", "--rank", "5"]);
+    let head = job.out.lines().find(|line| line.trim_start().starts_with("round")).unwrap_or_default();
+    assert_eq!(head.split_whitespace().collect::<Vec<_>>(), ["round", "rank", "5"]);
+    assert!(job.out.contains("each round: "), "{}", job.out);
 }

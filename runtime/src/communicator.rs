@@ -515,9 +515,12 @@ impl Communicator {
 
     /// Takes the whole world down: every other rank's calls end with [`Error::Aborted`], and this process
     /// exits with `code`. The launcher ends all ranks and returns `code` as well.
+    ///
+    /// The others' errors have `code` as it is. An exit status has only its low byte, as always, and is 1 where that
+    /// is 0: a job that was given up is no success.
     pub fn abort(&self, code: i32) -> ! {
         self.inner.shared.plane.abort(code, "abort was called");
-        std::process::exit(code)
+        std::process::exit(ringworld_bootstrap::exit_status(code).into())
     }
 
     // ---- shared by the calls ---------------------------------------------------------------------------

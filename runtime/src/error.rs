@@ -203,14 +203,14 @@ pub enum Error {
         detail: String,
     },
 
-    /// An object could not be written or read.
+    /// An object was not given where it had to be, or could not be written or read.
     #[error("{operation} failed: the object could not be {action}: {cause}")]
     Object {
         /// The call.
         operation: String,
-        /// `serialized` or `deserialized`.
+        /// `given`, `serialized` or `deserialized`.
         action: &'static str,
-        /// What the serializer says.
+        /// What is wrong with it, on which rank, and what to do.
         cause: String,
     },
 
@@ -247,6 +247,35 @@ pub enum Error {
         /// What the system says.
         cause: String,
     },
+}
+
+impl Error {
+    /// The same error, of the call that a user made and that this operation was a part of.
+    pub(crate) fn of_call(mut self, call: String) -> Self {
+        match &mut self {
+            Self::Bootstrap(_) | Self::InvalidOption { .. } => {}
+            Self::PeerFailed { operation, .. }
+            | Self::PeerFinished { operation, .. }
+            | Self::Aborted { operation, .. }
+            | Self::Mismatch { operation, .. }
+            | Self::TimedOut { operation, .. }
+            | Self::MasterLost { operation, .. }
+            | Self::Truncated { operation, .. }
+            | Self::WrongElement { operation, .. }
+            | Self::InvalidRank { operation, .. }
+            | Self::InvalidCount { operation, .. }
+            | Self::InvalidGroup { operation, .. }
+            | Self::InvalidGrid { operation, .. }
+            | Self::OtherWorld { operation, .. }
+            | Self::UnsupportedOp { operation, .. }
+            | Self::Panicked { operation, .. }
+            | Self::Object { operation, .. }
+            | Self::Cancelled { operation }
+            | Self::Finalized { operation }
+            | Self::System { operation, .. } => *operation = call,
+        }
+        self
+    }
 }
 
 /// Why the whole world has failed, before it is known which call will report it.

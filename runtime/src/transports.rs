@@ -202,6 +202,8 @@ fn report(name: &'static str, settings: &Settings) -> TransportReport {
     match name {
         #[cfg(feature = "ibverbs")]
         "ibverbs" => ibverbs::report(settings),
+        #[cfg(feature = "tcp")]
+        "tcp" => tcp::report(settings),
         _ => TransportReport { name, usable: true, verdict: "usable".into(), details: Vec::new() },
     }
 }
@@ -213,9 +215,33 @@ mod tcp {
     use ringworld_bootstrap::Settings;
     use ringworld_transport::Transport as _;
     use ringworld_transport_tcp::{Config, Tcp};
+    use rustix::net::{AddressFamily, SocketType, sockopt};
 
-    use super::Door;
+    use super::{Door, TransportReport};
     use crate::{Error, Result};
+
+    /// What the sockets of a rank would be like, found out by asking one.
+    pub(super) fn report(settings: &Settings) -> TransportReport {
+        let kernel = |name: &str| {
+            let path = format!("/proc/sys/net/ipv4/{name}");
+            std::fs::read_to_string(path).map_or_else(|_| "unknown".into(), |text| text.trim().to_owned())
+        };
+        let asked = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
+        let accepts =
+            |name: &str| asked.as_ref().is_ok_and(|socket| sockopt::set_tcp_congestion(socket, name).is_ok());
+        let offered = kernel("tcp_available_congestion_control");
+        let (usable, chosen) = match &settings.tcp_congestion {
+            Some(name) if accepts(name) => (true, format!("{name} (RINGWORLD_TCP_CONGESTION)")),
+            Some(name) => (false, format!("{name} (RINGWORLD_TCP_CONGESTION), which the kernel refuses")),
+            None => match Config::CONGESTION.into_iter().find(|name| accepts(name)) {
+                Some(name) => (true, format!("{name} (by default)")),
+                None => (true, format!("{} (the system's)", kernel("tcp_congestion_control"))),
+            },
+        };
+        let verdict = if usable { "usable" } else { "cannot be opened" }.to_owned();
+        let details = vec![format!("congestion control {chosen}; the kernel offers {offered}")];
+        TransportReport { name: "tcp", usable, verdict, details }
+    }
 
     fn refused(error: impl std::fmt::Display) -> Error {
         Error::Bootstrap(format!("the TCP transport cannot be opened: {error}"))

@@ -184,8 +184,13 @@ fn a_root_that_gives_nothing_or_too_little_is_named_on_every_rank() {
     for wire in wires() {
         world(wire, 3, &small(), |rank| {
             let none = rank.broadcast_object(None::<u32>, 1);
-            refused(rank, none, &["broadcast_object", "rank 1 on host1", "gave no object"]);
-            refused(rank, rank.scatter_objects(None::<&[u32]>, 0), &["scatter_objects", "gave no objects"]);
+            let call = format!("broadcast_object(root 1) at runtime/tests/objects.rs:{}", line!() - 1);
+            refused(rank, none, &[&call, "could not be given", "rank 1 on host1", "gave no object"]);
+            refused(
+                rank,
+                rank.scatter_objects(None::<&[u32]>, 0),
+                &["scatter_objects(root 0)", "gave no objects"],
+            );
             let two = rank.scatter_objects(Some(&[1u32, 2][..]), 0);
             refused(rank, two, &["scatter_objects", "rank 0 on host0", "gave 2 objects for 3 ranks"]);
         });
@@ -213,7 +218,7 @@ fn an_object_that_cannot_be_read_is_an_error_where_it_is_read() {
 }
 
 #[test]
-fn bytes_left_over_mean_another_type() {
+fn what_is_no_such_object_is_refused_where_it_is_read() {
     for wire in wires() {
         world(wire, 2, &small(), |rank| {
             if rank.rank() == 0 {
@@ -222,7 +227,7 @@ fn bytes_left_over_mean_another_type() {
                 rank.send(&[Raw(0xff); 12], 1, 0).unwrap();
             } else {
                 let error = rank.recv_object::<u8>(0, 0).unwrap_err().to_string();
-                assert!(error.contains("1 of 2 bytes are left over"), "{error}");
+                assert!(error.contains("the object of rank 0 on host0: invalid type: sequence"), "{error}");
                 let error = rank.recv_object::<(String, u64)>(0, 0).unwrap_err().to_string();
                 assert!(error.contains("recv_object (from rank 0, tag 0) failed"), "{error}");
                 // A length that no message has.
@@ -273,6 +278,26 @@ fn a_rank_that_dies_ends_the_call_on_the_others() {
             }
             let error = rank.all_gather_objects(&shard(3, 1000)).unwrap_err();
             assert!(matches!(error, Error::PeerFailed { .. }), "{error}");
+            // The call that the user made, and not the one that it is made of.
+            let text = error.to_string();
+            assert!(text.starts_with("all_gather_objects() at runtime/tests/objects.rs:"), "{text}");
+        });
+    }
+}
+
+#[test]
+fn errors_of_messages_name_the_calls_on_objects() {
+    for wire in wires() {
+        owned_world(wire, 2, &small(), |rank| {
+            rank.barrier().unwrap();
+            if rank.rank() == 0 {
+                rank.vanish();
+                return;
+            }
+            let text = rank.recv_object::<u8>(0, 3).unwrap_err().to_string();
+            assert!(text.starts_with("recv_object (from rank 0, tag 3) failed: "), "{text}");
+            let text = rank.send_object(&"x".repeat(1 << 20), 0, 4).unwrap_err().to_string();
+            assert!(text.starts_with("send_object (to rank 0, tag 4) failed: "), "{text}");
         });
     }
 }

@@ -21,7 +21,7 @@ use crate::master::MasterHandle;
 use crate::parent::Listener;
 use crate::session::{ControlEvent, Report};
 use crate::settings::Settings;
-use crate::wire::{self, Addresses, MASTER_LIMIT, Member, ReadError, ToMaster, ToRank};
+use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ReadError, ToMaster, ToRank};
 use reach::{Reached, Search};
 
 /// How much longer than the master a rank waits for the world to form: the master knows why it did not.
@@ -301,12 +301,7 @@ impl Control {
                 }
             }
             ToRank::Members(chunk) => self.members(chunk),
-            ToRank::PeerDown { rank, cause } => {
-                let host = self.host(number(rank));
-                self.tell(ControlEvent::PeerDown { rank: number(rank), host, cause });
-            }
-            ToRank::PeerFinished { rank } => self.tell(ControlEvent::PeerFinished { rank: number(rank) }),
-            ToRank::Fault { rank, fault } => self.tell(ControlEvent::Fault { rank: number(rank), fault }),
+            ToRank::News(notices) => notices.into_iter().for_each(|notice| self.notice(notice)),
             ToRank::Left { rank, left } => self.tell(ControlEvent::Left { rank: number(rank), left }),
             ToRank::Abort { rank, code, reason } => {
                 self.tell(ControlEvent::Abort { rank: number(rank), code, reason });
@@ -322,6 +317,30 @@ impl Control {
                     world.serving = None;
                 }
                 self.master_lost(format!("the others have given this rank up: {cause}"));
+            }
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        let Some(world) = &self.formed else { return };
+        let size = world.hosts.len();
+        match notice {
+            Notice::Finished { ranks } => {
+                for rank in ranks.within(size) {
+                    self.tell(ControlEvent::PeerFinished { rank });
+                }
+            }
+            Notice::Down { ranks, cause } => {
+                for rank in ranks.within(size) {
+                    let cause = cause.clone();
+                    self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause });
+                }
+            }
+            // Who found it knows.
+            Notice::Fault { rank, .. } if rank == world.rank => {}
+            Notice::Fault { rank, fault } => {
+                let rank = usize::try_from(rank).unwrap_or(usize::MAX);
+                self.tell(ControlEvent::Fault { rank, fault });
             }
         }
     }

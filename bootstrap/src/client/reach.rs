@@ -189,6 +189,7 @@ impl Search<'_> {
         let master = || self.label();
         let job = handshake::connect(stream, &self.settings.secret).await.map_err(|error| match error {
             HandshakeError::Io(error) => Failure::Passing(format!("the connection was lost ({error})")),
+            error @ HandshakeError::Silent => Failure::Passing(error.to_string()),
             HandshakeError::Magic(_) => {
                 Failure::Final(Error::Stranger { master: master(), reason: error.to_string() })
             }

@@ -54,14 +54,8 @@ pub(super) async fn serve(
     let _ = stream.set_nodelay(true);
     let hello = match timeout(HANDSHAKE, introduce(&mut stream, &common)).await {
         Ok(Ok(hello)) => hello,
-        Ok(Err(reason)) => {
-            tracing::warn!("dropped a connection from {from}: {reason}");
-            return;
-        }
-        Err(_) => {
-            tracing::warn!("dropped a connection from {from}: no handshake within {HANDSHAKE:?}");
-            return;
-        }
+        Ok(Err(reason)) => return turned_away(&common, from, reason).await,
+        Err(_) => return turned_away(&common, from, format!("no handshake within {HANDSHAKE:?}")).await,
     };
     drop(permit);
     let (mut reading, writing) = stream.into_split();
@@ -87,6 +81,14 @@ pub(super) async fn serve(
     if timeout(LINGER, &mut writer).await.is_err() {
         writer.abort();
     }
+}
+
+/// Tells the hub of somebody who did not come in.
+async fn turned_away(common: &Common, from: SocketAddr, reason: String) {
+    // A socket that listens for both kinds of addresses shows the old ones in the form of the new.
+    let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+    // An error means that the hub has ended and nobody cares any more.
+    let _ = common.hub.send(Inbound::Stranger { from, reason }).await;
 }
 
 async fn introduce(stream: &mut TcpStream, common: &Common) -> Result<Hello, String> {

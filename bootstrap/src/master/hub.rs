@@ -1,11 +1,13 @@
 //! The master's one state machine: forms the world, then passes on who finished, died or gave up.
 //!
 //! Single-threaded. Everything comes in as [`Inbound`], everything goes out through unbounded outboxes
-//! with a writer each; the hub waits for those only to pass on last words, and then not for long. Each
-//! rank is reported down at most once.
+//! with a writer each. Each rank is reported down at most once. What concerns everybody is gathered while there is
+//! more to hear and told at once, and while much happens at intervals, so that the end of a world of n ranks costs some
+//! frames for each rank and not one for each pair; only the first death is told without delay.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -13,12 +15,20 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::connection::Outgoing;
+use super::news::News;
 use super::roster::Roster;
-use super::{MasterConfig, Outcome};
-use crate::wire::{self, Hello, ReadError, ToMaster, ToRank};
+use super::{Account, Departure, MasterConfig, Outcome};
+use crate::wire::{self, Hello, Member, ReadError, ToMaster, ToRank};
 
-/// Members per frame of the table.
-const CHUNK: usize = 256;
+/// Bytes of members per frame of the table, about: one frame for any world that there is, and far from the
+/// longest that a rank reads.
+const CHUNK: usize = 8 << 20;
+/// Notices per frame of news, each of which may bring a text.
+const NOTICES: usize = 256;
+/// What telling one rank costs the master, generously; news wait for ten times as long as telling all takes.
+const TELLING: Duration = Duration::from_micros(4);
+/// How long news wait at most: who waits for a rank that has left is to know within the second.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// How long the failure detector waits for better evidence before it believes what a peer saw.
 const SUSPICION: Duration = Duration::from_millis(200);
 /// How long last words may take to be handed to the system, and again to be read by everybody.
@@ -39,10 +49,17 @@ pub(super) enum Inbound {
         connection: u64,
         cause: ReadError,
     },
+    /// Somebody knocked and did not come in.
+    Stranger {
+        from: SocketAddr,
+        reason: String,
+    },
     Suspected {
         by: usize,
         rank: usize,
     },
+    /// What had been said to all when this was asked for has been handed to the system.
+    Flushed,
     /// The process that serves is leaving.
     Close,
     Shutdown,
@@ -76,22 +93,27 @@ pub(super) struct Hub {
     /// Connections that are still read.
     open: HashSet<u64>,
     ranks: Vec<Rank>,
+    alive: usize,
     by_connection: HashMap<u64, usize>,
     down: Vec<(usize, String)>,
     aborted: Option<Outcome>,
-    /// The same for the handle, as soon as it is known.
-    told: Arc<OnceLock<(usize, i32)>>,
+    /// What the handle tells while the world goes on.
+    account: Arc<Account>,
     /// Who lost the connection to whom, and how; waiting for better evidence.
-    suspicions: Vec<(usize, usize, String)>,
+    suspicions: HashMap<usize, Vec<(usize, String)>>,
+    /// What all are to be told.
+    news: News,
+    /// Before this, news are gathered only.
+    quiet_until: Instant,
+    /// Whose last words are to be answered when what follows from them has been passed on.
+    unanswered: Vec<u64>,
+    /// The same, of those whose words are on their way to the system.
+    flushing: Vec<u64>,
     back: mpsc::Sender<Inbound>,
 }
 
 impl Hub {
-    pub(super) fn new(
-        config: &MasterConfig,
-        back: mpsc::Sender<Inbound>,
-        told: Arc<OnceLock<(usize, i32)>>,
-    ) -> Self {
+    pub(super) fn new(config: &MasterConfig, back: mpsc::Sender<Inbound>, account: Arc<Account>) -> Self {
         Self {
             roster: Some(Roster::new(config.world_size, config.num_nodes, config.job.clone())),
             size: config.world_size,
@@ -101,11 +123,16 @@ impl Hub {
             outboxes: HashMap::new(),
             open: HashSet::new(),
             ranks: Vec::new(),
+            alive: 0,
             by_connection: HashMap::new(),
             down: Vec::new(),
             aborted: None,
-            told,
-            suspicions: Vec::new(),
+            account,
+            suspicions: HashMap::new(),
+            news: News::default(),
+            quiet_until: Instant::now(),
+            unanswered: Vec::new(),
+            flushing: Vec::new(),
             back,
         }
     }
@@ -114,27 +141,48 @@ impl Hub {
     pub(super) async fn run(mut self, mut inbound: mpsc::Receiver<Inbound>) -> Outcome {
         let deadline = Instant::now() + self.timeout;
         loop {
-            let next = tokio::select! {
-                next = inbound.recv() => next,
+            let first = tokio::select! {
+                first = inbound.recv() => first,
                 () = sleep_until(deadline), if self.roster.is_some() => {
                     return self.give_up(inbound).await;
                 }
+                () = sleep_until(self.quiet_until), if !self.news.is_empty() => {
+                    self.tell();
+                    self.answer();
+                    continue;
+                }
             };
-            match next {
-                Some(Inbound::Joined { connection, hello, outbox }) => self.joined(connection, hello, outbox),
-                Some(Inbound::Message { connection, message }) => self.message(connection, message).await,
-                Some(Inbound::Gone { connection, cause }) => self.gone(connection, &cause),
-                Some(Inbound::Suspected { by, rank }) => self.believe(by, Some(rank)),
-                Some(Inbound::Close) => {
+            let mut next = first;
+            loop {
+                match next {
+                    Some(Inbound::Joined { connection, hello, outbox }) => {
+                        self.joined(connection, hello, outbox);
+                    }
+                    Some(Inbound::Message { connection, message }) => self.message(connection, message),
+                    Some(Inbound::Gone { connection, cause }) => self.gone(connection, &cause),
+                    Some(Inbound::Suspected { by, rank }) => self.believe(by, Some(rank)),
+                    Some(Inbound::Flushed) => self.flushed(),
+                    Some(Inbound::Stranger { from, reason }) => self.stranger(from, &reason),
+                    Some(Inbound::Close) => {
+                        self.close(inbound).await;
+                        return self.outcome();
+                    }
+                    Some(Inbound::Shutdown) | None => return Outcome::Stopped,
+                }
+                if self.roster.is_none() && self.alive == 0 {
                     self.close(inbound).await;
                     return self.outcome();
                 }
-                Some(Inbound::Shutdown) | None => return Outcome::Stopped,
+                // Whatever is there already belongs to the same telling.
+                match inbound.try_recv() {
+                    Ok(more) => next = Some(more),
+                    Err(_) => break,
+                }
             }
-            if self.roster.is_none() && self.ranks.iter().all(|rank| rank.state != State::Alive) {
-                self.close(inbound).await;
-                return self.outcome();
+            if Instant::now() >= self.quiet_until {
+                self.tell();
             }
+            self.answer();
         }
     }
 
@@ -148,12 +196,7 @@ impl Hub {
 
     async fn give_up(mut self, inbound: mpsc::Receiver<Inbound>) -> Outcome {
         let reason = match &self.roster {
-            Some(roster) => format!(
-                "{} within {:.1} s; start the others, check their MASTER_NODE and MASTER_PORT, or raise \
-                 RINGWORLD_TIMEOUT",
-                roster.describe(),
-                self.timeout.as_secs_f64()
-            ),
+            Some(roster) => roster.describe(self.timeout),
             None => String::new(),
         };
         let joined: Vec<u64> = self.roster.iter().flat_map(Roster::connections).collect();
@@ -164,13 +207,20 @@ impl Hub {
         Outcome::Incomplete(reason)
     }
 
+    fn stranger(&mut self, from: SocketAddr, reason: &str) {
+        tracing::warn!("dropped a connection from {from}: {reason}");
+        if let Some(roster) = &mut self.roster {
+            roster.stranger(&format!("a connection from {}", from.ip()), reason);
+        }
+    }
+
     fn joined(&mut self, connection: u64, hello: Hello, outbox: mpsc::UnboundedSender<Outgoing>) {
         let who = format!("process {} on {}", hello.pid, hello.host);
         let verdict = match &mut self.roster {
             Some(roster) => roster.admit(connection, hello).map_err(|reason| (reason, false)),
             None => {
                 // Once a rank has left, the world is ending and the port is about to be free again.
-                let ending = self.ranks.iter().any(|rank| rank.state != State::Alive);
+                let ending = self.alive < self.ranks.len();
                 let reason = format!(
                     "its world of {} ranks is complete and running; start fewer processes, or use another \
                      MASTER_PORT for another job",
@@ -200,7 +250,7 @@ impl Hub {
         self.open.insert(connection);
     }
 
-    async fn message(&mut self, connection: u64, message: ToMaster) {
+    fn message(&mut self, connection: u64, message: ToMaster) {
         if let Some(roster) = &mut self.roster {
             if let ToMaster::Ready { addresses } = message
                 && roster.ready(connection, addresses)
@@ -222,7 +272,7 @@ impl Hub {
                 let Ok(lost) = usize::try_from(lost) else { return };
                 if lost != rank && self.ranks.get(lost).is_some_and(|lost| lost.state == State::Alive) {
                     let back = self.back.clone();
-                    self.suspicions.push((rank, lost, wire::clip(cause)));
+                    self.suspicions.entry(rank).or_default().push((lost, wire::clip(cause)));
                     // A dead process also closes its control connection, which says more; wait for that.
                     tokio::spawn(async move {
                         sleep(SUSPICION).await;
@@ -231,36 +281,37 @@ impl Hub {
                 }
             }
             ToMaster::Fault(fault) => {
-                self.tell_others(rank, &ToRank::Fault { rank: rank as u64, fault: fault.clipped() });
+                if self.news.fault(rank as u64, fault.clipped()) {
+                    self.tell();
+                }
             }
             ToMaster::Abort { code, reason } => {
                 let reason = wire::clip(reason);
-                self.ranks[rank].state = State::Down;
+                self.gone_from(rank, State::Down);
+                // The others follow the first.
                 if self.aborted.is_none() {
                     self.aborted = Some(Outcome::Aborted { rank, code, reason: reason.clone() });
                     // Before the others hear of it, so that whoever sees them end can know why.
-                    let _ = self.told.set((rank, code));
+                    let _ = self.account.aborted.set((rank, code));
+                    self.tell();
+                    self.tell_all(&ToRank::Abort { rank: rank as u64, code, reason });
                 }
-                self.tell_others(rank, &ToRank::Abort { rank: rank as u64, code, reason });
-                self.flush(Some(connection)).await;
-                self.send(connection, &ToRank::Heard);
+                self.unanswered.push(connection);
             }
             ToMaster::Panicked { text } => {
                 self.declare_down(rank, format!("it panicked: {}", wire::clip(text)));
-                self.flush(Some(connection)).await;
-                self.send(connection, &ToRank::Heard);
+                self.unanswered.push(connection);
             }
             ToMaster::Leaving => {
                 self.believe(rank, None);
                 if self.ranks[rank].state == State::Alive {
                     self.declare_down(rank, "it left without finishing".into());
                 }
-                self.flush(Some(connection)).await;
-                self.send(connection, &ToRank::Heard);
+                self.unanswered.push(connection);
             }
             ToMaster::Goodbye => {
-                self.ranks[rank].state = State::Finished;
-                self.tell_others(rank, &ToRank::PeerFinished { rank: rank as u64 });
+                self.gone_from(rank, State::Finished);
+                self.news.finished(rank as u64);
                 self.send(connection, &ToRank::Heard);
             }
             ToMaster::LeftBehind { mut left } => {
@@ -311,14 +362,9 @@ impl Hub {
     /// Acts on what `by` said it lost: on one rank, or on all when `by` itself is leaving, since then
     /// its loss is the cause and must be heard of before its own end.
     fn believe(&mut self, by: usize, rank: Option<usize>) {
-        let mut believed = Vec::new();
-        self.suspicions.retain(|suspicion| {
-            let hit = suspicion.0 == by && rank.is_none_or(|rank| suspicion.1 == rank);
-            if hit {
-                believed.push((suspicion.1, suspicion.2.clone()));
-            }
-            !hit
-        });
+        let Some(suspicions) = self.suspicions.get_mut(&by) else { return };
+        let wanted = |suspicion: &mut (usize, String)| rank.is_none_or(|rank| suspicion.0 == rank);
+        let believed: Vec<_> = suspicions.extract_if(.., wanted).collect();
         for (rank, cause) in believed {
             // When two ranks blame one another, the first is believed.
             if self.ranks[by].state != State::Alive || self.ranks[rank].state != State::Alive {
@@ -333,10 +379,52 @@ impl Hub {
     }
 
     fn declare_down(&mut self, rank: usize, cause: String) {
-        self.ranks[rank].state = State::Down;
+        self.gone_from(rank, State::Down);
         tracing::info!("rank {rank} on {} is down: {cause}", self.ranks[rank].host);
-        self.tell_others(rank, &ToRank::PeerDown { rank: rank as u64, cause: cause.clone() });
+        self.news.down(rank as u64, &cause);
         self.down.push((rank, cause));
+        if self.down.len() == 1 {
+            // It is the cause of all that follows, and the others may see its effects already.
+            self.tell();
+        }
+    }
+
+    fn gone_from(&mut self, rank: usize, state: State) {
+        self.ranks[rank].state = state;
+        self.alive -= 1;
+        self.account.departures().push(Departure { rank, finished: state == State::Finished });
+    }
+
+    /// Tells everybody what there is to tell.
+    fn tell(&mut self) {
+        let notices = self.news.take();
+        if notices.is_empty() {
+            return;
+        }
+        for notices in notices.chunks(NOTICES) {
+            self.tell_all(&ToRank::News(notices.to_vec()));
+        }
+        let alive = u32::try_from(self.alive).unwrap_or(u32::MAX);
+        self.quiet_until = Instant::now() + TELLING.saturating_mul(alive).saturating_mul(10).min(PATIENCE);
+    }
+
+    /// Sees to it that those whose last words have been passed on hear so.
+    fn answer(&mut self) {
+        if self.unanswered.is_empty() || !self.flushing.is_empty() || !self.news.is_empty() {
+            return;
+        }
+        self.flushing = std::mem::take(&mut self.unanswered);
+        let (flushed, back) = (self.handed_over(), self.back.clone());
+        tokio::spawn(async move {
+            flushed.await;
+            let _ = back.send(Inbound::Flushed).await;
+        });
+    }
+
+    fn flushed(&mut self) {
+        for connection in std::mem::take(&mut self.flushing) {
+            self.send(connection, &ToRank::Heard);
+        }
     }
 
     /// Gives out the ranks and streams the table: encoded once, sent to everybody.
@@ -344,9 +432,7 @@ impl Hub {
         let Some(roster) = self.roster.take() else { return };
         let seats = roster.assign(self.host);
         let serving = seats.iter().position(|seat| seat.serves).map(|rank| rank as u64);
-        let members: Vec<_> = seats.iter().map(|seat| seat.member.clone()).collect();
-        let table: Vec<Arc<[u8]>> =
-            members.chunks(CHUNK).filter_map(|chunk| encode(&ToRank::Members(chunk.to_vec()))).collect();
+        let table = table(seats.iter().map(|seat| seat.member.clone()));
         for (rank, seat) in seats.into_iter().enumerate() {
             let assigned = ToRank::Assigned {
                 rank: rank as u64,
@@ -370,6 +456,7 @@ impl Hub {
                 asked_by: HashSet::new(),
             });
         }
+        self.alive = self.ranks.len();
         tracing::debug!("a world of {} ranks has formed", self.size);
     }
 
@@ -386,13 +473,11 @@ impl Hub {
         }
     }
 
-    fn tell_others(&self, except: usize, message: &ToRank) {
+    /// Tells all who are still there.
+    fn tell_all(&self, message: &ToRank) {
         let Some(bytes) = encode(message) else { return };
-        for (rank, state) in self.ranks.iter().enumerate() {
-            if rank != except
-                && state.state == State::Alive
-                && let Some(outbox) = self.outboxes.get(&state.connection)
-            {
+        for rank in self.ranks.iter().filter(|rank| rank.state == State::Alive) {
+            if let Some(outbox) = self.outboxes.get(&rank.connection) {
                 let _ = outbox.send(Outgoing::Frame(Arc::clone(&bytes)));
             }
         }
@@ -404,39 +489,63 @@ impl Hub {
     /// connection, and what is still on its way to the peer is lost. Nor is a process done that has handed
     /// its last words to the system: only the peer's end of the connection shows that they have arrived.
     async fn close(&mut self, mut inbound: mpsc::Receiver<Inbound>) {
-        self.flush(None).await;
+        self.tell();
+        self.handed_over().await;
+        self.flushed();
+        self.flushing = std::mem::take(&mut self.unanswered);
+        self.flushed();
         self.outboxes.clear();
         let deadline = Instant::now() + FLUSH;
         while !self.open.is_empty() {
             match timeout_at(deadline, inbound.recv()).await {
                 Ok(Some(Inbound::Gone { connection, .. })) => drop(self.open.remove(&connection)),
                 // Dropping its outbox refuses it.
-                Ok(Some(Inbound::Joined { .. } | Inbound::Message { .. } | Inbound::Suspected { .. })) => {}
-                Ok(Some(Inbound::Close)) => {}
+                Ok(Some(Inbound::Joined { .. } | Inbound::Message { .. })) => {}
+                Ok(Some(Inbound::Suspected { .. } | Inbound::Stranger { .. })) => {}
+                Ok(Some(Inbound::Flushed | Inbound::Close)) => {}
                 Ok(Some(Inbound::Shutdown) | None) | Err(_) => return,
             }
         }
     }
 
-    /// Waits, not for long, until everything said so far has been handed to the system.
-    async fn flush(&mut self, except: Option<u64>) {
+    /// Comes, before long, when everything said so far has been handed to the system.
+    fn handed_over(&self) -> impl Future<Output = ()> + Send + use<> {
         let waiting: Vec<_> = self
             .outboxes
-            .iter()
-            .filter(|(connection, _)| Some(**connection) != except)
-            .filter_map(|(_, outbox)| {
+            .values()
+            .filter_map(|outbox| {
                 let (done, flushed) = oneshot::channel();
                 outbox.send(Outgoing::Flush(done)).ok().map(|()| flushed)
             })
             .collect();
         let deadline = Instant::now() + FLUSH;
-        for flushed in waiting {
-            // A stopped peer must not hold up the others' last words.
-            if timeout_at(deadline, flushed).await.is_err() {
-                return;
+        async move {
+            for flushed in waiting {
+                // A stopped peer must not hold up the others' last words.
+                if timeout_at(deadline, flushed).await.is_err() {
+                    return;
+                }
             }
         }
     }
+}
+
+/// The table of members in frames, which are the same for everybody.
+fn table(members: impl Iterator<Item = Member>) -> Vec<Arc<[u8]>> {
+    let (mut frames, mut chunk, mut length) = (Vec::new(), Vec::new(), 0);
+    for member in members {
+        let addresses = member.addresses.iter().map(|(name, address)| name.len() + address.len() + 16);
+        length += member.host.len() + 64 + addresses.sum::<usize>();
+        chunk.push(member);
+        if length >= CHUNK {
+            frames.extend(encode(&ToRank::Members(std::mem::take(&mut chunk))));
+            length = 0;
+        }
+    }
+    if !chunk.is_empty() {
+        frames.extend(encode(&ToRank::Members(chunk)));
+    }
+    frames
 }
 
 fn encode<T: Serialize>(message: &T) -> Option<Arc<[u8]>> {
@@ -448,3 +557,6 @@ fn encode<T: Serialize>(message: &T) -> Option<Arc<[u8]>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,12 @@
 //! The master: serves the rendezvous, then watches over the world until it ends.
 //!
 //! Runs in a thread of its own, inside the launcher or inside the first process that bound the port.
-//! Neighbours: `roster` decides ranks, `connection` talks to one process, `hub` is the state machine.
+//! Neighbours: `roster` decides ranks, `connection` talks to one process, `hub` is the state machine, and
+//! `news` what it has to tell.
 
 mod connection;
 mod hub;
+mod news;
 mod roster;
 
 use std::net::{SocketAddr, TcpListener};
@@ -134,7 +136,7 @@ impl Master {
             hub: hub.clone(),
             bytes_sent: Arc::clone(&shared.bytes_sent),
         });
-        let state = Hub::new(&config, hub, Arc::clone(&shared.aborted));
+        let state = Hub::new(&config, hub, Arc::clone(&shared.account));
         std::thread::Builder::new()
             .name("ringworld-master".into())
             .spawn(move || {
@@ -175,12 +177,35 @@ async fn accept(listener: tokio::net::TcpListener, common: Arc<Common>) {
     }
 }
 
+/// What is known while the world goes on, for whoever started it.
+#[derive(Default)]
+struct Account {
+    aborted: OnceLock<(usize, i32)>,
+    departures: Mutex<Vec<Departure>>,
+}
+
+impl Account {
+    fn departures(&self) -> MutexGuard<'_, Vec<Departure>> {
+        self.departures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A rank that has left the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Departure {
+    /// Which.
+    pub rank: usize,
+    /// It said goodbye; otherwise it died, left after a failure or was given up.
+    pub finished: bool,
+}
+
 #[derive(Default)]
 struct Shared {
     outcome: Mutex<Option<Outcome>>,
     ended: Condvar,
     bytes_sent: Arc<AtomicU64>,
-    aborted: Arc<OnceLock<(usize, i32)>>,
+    account: Arc<Account>,
 }
 
 impl Shared {
@@ -244,7 +269,13 @@ impl MasterHandle {
     /// The rank that gave the world up, and its exit code; known before any other rank hears of it.
     #[must_use]
     pub fn aborted(&self) -> Option<(usize, i32)> {
-        self.shared.aborted.get().copied()
+        self.shared.account.aborted.get().copied()
+    }
+
+    /// The ranks that have left so far, in the order in which they did.
+    #[must_use]
+    pub fn departures(&self) -> Vec<Departure> {
+        self.shared.account.departures().clone()
     }
 
     /// Waits until the world has ended, at most `limit` if there is one.

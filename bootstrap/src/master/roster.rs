@@ -4,7 +4,8 @@
 //! host first, within a host by local rank and then by arrival. Hosts are ordered by name, not by
 //! arrival, so that the same job gets the same ranks when it runs again. Neighbour: `hub` feeds it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use crate::wire::{Addresses, Hello, Member};
 
@@ -29,13 +30,39 @@ pub(super) struct Roster {
     num_nodes: Option<u64>,
     job: Option<String>,
     joiners: BTreeMap<u64, Joiner>,
-    refused: Vec<String>,
+    /// Which connection has which of the ranks that were given.
+    given: HashMap<u64, u64>,
+    /// How many joiners have said where they are reached.
+    reachable: usize,
+    /// Who did not get in: why, who, and how many more.
+    refused: Vec<Refused>,
 }
+
+/// Those who did not get in for one reason.
+struct Refused {
+    reason: String,
+    /// The first few.
+    who: Vec<String>,
+    count: usize,
+}
+
+/// How many reasons are kept for the message that says why the world did not form.
+const REASONS: usize = 8;
+/// How many of those who share one are named.
+const NAMED: usize = 3;
 
 impl Roster {
     pub(super) fn new(size: usize, num_nodes: Option<usize>, job: Option<String>) -> Self {
         let num_nodes = num_nodes.map(|nodes| nodes as u64);
-        Self { size, num_nodes, job, joiners: BTreeMap::new(), refused: Vec::new() }
+        Self {
+            size,
+            num_nodes,
+            job,
+            joiners: BTreeMap::new(),
+            given: HashMap::new(),
+            reachable: 0,
+            refused: Vec::new(),
+        }
     }
 
     /// Gives a process a place, or the reason why it gets none.
@@ -44,16 +71,35 @@ impl Roster {
         match &verdict {
             Ok(()) => {
                 self.num_nodes = self.num_nodes.or(hello.num_nodes);
+                if let Some(rank) = hello.rank {
+                    self.given.insert(rank, connection);
+                }
                 self.joiners.insert(connection, Joiner { hello, addresses: None });
             }
-            Err(reason) => {
-                // Kept for the message that says why the world did not form; a few are enough.
-                if self.refused.len() < 8 {
-                    self.refused.push(format!("{}: {reason}", process(&hello)));
-                }
-            }
+            Err(reason) => self.turned_away(&process(&hello), reason, REASONS),
         }
         verdict
+    }
+
+    /// Notes a stranger. However many reasons they give, there is room for those of the job's own processes.
+    pub(super) fn stranger(&mut self, who: &str, reason: &str) {
+        self.turned_away(who, reason, REASONS / 2);
+    }
+
+    /// Notes who did not get in, and why, up to so many reasons.
+    fn turned_away(&mut self, who: &str, reason: &str, limit: usize) {
+        let known = self.refused.iter().position(|refused| refused.reason == reason);
+        if known.is_none() && self.refused.len() < limit {
+            self.refused.push(Refused { reason: reason.into(), who: Vec::new(), count: 0 });
+        }
+        let place = known.unwrap_or(self.refused.len().saturating_sub(1));
+        let Some(refused) = self.refused.get_mut(place).filter(|refused| refused.reason == reason) else {
+            return;
+        };
+        refused.count += 1;
+        if refused.who.len() < NAMED && !refused.who.iter().any(|known| known == who) {
+            refused.who.push(who.into());
+        }
     }
 
     fn judge(&self, hello: &Hello) -> Result<(), String> {
@@ -88,7 +134,7 @@ impl Roster {
                     self.size.saturating_sub(1)
                 ));
             }
-            if let Some(other) = self.joiners.values().find(|joiner| joiner.hello.rank == Some(rank)) {
+            if let Some(other) = self.given.get(&rank).and_then(|connection| self.joiners.get(connection)) {
                 return Err(format!(
                     "rank {rank} was given twice: to {} and to {}; give each process its own RANK, or none",
                     process(&other.hello),
@@ -107,7 +153,12 @@ impl Roster {
 
     /// Frees the place of a process that left; answers who it was.
     pub(super) fn leave(&mut self, connection: u64) -> Option<String> {
-        self.joiners.remove(&connection).map(|joiner| process(&joiner.hello))
+        let joiner = self.joiners.remove(&connection)?;
+        if let Some(rank) = joiner.hello.rank {
+            self.given.remove(&rank);
+        }
+        self.reachable -= usize::from(joiner.addresses.is_some());
+        Some(process(&joiner.hello))
     }
 
     /// Notes where a process is reached; `false` if it has no place or said so before.
@@ -115,6 +166,7 @@ impl Roster {
         match self.joiners.get_mut(&connection) {
             Some(joiner) if joiner.addresses.is_none() => {
                 joiner.addresses = Some(addresses);
+                self.reachable += 1;
                 true
             }
             _ => false,
@@ -123,7 +175,7 @@ impl Roster {
 
     /// Everybody is there and reachable.
     pub(super) fn complete(&self) -> bool {
-        self.joiners.len() == self.size && self.joiners.values().all(|joiner| joiner.addresses.is_some())
+        self.joiners.len() == self.size && self.reachable == self.size
     }
 
     /// The connections of those who have joined.
@@ -171,8 +223,8 @@ impl Roster {
             .collect()
     }
 
-    /// Who is there and how many are not, for the message when time is up.
-    pub(super) fn describe(&self) -> String {
+    /// Who is there, who is not, and who was turned away, for the message when `time` is up.
+    pub(super) fn describe(&self, time: Duration) -> String {
         let mut hosts = BTreeMap::new();
         for joiner in self.joiners.values() {
             let hello = &joiner.hello;
@@ -192,7 +244,7 @@ impl Roster {
             text += &format!("; {missing} missing");
         }
         if !self.joiners.is_empty() && self.joiners.values().all(|joiner| joiner.hello.rank.is_some()) {
-            let here: Vec<u64> = self.joiners.values().filter_map(|joiner| joiner.hello.rank).collect();
+            let here: BTreeSet<u64> = self.joiners.values().filter_map(|joiner| joiner.hello.rank).collect();
             let absent: Vec<String> = (0..self.size as u64)
                 .filter(|rank| !here.contains(rank))
                 .take(65)
@@ -202,8 +254,16 @@ impl Roster {
                 text += &format!(" (rank {})", shorten(&absent));
             }
         }
-        if !self.refused.is_empty() {
-            text += &format!("; refused: {}", self.refused.join("; "));
+        text += &format!(
+            " after {:.1} s; start the others, check their MASTER_NODE and MASTER_PORT, or raise RINGWORLD_TIMEOUT",
+            time.as_secs_f64()
+        );
+        for Refused { reason, who, count } in &self.refused {
+            let others = match count - who.len().min(*count) {
+                0 => String::new(),
+                others => format!(" and {others} more"),
+            };
+            text += &format!("\n  turned away: {}{others}: {reason}", who.join(", "));
         }
         text
     }
@@ -353,7 +413,8 @@ mod tests {
         ] {
             assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         }
-        assert!(roster.describe().contains("refused: process 200 on n9"));
+        let text = roster.describe(Duration::from_secs(6));
+        assert!(text.contains("\n  turned away: process 200 on n9: the master expects 4 ranks"), "{text}");
     }
 
     #[test]
@@ -365,6 +426,13 @@ mod tests {
         assert_eq!(roster.leave(1).as_deref(), Some("process 100 on n1"));
         roster.admit(3, one).unwrap();
         assert!(!roster.ready(1, Vec::new()), "the first has no place any more");
+        assert!(roster.ready(3, Vec::new()) && roster.complete());
+        roster.leave(3);
+        let given = Hello { world_size: 1, rank: Some(0), ..hello("n1") };
+        roster.admit(4, given.clone()).unwrap();
+        assert!(!roster.complete(), "who was reachable has left");
+        roster.leave(4);
+        roster.admit(5, given).unwrap();
     }
 
     #[test]
@@ -372,7 +440,30 @@ mod tests {
         let mut roster = Roster::new(4, None, None);
         roster.admit(1, Hello { rank: Some(2), ..hello("n1") }).unwrap();
         roster.admit(2, Hello { rank: Some(0), ..hello("n2") }).unwrap();
-        assert_eq!(roster.describe(), "2 of 4 ranks joined: n1 (rank 2), n2 (rank 0); 2 missing (rank 1, 3)");
-        assert!(Roster::new(2, None, None).describe().contains("nobody"));
+        assert_eq!(
+            roster.describe(Duration::from_secs(6)),
+            "2 of 4 ranks joined: n1 (rank 2), n2 (rank 0); 2 missing (rank 1, 3) after 6.0 s; start the others, check \
+             their MASTER_NODE and MASTER_PORT, or raise RINGWORLD_TIMEOUT"
+        );
+        assert!(Roster::new(2, None, None).describe(Duration::ZERO).contains("nobody"));
+    }
+
+    #[test]
+    fn those_who_were_turned_away_are_grouped_by_reason_and_counted() {
+        let mut roster = Roster::new(4, None, None);
+        for pid in 0..7 {
+            let wrong = Hello { world_size: 8, pid: 100 + pid, ..hello("n9") };
+            roster.admit(u64::from(pid), wrong).unwrap_err();
+        }
+        for _ in 0..3 {
+            roster.stranger("a connection from 10.0.0.9", "it begins with \"GET / HT\"");
+        }
+        let text = roster.describe(Duration::from_secs(6));
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        let first = "  turned away: process 100 on n9, process 101 on n9, process 102 on n9 and 4 more: the master expects";
+        assert!(lines[0].starts_with(first), "{text}");
+        let second = "  turned away: a connection from 10.0.0.9 and 2 more: it begins with \"GET / HT\"";
+        assert_eq!(lines[1], second);
     }
 }

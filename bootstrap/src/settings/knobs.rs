@@ -291,7 +291,8 @@ pub const KNOBS: &[Knob] = &[
         "log",
         "filter",
         "warn",
-        "What is logged, in the syntax of `tracing`'s environment filter; for programs that install a subscriber.",
+        "What is logged to standard error, in the syntax of `tracing`'s environment filter, such as `debug` or `off`. \
+         A program that installs a subscriber of its own before it makes its world decides by itself.",
     ),
 ];
 

@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// This algorithm instead of the one that would be chosen
     #[arg(long, value_name = "NAME")]
     pub(crate) algorithm: Option<String>,
+    /// Show what this rank does, instead of all side by side
+    #[arg(long, value_name = "R")]
+    pub(crate) rank: Option<usize>,
     /// Print every round, also when there are many
     #[arg(long)]
     pub(crate) all: bool,
@@ -59,6 +62,9 @@ pub(crate) fn explain(options: &Options) -> Status {
 fn run(options: &Options) -> Result<(), Failure> {
     let ranks = options.ranks;
     let request = options.question.request(ranks)?;
+    if let Some(rank) = options.rank.filter(|rank| *rank >= ranks) {
+        return Err(Failure::usage(format!("there is no --rank {rank}; the ranks are 0 to {}", ranks - 1)));
+    }
     let fabric = options.network.fabric(ranks);
     let tuning = Tuning::default();
     let choice = match &options.algorithm {
@@ -84,19 +90,30 @@ fn run(options: &Options) -> Result<(), Failure> {
     let timeline = timeline(&request, &choice, &fabric).map_err(|error| failed(&error))?;
     let story = Story::new(&request, &timeline);
 
-    let bytes = units::short(request.bytes() as u64);
-    let title = format!("{}, {bytes} on {ranks} ranks", choice.algorithm.path());
+    let on = units::counted(ranks, "rank");
+    // A barrier has no elements to speak of.
+    let (of, elements, segments) = match request.bytes() as u64 {
+        0 => (String::new(), String::new(), String::new()),
+        bytes => (
+            format!(", {}", units::sized(bytes)),
+            format!(" (elements of {})", units::sized(request.element as u64)),
+            format!("segments of {} elements, {} in flight, ", choice.segment, choice.in_flight),
+        ),
+    };
+    let title = format!("{}{of} on {on}", choice.algorithm.path());
     let model = Time::from_seconds(cost(choice.algorithm, &request, &choice, &fabric.model()));
-    let mut out = format!(
-        "{title} (elements of {} bytes)\n{choice}\n{}\n\n",
-        request.element,
-        network::describe(&fabric)
-    );
-    if ranks <= text::MOST_COLUMNS {
-        out += &text::grid(&story, ranks, options.all);
+    let mut out =
+        format!("{title}{elements}\n{segments}because {}\n{}\n\n", choice.reason, network::describe(&fabric));
+    match options.rank {
+        Some(rank) => out += &text::grid(&story, rank..rank + 1, options.all),
+        None if ranks <= text::MOST_COLUMNS => out += &text::grid(&story, 0..ranks, options.all),
+        None => {
+            let most = text::MOST_COLUMNS;
+            out += &format!("{on} do not fit side by side, up to {most} do; --rank 0 shows one of them\n");
+        }
+    }
+    if options.rank.is_some() || ranks <= text::MOST_COLUMNS {
         out += &text::chunks(&story);
-    } else {
-        out += &format!("{ranks} ranks do not fit side by side; up to {} do\n", text::MOST_COLUMNS);
     }
     out += "\n";
     out += &text::costs(&request, &timeline, &story);

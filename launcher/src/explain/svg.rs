@@ -151,8 +151,7 @@ impl Canvas<'_> {
             };
             let (x, wide) = (self.x(moment.start), (moment.end - moment.start).picos() as f64 * self.scale);
             let (edge, line) = if self.path.contains(&(rank, step)) { ("#000", 2.0) } else { ("#666", 0.5) };
-            let bytes =
-                message.map_or(String::new(), |message| format!(", {} bytes", units::short(message.bytes)));
+            let bytes = message.map_or(String::new(), |message| format!(", {}", units::sized(message.bytes)));
             let _ = writeln!(
                 text,
                 r#"<rect x="{x:.1}" y="{:.1}" width="{:.1}" height="{:.1}" fill="{colour}" stroke="{edge}" stroke-width="{line}"><title>{action}{bytes}, {} to {}</title></rect>"#,

@@ -1,11 +1,12 @@
 //! The story as text: a grid of rounds and ranks, what it costs, and what the end had to wait for.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use ringworld_collectives::{Action, Request};
 use ringworld_simulate::{Facts, Timeline, critical_path};
 
-use super::story::{Story, letter};
+use super::story::{Message, Story, letter};
 use crate::units;
 
 /// The most ranks that fit side by side.
@@ -16,27 +17,20 @@ const LAST: usize = 6;
 /// Lines of the critical path.
 const MOST_LINES: usize = 24;
 
-/// Rounds down, ranks across: what each rank sends and receives.
-pub(crate) fn grid(story: &Story, ranks: usize, all: bool) -> String {
+/// Rounds down, the ranks asked for across: what each of them sends and receives.
+pub(crate) fn grid(story: &Story, ranks: Range<usize>, all: bool) -> String {
     let mut text = String::new();
     if story.messages.is_empty() {
         return "No messages.\n".to_owned();
     }
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "each round: >1 a  sends chunk a to rank 1;  <5 f  receives chunk f from rank 5;  <5 f+  and adds it to its own"
-    );
-    let chunk = |chunk: Option<usize>| chunk.map_or(String::new(), |chunk| format!(" {}", letter(chunk)));
-    let mut cells = vec![vec![Vec::new(); ranks]; story.rounds];
-    for message in &story.messages {
-        let row = &mut cells[message.round - 1];
-        row[message.from].push(format!(">{}{}", message.to, chunk(message.chunk)));
+    let _ = writeln!(text, "each round: {}", legend(story));
+    let mut cells = vec![vec![Vec::new(); ranks.len()]; story.rounds];
+    for message in story.messages.iter().filter(|message| ranks.contains(&message.from)) {
+        cells[message.round - 1][message.from - ranks.start].push(sent(message));
     }
-    for message in &story.messages {
-        let plus = if message.reduced { "+" } else { "" };
-        let row = &mut cells[message.round - 1];
-        row[message.to].push(format!("<{}{}{plus}", message.from, chunk(message.chunk)));
+    for message in story.messages.iter().filter(|message| ranks.contains(&message.to)) {
+        cells[message.round - 1][message.to - ranks.start].push(received(message));
     }
     let width = cells.iter().flatten().flatten().map(String::len).max().unwrap_or(0).max(8) + 2;
     let line = |head: String, cells: Vec<String>| {
@@ -46,7 +40,7 @@ pub(crate) fn grid(story: &Story, ranks: usize, all: bool) -> String {
         }
         line.trim_end().to_owned() + "\n"
     };
-    text += &line("round".to_owned(), (0..ranks).map(|rank| format!("rank {rank}")).collect());
+    text += &line("round".to_owned(), ranks.map(|rank| format!("rank {rank}")).collect());
     for (round, row) in cells.iter().enumerate() {
         let left_out = story.rounds.saturating_sub(FIRST + LAST);
         if !all && left_out > 1 && (FIRST..FIRST + left_out).contains(&round) {
@@ -64,6 +58,35 @@ pub(crate) fn grid(story: &Story, ranks: usize, all: bool) -> String {
     text
 }
 
+fn sent(message: &Message) -> String {
+    format!(">{}{}", message.to, message.chunk.map_or(String::new(), |chunk| format!(" {}", letter(chunk))))
+}
+
+fn received(message: &Message) -> String {
+    let plus = if message.reduced { "+" } else { "" };
+    let chunk = message.chunk.map_or(String::new(), |chunk| format!(" {}", letter(chunk)));
+    format!("<{}{chunk}{plus}", message.from)
+}
+
+/// What the marks mean, by messages that there are.
+fn legend(story: &Story) -> String {
+    let what = |message: &Message| match message.chunk {
+        Some(chunk) => format!("chunk {}", letter(chunk)),
+        None => "a message".to_owned(),
+    };
+    let first = |reduced| story.messages.iter().find(|message| message.reduced == reduced);
+    let mut marks = Vec::new();
+    if let Some(message) = story.messages.first() {
+        marks.push(format!("{}  sends {} to rank {}", sent(message), what(message), message.to));
+    }
+    for message in [first(false), first(true)].into_iter().flatten() {
+        let combined = if message.reduced { " and combines it with its own" } else { "" };
+        let (what, from) = (what(message), message.from);
+        marks.push(format!("{}  receives {what} from rank {from}{combined}", received(message)));
+    }
+    marks.join(";  ")
+}
+
 /// Which letters mean which elements.
 pub(crate) fn chunks(story: &Story) -> String {
     let Some(last) = story.chunks.len().checked_sub(1) else { return String::new() };
@@ -79,12 +102,12 @@ pub(crate) fn costs(request: &Request, timeline: &Timeline, story: &Story) -> St
     let facts = timeline.schedules.iter().map(|schedule| Facts::of(schedule, request.element));
     let facts = facts.fold(Facts::default(), Facts::max);
     format!(
-        "{} rounds; the busiest rank has {} steps, sends {} messages with {} bytes in all, and needs {} of scratch memory\n",
+        "{} rounds; the busiest rank has {} steps, sends {} messages with {} in all, and needs {} of scratch memory\n",
         story.rounds,
         facts.steps,
         facts.messages,
-        facts.bytes,
-        units::short(facts.scratch),
+        units::sized(facts.bytes),
+        units::sized(facts.scratch),
     )
 }
 

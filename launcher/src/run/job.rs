@@ -244,8 +244,8 @@ impl Job {
                 }
             }
             if self.supervisor.verdict_due(now) {
-                let first = self.witness.first_to_fail(self.supervisor.all_ended());
-                let actions = self.supervisor.conclude(now, first);
+                let account = self.witness.account(self.supervisor.all_ended());
+                let actions = self.supervisor.conclude(now, &account);
                 self.act(actions);
             }
             let actions = self.supervisor.tick(now);

@@ -4,11 +4,11 @@
 //! setting is said once and before anything starts; and the master and the ranks share one view.
 
 use super::environment::{Plan, Rendezvous};
-use super::supervisor::Accused;
+use super::supervisor::Account;
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Outcome, Settings};
+use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
@@ -22,18 +22,14 @@ const ACCOUNT: Duration = Duration::from_millis(50);
 pub(crate) struct Witness(Option<MasterHandle>);
 
 impl Witness {
-    /// The rank that failed first, if the master saw it. An abort is known at once; its account of the dead
-    /// comes at the end of a world, so it is worth waiting for only when `all_ended`.
-    pub(crate) fn first_to_fail(&self, all_ended: bool) -> Option<Accused> {
-        let master = self.0.as_ref()?;
-        if let Some((rank, code)) = master.aborted() {
-            return Some(Accused { rank, code: Some(code) });
+    /// What the master has seen. When `all_ended`, it is given a moment to see the end as well.
+    pub(crate) fn account(&self, all_ended: bool) -> Account {
+        let Some(master) = &self.0 else { return Account::default() };
+        if all_ended {
+            let _ = master.wait(Some(ACCOUNT));
         }
-        let wait = if all_ended { ACCOUNT } else { Duration::ZERO };
-        match master.wait(Some(wait))? {
-            Outcome::Died(ranks) => ranks.first().map(|&(rank, _)| Accused { rank, code: None }),
-            _ => None,
-        }
+        let departures = master.departures().iter().map(|left| (left.rank, left.finished)).collect();
+        Account { aborted: master.aborted(), departures }
     }
 }
 

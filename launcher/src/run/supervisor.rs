@@ -44,12 +44,13 @@ impl Ending {
     }
 }
 
-/// Who failed first, in the account of somebody who saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Accused {
-    pub(crate) rank: usize,
-    /// The exit status that it asked for, if it gave the job up of its own will.
-    pub(crate) code: Option<i32>,
+/// What somebody who watched the world has seen of its end; nothing when nobody did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// The rank that gave the job up of its own will, and the code that it asked for.
+    pub(crate) aborted: Option<(usize, i32)>,
+    /// Who left the world, in that order, and whether with a goodbye.
+    pub(crate) departures: Vec<(usize, bool)>,
 }
 
 /// What `job` must do, in order.
@@ -153,19 +154,22 @@ impl Supervisor {
 
     /// Decides which failure was the first, says so and ends the other ranks.
     ///
-    /// `first` is the account of a witness, such as the master. Without one, a rank that was killed goes
-    /// before one that exited, since nobody is killed for losing a peer; then the one that was seen first.
-    pub(crate) fn conclude(&mut self, now: Instant, first: Option<Accused>) -> Vec<Action> {
+    /// `account` is that of a witness, such as the master: whoever left the world first goes first, also with a
+    /// goodbye, since who has left in good order does not fail because of others. Without one, a rank that was
+    /// killed goes before one that exited, since nobody is killed for losing a peer; then the one that was seen
+    /// first.
+    pub(crate) fn conclude(&mut self, now: Instant, account: &Account) -> Vec<Action> {
         let Phase::Settling { failed, .. } = &self.phase else { return Vec::new() };
-        let accused = first.and_then(|first| failed.iter().copied().find(|&(rank, _)| rank == first.rank));
+        let find = |wanted: usize| failed.iter().copied().find(|&(rank, _)| rank == wanted);
+        let accused = match account.aborted {
+            Some((rank, _)) => find(rank),
+            None => account.departures.iter().find_map(|&(rank, _)| find(rank)),
+        };
         let killed = || failed.iter().copied().find(|(_, ending)| matches!(ending, Ending::Killed { .. }));
         // Whoever gave the job up may still be about to exit; its status counts all the same.
-        let given_up = match first {
-            Some(Accused { rank, code: Some(code) }) if code & 0xff != 0 => {
-                Some((rank, Ending::Exited(code)))
-            }
-            _ => None,
-        };
+        let given_up = account
+            .aborted
+            .map(|(rank, code)| (rank, Ending::Exited(i32::from(ringworld_bootstrap::exit_status(code)))));
         let verdict = accused.or(given_up).or_else(killed).or(failed.first().copied());
         let Some((rank, ending)) = verdict else { return Vec::new() };
         self.status = ending.status();
@@ -175,6 +179,13 @@ impl Supervisor {
             ending.describe()
         };
         let mut said = format!("{} {how}", self.name(rank));
+        // One that has no failure to show, but left the others in the middle of something.
+        let before = account.departures.iter().take_while(|(departed, _)| *departed != rank);
+        if let Some((quitter, _)) =
+            before.clone().find(|(_, finished)| !finished).filter(|_| account.aborted.is_none())
+        {
+            said.push_str(&format!(", after {} had left the world without finishing", self.name(*quitter)));
+        }
         match self.alive.len() {
             0 => {}
             1 => said.push_str("; ending the other rank"),
@@ -199,7 +210,7 @@ impl Supervisor {
         let name = signals::name(signal);
         match self.phase {
             // The job had failed before it was told to end.
-            Phase::Settling { .. } => self.conclude(now, None),
+            Phase::Settling { .. } => self.conclude(now, &Account::default()),
             Phase::Running { .. } => {
                 self.status = Status::signal(signal);
                 let hint = if signal == SIGINT { " (once more kills at once)" } else { "" };
@@ -305,7 +316,7 @@ mod tests {
         s.ended(now, vec![(2, Ending::Killed { signal: 9, core: false })]);
         assert!(!s.verdict_due(now) && s.verdict_due(now + SETTLING));
         assert_eq!(s.deadline(), Some(now + SETTLING));
-        let actions = s.conclude(now + SETTLING, None);
+        let actions = s.conclude(now + SETTLING, &Account::default());
         assert_eq!(
             said(&actions),
             "rank 2 (pid 102) on h was killed by signal 9 (SIGKILL); ending the other 3 ranks"
@@ -323,32 +334,51 @@ mod tests {
         s.ended(now, vec![(1, Ending::Killed { signal: 11, core: true }), (2, Ending::Exited(1))]);
         assert!(s.verdict_due(now), "nothing is left to wait for");
         assert!(!s.finished(), "the verdict comes first");
-        let actions = s.conclude(now, None);
+        let actions = s.conclude(now, &Account::default());
         assert_eq!(said(&actions), "rank 1 (pid 101) on h was killed by signal 11 (SIGSEGV, core dumped)");
         assert_eq!((s.finished(), s.status()), (true, Status(139)));
     }
 
     #[test]
     fn a_witness_decides_and_otherwise_the_order_of_sight() {
-        let by = |rank, code| Some(Accused { rank, code });
-        for (witness, status) in [
-            (by(1, None), 101),
-            (None, 1),
+        let left = |departures: &[(usize, bool)]| Account { aborted: None, departures: departures.to_vec() };
+        let gave_up = |rank, code| Account { aborted: Some((rank, code)), departures: vec![(rank, false)] };
+        for (account, status) in [
+            (left(&[(1, false), (0, false)]), 101),
+            (Account::default(), 1),
+            // Who has said goodbye fails by itself; those that still counted on it follow.
+            (left(&[(1, true), (0, false)]), 101),
+            (left(&[(2, true), (0, false), (1, false)]), 1),
             // Whom nobody saw fail is not blamed for failing, but is believed when it says so itself.
-            (by(2, None), 1),
-            (by(2, Some(42)), 42),
-            (by(2, Some(0)), 1),
-            (by(1, Some(101)), 101),
+            (left(&[(2, false)]), 1),
+            (gave_up(2, 42), 42),
+            // A job that was given up has failed, whatever the code.
+            (gave_up(2, 0), 1),
+            (gave_up(2, 256), 1),
+            (gave_up(1, 101), 101),
         ] {
             let (mut s, now) = job(3, None);
             s.ended(now, vec![(0, Ending::Exited(1))]);
             s.ended(now, vec![(1, Ending::Exited(101))]);
-            let actions = s.conclude(now + SETTLING, witness);
-            assert_eq!(s.status(), Status(status), "{witness:?}");
+            let actions = s.conclude(now + SETTLING, &account);
+            assert_eq!(s.status(), Status(status), "{account:?}");
             if status == 42 {
                 assert!(said(&actions).starts_with("rank 2 (pid 102) on h gave the job up with status 42;"));
             }
         }
+    }
+
+    #[test]
+    fn a_rank_that_ends_well_in_the_middle_of_the_world_is_named() {
+        let (mut s, now) = job(3, None);
+        s.ended(now, vec![(1, Ending::Exited(0)), (0, Ending::Exited(1))]);
+        let departures = vec![(2, true), (1, false), (0, false)];
+        let actions = s.conclude(now + SETTLING, &Account { aborted: None, departures });
+        assert_eq!(
+            said(&actions),
+            "rank 0 (pid 100) on h exited with status 1, after rank 1 (pid 101) on h had left the world without \
+             finishing; ending the other rank"
+        );
     }
 
     #[test]
@@ -365,7 +395,7 @@ mod tests {
     fn those_that_outlive_the_grace_are_killed_by_name() {
         let (mut s, now) = job(2, None);
         s.ended(now, vec![(0, Ending::Exited(3))]);
-        s.conclude(now, None);
+        s.conclude(now, &Account::default());
         assert_eq!(s.deadline(), Some(now + GRACE));
         assert_eq!(s.tick(now + GRACE / 2), []);
         let actions = s.tick(now + GRACE);

@@ -17,7 +17,7 @@ const MOST_UNITS: usize = 1 << 16;
 
 /// Trains a small network on handwritten digits, on all ranks of a world together.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
-#[command(name = "trainer", about, version)]
+#[command(name = "trainer", version)]
 pub(crate) struct Options {
     /// How many times to go through the training images
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -152,6 +152,12 @@ mod tests {
             bucket: Bytes(262_144),
             overlap: Overlap::On,
         }
+    }
+
+    #[test]
+    fn the_help_begins_with_what_the_trainer_does() {
+        let about = <Options as clap::CommandFactory>::command().get_about().map(ToString::to_string);
+        assert!(about.is_some_and(|about| about.starts_with("Trains a small network")));
     }
 
     #[test]

@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(balanced(65_536, 3), [64, 32, 32]);
         assert_eq!(balanced(7, 2), [7, 1]);
         assert_eq!(balanced(1, 3), [1, 1, 1]);
-        assert_eq!(balanced(6, 0), [0u32; 0]);
+        assert!(balanced(6, 0).is_empty());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) mod cache;
 mod many;
 mod owned;
 pub(crate) mod plan;
-mod within;
+pub(crate) mod within;
 
 use std::sync::Arc;
 

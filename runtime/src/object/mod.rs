@@ -1,16 +1,18 @@
-//! Objects: anything serde can write, as messages of bytes (postcard), like mpi4py's lower-case calls.
+//! Objects: anything serde can write, as messages of bytes that describe themselves, like mpi4py's lower-case
+//! calls.
 //!
 //! Objects are conveniences: each is written to memory and read back, and collectives agree on lengths
-//! first. Numbers in bulk belong into the typed calls. Neighbours: `travel` moves the bytes, and what a rank
-//! has to say instead of them.
+//! first. Numbers in bulk belong into the typed calls. Neighbours: `format` turns values into bytes and back,
+//! `travel` moves the bytes, and what a rank has to say instead of them.
 
+mod format;
 mod travel;
 
 use ringworld_protocol::Mode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use self::travel::{Action, Call, Gathered, LIMIT, Packed, Refusal};
+use self::travel::{Action, Asked, Call, Gathered, LIMIT, Packed, Refusal};
 use crate::communicator::{Communicator, Source, Tag};
 use crate::datatype::ElementCode;
 use crate::stamp;
@@ -19,8 +21,15 @@ use crate::{Error, Result};
 impl Communicator {
     /// Sends a value that serde can write. Receive it with [`Communicator::recv_object`].
     ///
-    /// Written by [postcard](https://docs.rs/postcard), which does not describe itself: both sides must
-    /// use the same type. This holds for all calls on objects, and so does the limit of 4 GiB for each.
+    /// It is written in a format that describes itself, so that whatever serde's derive can express arrives as
+    /// it was: enums of every tagging, flattened and skipped fields, `Some(None)`, keys of any type. What is read
+    /// need not be of the type that was sent, but of its shape: `&str` becomes `String`, a slice a `Vec`, a number any
+    /// type that holds it exactly; fields that the receiver's type does not have are left out. Anything else is an
+    /// error where it is read, which says what came.
+    ///
+    /// What cannot travel is refused where it is sent: more than 4 GiB, and what is nested more than 256 deep. One
+    /// thing serde itself cannot do: integers of 128 bits inside of flattened, untagged or internally
+    /// tagged types; they are an error where they are read.
     ///
     /// # Errors
     ///
@@ -34,33 +43,46 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn send_object<V: Serialize + ?Sized>(&self, value: &V, to: usize, tag: u32) -> Result<()> {
-        let bytes = pack(value)
-            .map_err(|refusal| refusal.into_error(format!("send_object (to rank {to}, tag {tag})")))?;
+        let name = || format!("send_object (to rank {to}, tag {tag})");
+        let bytes = pack(value).map_err(|refusal| refusal.into_error(name()))?;
         self.send_bytes("send_object", ElementCode::OBJECT, &bytes, to, tag, Mode::Standard)
+            .map_err(|error| error.of_call(name()))
     }
 
     /// Receives a value that was sent by [`Communicator::send_object`], of whatever size.
     ///
     /// # Errors
     ///
-    /// [`Error::Object`] when the message is no such value, and those of [`Communicator::recv`].
+    /// [`Error::Object`] when the message is no object, or one that cannot become a `V`; and those of
+    /// [`Communicator::recv`].
     ///
-    /// See [`Communicator::send_object`] for an example.
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// world.send_object("hello", 0, 6)?;
+    /// let error = world.recv_object::<Vec<u64>>(0, 6).unwrap_err();
+    /// assert!(error.to_string().contains(r#"string "hello", expected a sequence"#));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
     pub fn recv_object<V: DeserializeOwned>(
         &self,
         from: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<V> {
-        let message = self.probe_matched(from, tag)?;
+        let (from, tag) = (from.into(), tag.into());
+        let asked = || format!("recv_object (from {from}, {tag})");
+        let message = self.probe_matched(from, tag).map_err(|error| error.of_call(asked()))?;
         let status = message.status();
         let name = || format!("recv_object (from rank {}, tag {})", status.source, status.tag);
         if status.count > LIMIT {
             let reason = too_long(status.count);
             return Err(Refusal { action: Action::Deserialize, reason }.into_error(name()));
         }
-        let mut bytes = self.room("recv_object", status.count)?;
-        message.recv_as(ElementCode::OBJECT, &mut bytes)?;
-        unpack(&bytes).map_err(|refusal| refusal.into_error(name()))
+        let received = self.room(status.count).and_then(|mut bytes| {
+            message.recv_as(ElementCode::OBJECT, &mut bytes)?;
+            Ok(bytes)
+        });
+        let bytes = received.map_err(|error| error.of_call(name()))?;
+        unpack(&bytes).map_err(|refusal| self.of_rank(status.source, refusal).into_error(name()))
     }
 
     /// Gives the root's object to every rank: `Some` at the root, and usually `None` elsewhere, where it
@@ -83,17 +105,16 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let call = stamp::Call::BroadcastObject;
-        let name = call.name();
-        self.check_rank(name, root)?;
+        let asked = Asked::new(stamp::Call::BroadcastObject, Some(root));
+        self.check_rank(asked.name(), root)?;
         let packed = (self.rank() == root).then(|| match &object {
             Some(object) => pack(object),
             None => Err(missing("the root gave no object; it must give Some")),
         });
-        let bytes = self.broadcast_packed(call, packed, root)?;
+        let bytes = self.broadcast_packed(asked, packed, root)?;
         match object {
             Some(object) if self.rank() == root => Ok(object),
-            _ => self.read(name, root, &bytes),
+            _ => self.read(asked, root, &bytes),
         }
     }
 
@@ -116,9 +137,10 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        self.check_rank(Call::Gather.name(), root)?;
-        let gathered = self.gather_packed(Call::Gather, &pack(object), Some(root))?;
-        gathered.map(|gathered| self.read_all(Call::Gather.name(), &gathered)).transpose()
+        let asked = Asked::new(Call::Gather.stamped(), Some(root));
+        self.check_rank(asked.name(), root)?;
+        let gathered = self.gather_packed(asked, Call::Gather, &pack(object), Some(root))?;
+        gathered.map(|gathered| self.read_all(asked, &gathered)).transpose()
     }
 
     /// Gives every rank's object to every rank, in rank order.
@@ -139,9 +161,10 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let gathered = self.gather_packed(Call::AllGather, &pack(object), None)?;
+        let asked = Asked::new(Call::AllGather.stamped(), None);
+        let gathered = self.gather_packed(asked, Call::AllGather, &pack(object), None)?;
         match gathered {
-            Some(gathered) => self.read_all(Call::AllGather.name(), &gathered),
+            Some(gathered) => self.read_all(asked, &gathered),
             // Without a root they go everywhere.
             None => Ok(Vec::new()),
         }
@@ -168,9 +191,8 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let call = stamp::Call::ScatterObjects;
-        let name = call.name();
-        self.check_rank(name, root)?;
+        let asked = Asked::new(stamp::Call::ScatterObjects, Some(root));
+        self.check_rank(asked.name(), root)?;
         let packed = (self.rank() == root).then(|| match objects {
             None => Err(missing("the root gave no objects; it must give Some")),
             Some(objects) if objects.len() != self.size() => {
@@ -190,8 +212,8 @@ impl Communicator {
                 })
                 .collect(),
         });
-        let bytes = self.scatter_packed(call, packed, root)?;
-        self.read(name, root, &bytes)
+        let bytes = self.scatter_packed(asked, packed, root)?;
+        self.read(asked, root, &bytes)
     }
 
     /// Combines the ranks' objects in rank order, `fold(fold(x0, x1), x2)` and so on, at `root`, which
@@ -217,11 +239,12 @@ impl Communicator {
         V: Serialize + DeserializeOwned,
     {
         let call = Call::Reduce;
-        self.check_rank(call.name(), root)?;
-        match self.gather_packed(call, &pack(&object), Some(root))? {
+        let asked = Asked::new(call.stamped(), Some(root));
+        self.check_rank(asked.name(), root)?;
+        match self.gather_packed(asked, call, &pack(&object), Some(root))? {
             None => Ok(None),
             Some(gathered) => {
-                Ok(Some(self.read_all(call.name(), &gathered)?.into_iter().reduce(fold).unwrap_or(object)))
+                Ok(Some(self.read_all(asked, &gathered)?.into_iter().reduce(fold).unwrap_or(object)))
             }
         }
     }
@@ -245,33 +268,34 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let (call, root) = (stamp::Call::AllReduceObject, 0);
-        let gathered = self.gather_packed(Call::AllReduce, &pack(&object), Some(root))?;
+        let (asked, root) = (Asked::new(Call::AllReduce.stamped(), None), 0);
+        let gathered = self.gather_packed(asked, Call::AllReduce, &pack(&object), Some(root))?;
         // What fails at the root is for everybody to hear: they wait for the result.
         let result: Option<Packed> = gathered.map(|gathered| {
-            let objects = gathered.iter().zip(0..).map(|(bytes, rank)| {
-                unpack::<V>(bytes).map_err(|refusal| Refusal {
-                    reason: format!("the object of rank {rank}: {}", refusal.reason),
-                    ..refusal
-                })
-            });
+            let objects = gathered
+                .iter()
+                .zip(0..)
+                .map(|(bytes, rank)| unpack::<V>(bytes).map_err(|refusal| self.of_rank(rank, refusal)));
             let objects: Vec<V> = objects.collect::<std::result::Result<_, Refusal>>()?;
             pack(&objects.into_iter().reduce(fold).unwrap_or(object))
         });
-        let bytes = self.broadcast_packed(call, result, root)?;
-        self.read(call.name(), root, &bytes)
+        let bytes = self.broadcast_packed(asked, result, root)?;
+        self.read(asked, root, &bytes)
     }
 
     /// Reads the object that `rank` gave.
-    fn read<V: DeserializeOwned>(&self, name: &str, rank: usize, bytes: &[u8]) -> Result<V> {
-        unpack(bytes).map_err(|refusal| {
-            let reason = format!("the object of rank {rank} on {}: {}", self.host(rank), refusal.reason);
-            Refusal { reason, ..refusal }.into_error(name.into())
-        })
+    fn read<V: DeserializeOwned>(&self, asked: Asked, rank: usize, bytes: &[u8]) -> Result<V> {
+        unpack(bytes).map_err(|refusal| self.of_rank(rank, refusal).into_error(asked.to_string()))
     }
 
-    fn read_all<V: DeserializeOwned>(&self, name: &str, gathered: &Gathered) -> Result<Vec<V>> {
-        gathered.iter().zip(0..).map(|(bytes, rank)| self.read(name, rank, bytes)).collect()
+    /// The same refusal, of an object that `rank` gave.
+    fn of_rank(&self, rank: usize, refusal: Refusal) -> Refusal {
+        let reason = format!("the object of rank {rank} on {}: {}", self.host(rank), refusal.reason);
+        Refusal { reason, ..refusal }
+    }
+
+    fn read_all<V: DeserializeOwned>(&self, asked: Asked, gathered: &Gathered) -> Result<Vec<V>> {
+        gathered.iter().zip(0..).map(|(bytes, rank)| self.read(asked, rank, bytes)).collect()
     }
 }
 
@@ -282,9 +306,9 @@ impl Refusal {
     }
 }
 
-/// What was to be written was not there.
+/// What was to be sent was not there.
 fn missing(reason: impl Into<String>) -> Refusal {
-    Refusal { action: Action::Serialize, reason: reason.into() }
+    Refusal { action: Action::Give, reason: reason.into() }
 }
 
 fn too_long(length: usize) -> String {
@@ -295,19 +319,14 @@ fn too_long(length: usize) -> String {
 
 fn pack<V: Serialize + ?Sized>(value: &V) -> Packed {
     let refusal = |reason| Refusal { action: Action::Serialize, reason };
-    let bytes = postcard::to_stdvec(value).map_err(|error| refusal(error.to_string()))?;
+    let bytes = format::write(value).map_err(|trouble| refusal(trouble.to_string()))?;
     if bytes.len() > LIMIT { Err(refusal(too_long(bytes.len()))) } else { Ok(bytes) }
 }
 
 fn unpack<V: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<V, Refusal> {
-    let reason = match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => return Ok(value),
-        Ok((_, left)) => format!(
-            "{} of {} bytes are left over; sender and receiver must use the same type",
-            left.len(),
-            bytes.len()
-        ),
-        Err(error) => error.to_string(),
-    };
-    Err(Refusal { action: Action::Deserialize, reason })
+    format::read(bytes).map_err(|trouble| {
+        let wanted = std::any::type_name::<V>();
+        let reason = format!("{trouble}; it was to become {wanted}: give both sides the same type");
+        Refusal { action: Action::Deserialize, reason }
+    })
 }

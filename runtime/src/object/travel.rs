@@ -5,8 +5,11 @@
 //! place of its object: everybody hears of it in the exchange that announces lengths, gets the reason by
 //! broadcast, and returns the same error. Neighbours: `object` turns values into bytes and back.
 
+use std::fmt::{self, Display};
 use std::panic::Location;
 
+use super::format::cut;
+use crate::collective::within::Within;
 use crate::communicator::Communicator;
 use crate::stamp::{self, describe_told_site, site};
 use crate::{Error, Result};
@@ -37,6 +40,7 @@ pub(super) struct Refusal {
 pub(super) enum Action {
     Serialize = 1,
     Deserialize = 2,
+    Give = 3,
 }
 
 impl Action {
@@ -44,6 +48,50 @@ impl Action {
         match self {
             Self::Serialize => "serialized",
             Self::Deserialize => "deserialized",
+            Self::Give => "given",
+        }
+    }
+
+    fn from_wire(number: u8) -> Option<Self> {
+        [Self::Serialize, Self::Deserialize, Self::Give].into_iter().find(|action| *action as u8 == number)
+    }
+}
+
+/// The call that the user made: what errors name, whichever part of it has failed.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    call: stamp::Call,
+    root: Option<usize>,
+    site: &'static Location<'static>,
+}
+
+impl Asked {
+    #[track_caller]
+    pub(super) fn new(call: stamp::Call, root: Option<usize>) -> Self {
+        Self { call, root, site: Location::caller() }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.call.name()
+    }
+
+    /// Collectives as parts of the call.
+    fn within<'a>(&self, communicator: &'a Communicator) -> Within<'a> {
+        communicator.within(self.call, self.root.unwrap_or(0))
+    }
+
+    /// The result of a part of the call.
+    fn names<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.of_call(self.to_string()))
+    }
+}
+
+impl Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, Self { root, site, .. }) = (self.name(), self);
+        match root {
+            Some(root) => write!(f, "{name}(root {root}) at {}:{}", site.file(), site.line()),
+            None => write!(f, "{name}() at {}:{}", site.file(), site.line()),
         }
     }
 }
@@ -62,7 +110,7 @@ impl Call {
     const ALL: [Self; 4] = [Self::Gather, Self::AllGather, Self::Reduce, Self::AllReduce];
 
     /// As the stamp of its messages names it.
-    fn stamped(self) -> stamp::Call {
+    pub(super) fn stamped(self) -> stamp::Call {
         match self {
             Self::Gather => stamp::Call::GatherObjects,
             Self::AllGather => stamp::Call::AllGatherObjects,
@@ -132,13 +180,7 @@ impl Announcement {
 fn content(packed: &Packed) -> (u8, &[u8]) {
     match packed {
         Ok(bytes) => (0, bytes),
-        Err(refusal) => {
-            let mut end = refusal.reason.len().min(REASON);
-            while !refusal.reason.is_char_boundary(end) {
-                end -= 1;
-            }
-            (refusal.action as u8, &refusal.reason.as_bytes()[..end])
-        }
+        Err(refusal) => (refusal.action as u8, cut(&refusal.reason, REASON).as_bytes()),
     }
 }
 
@@ -162,12 +204,10 @@ impl Gathered {
 
 impl Communicator {
     /// The error that every rank returns when `rank` had no object to give.
-    fn refused(&self, name: &str, rank: usize, action: u8, reason: &str) -> Error {
-        let action =
-            if action == Action::Deserialize as u8 { Action::Deserialize } else { Action::Serialize };
+    fn refused(&self, asked: Asked, rank: usize, action: u8, reason: &str) -> Error {
         Error::Object {
-            operation: name.into(),
-            action: action.participle(),
+            operation: asked.to_string(),
+            action: Action::from_wire(action).unwrap_or(Action::Give).participle(),
             cause: format!("rank {rank} on {} says: {reason}", self.host(rank)),
         }
     }
@@ -176,34 +216,34 @@ impl Communicator {
     #[track_caller]
     pub(super) fn broadcast_packed(
         &self,
-        call: stamp::Call,
+        asked: Asked,
         packed: Option<Packed>,
         root: usize,
     ) -> Result<Vec<u8>> {
-        let (name, within) = (call.name(), self.within(call, root));
+        let within = asked.within(self);
         let mut first = [0u8; FIRST];
         let packed = packed.unwrap_or_else(|| Ok(Vec::new()));
         let (_, bytes) = content(&packed);
         let inline = bytes.len().min(FIRST - HEAD);
         first[..HEAD].copy_from_slice(bytemuck::bytes_of(&Announcement::of(0, root, &packed)));
         first[HEAD..][..inline].copy_from_slice(&bytes[..inline]);
-        within.broadcast(&mut first, root)?;
+        asked.names(within.broadcast(&mut first, root))?;
 
         let announced: Announcement = bytemuck::pod_read_unaligned(&first[..HEAD]);
         let limit = if announced.refusal == 0 { LIMIT } else { REASON };
-        let length = announced.read(limit).map_err(|cause| self.refused(name, root, 0, &cause))?;
+        let length = announced.read(limit).map_err(|cause| self.refused(asked, root, 0, &cause))?;
         let inline = length.min(FIRST - HEAD);
-        let mut all = self.room(name, length)?;
+        let mut all = asked.names(self.room(length))?;
         all[..inline].copy_from_slice(&first[HEAD..][..inline]);
         if length > inline {
             if self.rank() == root {
                 all.copy_from_slice(bytes);
             }
-            within.broadcast(&mut all[inline..], root)?;
+            asked.names(within.broadcast(&mut all[inline..], root))?;
         }
         match announced.refusal {
             0 => Ok(all),
-            action => Err(self.refused(name, root, action, &String::from_utf8_lossy(&all))),
+            action => Err(self.refused(asked, root, action, &String::from_utf8_lossy(&all))),
         }
     }
 
@@ -212,30 +252,31 @@ impl Communicator {
     #[track_caller]
     pub(super) fn gather_packed(
         &self,
+        asked: Asked,
         call: Call,
         packed: &Packed,
         root: Option<usize>,
     ) -> Result<Option<Gathered>> {
-        let (name, within) = (call.name(), self.within(call.stamped(), root.unwrap_or(0)));
+        let within = asked.within(self);
         let mine = Announcement::of(call as u8, root.unwrap_or(0), packed);
         let mut announced = vec![mine; self.size()];
-        within.all_gather(&[mine], &mut announced)?;
-        self.agree_on_objects(call, &announced)?;
+        asked.names(within.all_gather(&[mine], &mut announced))?;
+        self.agree_on_objects(asked, &announced)?;
         if let Some(rank) = announced.iter().position(|announced| announced.refusal != 0) {
-            return Err(self.told(call.stamped(), rank, &announced[rank], content(packed).1));
+            return Err(self.told(asked, rank, &announced[rank], content(packed).1));
         }
         let read = |(announced, rank): (&Announcement, usize)| {
-            announced.read(LIMIT).map_err(|cause| self.refused(name, rank, 0, &cause))
+            announced.read(LIMIT).map_err(|cause| self.refused(asked, rank, 0, &cause))
         };
         let lengths = announced.iter().zip(0..).map(read).collect::<Result<Vec<usize>>>()?;
         let here = root.is_none_or(|root| root == self.rank());
         let total = lengths.iter().fold(0usize, |total, length| total.saturating_add(*length));
-        let mut bytes = self.room(name, if here { total } else { 0 })?;
+        let mut bytes = asked.names(self.room(if here { total } else { 0 }))?;
         let mine = content(packed).1;
-        match root {
-            Some(root) => within.gather_varied(mine, &mut bytes, &lengths, root)?,
-            None => within.all_gather_varied(mine, &mut bytes, &lengths)?,
-        }
+        asked.names(match root {
+            Some(root) => within.gather_varied(mine, &mut bytes, &lengths, root),
+            None => within.all_gather_varied(mine, &mut bytes, &lengths),
+        })?;
         Ok(here.then_some(Gathered { bytes, lengths }))
     }
 
@@ -244,11 +285,11 @@ impl Communicator {
     #[track_caller]
     pub(super) fn scatter_packed(
         &self,
-        call: stamp::Call,
+        asked: Asked,
         packed: Option<std::result::Result<Vec<Vec<u8>>, Refusal>>,
         root: usize,
     ) -> Result<Vec<u8>> {
-        let (name, within) = (call.name(), self.within(call, root));
+        let within = asked.within(self);
         let (parts, refusal) = match packed {
             None => (Vec::new(), None),
             Some(Ok(parts)) => (parts, None),
@@ -260,60 +301,54 @@ impl Communicator {
             None => parts.iter().map(|part| Announcement::of_object(0, root, part)).collect(),
         };
         let mut mine = [Announcement::of_object(0, root, &[])];
-        within.scatter(&announced, &mut mine, root)?;
+        asked.names(within.scatter(&announced, &mut mine, root))?;
         let [mine] = mine;
         if mine.refusal != 0 {
             let reason = refusal.as_ref().map_or(&[][..], |refusal| content(refusal).1);
-            return Err(self.told(call, root, &mine, reason));
+            return Err(self.told(asked, root, &mine, reason));
         }
-        let length = mine.read(LIMIT).map_err(|cause| self.refused(name, root, 0, &cause))?;
-        let mut bytes = self.room(name, length)?;
+        let length = mine.read(LIMIT).map_err(|cause| self.refused(asked, root, 0, &cause))?;
+        let mut bytes = asked.names(self.room(length))?;
         let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
-        within.scatter_varied(&parts.concat(), &lengths, &mut bytes, root)?;
+        asked.names(within.scatter_varied(&parts.concat(), &lengths, &mut bytes, root))?;
         Ok(bytes)
     }
 
     /// Tells everybody why `rank` has no object; at that rank, `reason` says it.
     #[track_caller]
-    fn told(&self, call: stamp::Call, rank: usize, announced: &Announcement, reason: &[u8]) -> Error {
-        let name = call.name();
+    fn told(&self, asked: Asked, rank: usize, announced: &Announcement, reason: &[u8]) -> Error {
         let mut text = match announced.read(REASON) {
             Ok(length) => vec![0u8; length],
-            Err(cause) => return self.refused(name, rank, announced.refusal, &cause),
+            Err(cause) => return self.refused(asked, rank, announced.refusal, &cause),
         };
         if rank == self.rank() {
             text.copy_from_slice(reason);
         }
-        match self.within(call, rank).broadcast(&mut text, rank) {
-            Ok(()) => self.refused(name, rank, announced.refusal, &String::from_utf8_lossy(&text)),
+        match asked.names(self.within(asked.call, rank).broadcast(&mut text, rank)) {
+            Ok(()) => self.refused(asked, rank, announced.refusal, &String::from_utf8_lossy(&text)),
             Err(error) => error,
         }
     }
 
     /// All ranks must have made the same call with the same root. Every rank compares the same
     /// announcements, so all come to the same end.
-    #[track_caller]
-    fn agree_on_objects(&self, call: Call, announced: &[Announcement]) -> Result<()> {
+    fn agree_on_objects(&self, asked: Asked, announced: &[Announcement]) -> Result<()> {
         let what = |rank: usize| (announced[rank].call, announced[rank].root);
         let Some(other) = (0..self.size()).find(|rank| what(*rank) != what(0)) else { return Ok(()) };
-        let caller = Location::caller();
         let describe = |rank: usize| {
             let (call, root) = what(rank);
-            let at = describe_told_site(announced[rank].site, caller);
+            let at = describe_told_site(announced[rank].site, asked.site);
             format!("rank {rank} on {} called {} at {at}", self.host(rank), Call::describe(call, root))
         };
         let detail = format!("ranks disagree: {}, but {}", describe(0), describe(other));
-        Err(Error::Mismatch {
-            operation: format!("{} at {}:{}", call.name(), caller.file(), caller.line()),
-            detail,
-        })
+        Err(Error::Mismatch { operation: asked.to_string(), detail })
     }
 
     /// Memory for `length` bytes, which may be more than there is.
-    pub(super) fn room(&self, name: &str, length: usize) -> Result<Vec<u8>> {
+    pub(super) fn room(&self, length: usize) -> Result<Vec<u8>> {
         let mut room = Vec::new();
         room.try_reserve_exact(length).map_err(|error| Error::System {
-            operation: name.into(),
+            operation: "an object".into(),
             cause: format!("there is no memory for objects of {length} bytes: {error}"),
         })?;
         room.resize(length, 0);

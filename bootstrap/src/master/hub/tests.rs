@@ -1,0 +1,207 @@
+//! How many frames the master sends: a world of n ranks may cost some per rank, whatever happens, not some per
+//! pair. Ranks are outboxes here, so that worlds of hundreds cost nothing else.
+
+use super::*;
+use crate::settings::Settings;
+use crate::wire::Notice;
+
+/// A world whose ranks are channels.
+struct World {
+    inbound: mpsc::Sender<Inbound>,
+    outboxes: Vec<mpsc::UnboundedReceiver<Outgoing>>,
+    /// What each rank has been sent, pings aside.
+    frames: Vec<Vec<ToRank>>,
+    hub: tokio::task::JoinHandle<Outcome>,
+}
+
+impl World {
+    async fn form(size: usize) -> Self {
+        let config = MasterConfig::new(size, &Settings::default());
+        let (inbound, orders) = mpsc::channel(1024);
+        let hub = tokio::spawn(Hub::new(&config, inbound.clone(), Arc::default()).run(orders));
+        let mut outboxes = Vec::new();
+        for rank in 0..size as u64 {
+            let hello = Hello {
+                host: format!("n{rank}"),
+                host_id: rank,
+                pid: 1,
+                job: None,
+                world_size: size as u64,
+                num_nodes: None,
+                rank: Some(rank),
+                local_rank: None,
+                serves: false,
+            };
+            let (outbox, written) = mpsc::unbounded_channel();
+            inbound.send(Inbound::Joined { connection: rank, hello, outbox }).await.ok().unwrap();
+            outboxes.push(written);
+        }
+        let frames = outboxes.iter().map(|_| Vec::new()).collect();
+        let mut world = Self { inbound, outboxes, frames, hub };
+        for rank in 0..size {
+            let addresses = vec![("tcp".into(), vec![0; 100])];
+            world.says(rank, ToMaster::Ready { addresses }).await;
+        }
+        world.quiet().await;
+        world
+    }
+
+    async fn says(&mut self, rank: usize, message: ToMaster) {
+        // As the readers do, which take turns with everybody else.
+        self.inbound.send(Inbound::Message { connection: rank as u64, message }).await.ok().unwrap();
+        self.write();
+        tokio::task::yield_now().await;
+    }
+
+    /// Writes what is in the outboxes, as their writers do.
+    fn write(&mut self) {
+        for (outbox, frames) in self.outboxes.iter_mut().zip(&mut self.frames) {
+            while let Ok(next) = outbox.try_recv() {
+                match next {
+                    Outgoing::Frame(bytes) => frames.push(postcard::from_bytes(&bytes[4..]).unwrap()),
+                    Outgoing::Flush(done) => drop(done.send(())),
+                }
+            }
+        }
+    }
+
+    /// Waits until nothing more comes.
+    async fn quiet(&mut self) {
+        for _ in 0..40 {
+            sleep(Duration::from_millis(10)).await;
+            self.write();
+        }
+    }
+
+    /// How many frames all ranks together have been sent since this was asked last.
+    fn sent(&mut self) -> usize {
+        self.frames.iter_mut().map(|frames| std::mem::take(frames).len()).sum()
+    }
+
+    /// The ranks that `rank` has been told are down, in order.
+    fn down(&self, rank: usize) -> Vec<(u64, String)> {
+        let notices = self.frames[rank].iter().filter_map(|frame| match frame {
+            ToRank::News(notices) => Some(notices),
+            _ => None,
+        });
+        let down = notices.flatten().filter_map(|notice| match notice {
+            Notice::Down { ranks, cause } => {
+                Some(ranks.within(1000).map(|rank| (rank as u64, cause.clone())))
+            }
+            _ => None,
+        });
+        down.flatten().collect()
+    }
+
+    fn heard(&self) -> usize {
+        self.frames.iter().flatten().filter(|frame| matches!(frame, ToRank::Heard)).count()
+    }
+
+    fn finished(&self, rank: usize) -> Vec<u64> {
+        let notices = self.frames[rank].iter().filter_map(|frame| match frame {
+            ToRank::News(notices) => Some(notices),
+            _ => None,
+        });
+        let finished = notices.flatten().filter_map(|notice| match notice {
+            Notice::Finished { ranks } => Some(ranks.within(1000).map(|rank| rank as u64)),
+            _ => None,
+        });
+        finished.flatten().collect()
+    }
+}
+
+fn each_size(run: impl AsyncFn(usize, World)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for size in [8, 64, 512] {
+            let world = World::form(size).await;
+            run(size, world).await;
+        }
+    });
+}
+
+#[test]
+fn a_world_forms_with_a_few_frames_for_each_rank() {
+    each_size(async |size, mut world| {
+        // The welcome, the rank, the table.
+        assert_eq!(world.sent(), 3 * size);
+    });
+}
+
+#[test]
+fn the_end_of_a_world_costs_a_few_frames_for_each_rank() {
+    each_size(async |size, mut world| {
+        world.sent();
+        for rank in 0..size - 1 {
+            world.says(rank, ToMaster::Goodbye).await;
+        }
+        world.quiet().await;
+        let mut finished = world.finished(size - 1);
+        finished.sort_unstable();
+        assert_eq!(finished, (0..size as u64 - 1).collect::<Vec<_>>(), "who is left knows who is not");
+        assert_eq!(world.heard(), size - 1);
+        world.says(size - 1, ToMaster::Goodbye).await;
+        world.quiet().await;
+        let sent = world.sent();
+        assert!(sent <= 6 * size, "{sent} frames for {size} ranks");
+    });
+}
+
+#[test]
+fn a_rank_that_has_left_is_told_within_the_second_while_others_leave() {
+    each_size(async |size, mut world| {
+        let begin = Instant::now();
+        for rank in 1..size {
+            world.says(rank, ToMaster::Goodbye).await;
+        }
+        while world.finished(0).len() < size - 1 {
+            assert!(begin.elapsed() < Duration::from_millis(900), "{:?}", world.finished(0));
+            sleep(Duration::from_millis(1)).await;
+            world.write();
+        }
+    });
+}
+
+#[test]
+fn a_death_and_all_that_follows_cost_a_few_frames_for_each_rank() {
+    each_size(async |size, mut world| {
+        world.sent();
+        let begin = Instant::now();
+        world.inbound.send(Inbound::Gone { connection: 3, cause: ReadError::Closed }).await.ok().unwrap();
+        sleep(Duration::from_millis(1)).await;
+        world.write();
+        // The first is told at once: the others' data connections to it break at the same moment.
+        for rank in (0..size).filter(|rank| *rank != 3) {
+            let down = world.down(rank);
+            assert!(matches!(&down[..], [(3, cause)] if cause.contains("without finishing")), "{down:?}");
+        }
+        assert!(begin.elapsed() < Duration::from_millis(300));
+        for rank in (0..size).filter(|rank| *rank != 3) {
+            world.says(rank, ToMaster::PeerLost { rank: 3, cause: "reset".into() }).await;
+            let fault = ToMaster::Fault(wire::Fault::Mismatch { detail: format!("seen by {rank}") });
+            world.says(rank, fault).await;
+            world.says(rank, ToMaster::Leaving).await;
+        }
+        world.quiet().await;
+        assert_eq!(world.heard(), size - 1, "each may end");
+        let sent = world.sent();
+        assert!(sent <= 8 * size, "{sent} frames for {size} ranks");
+        let outcome = world.hub.await.unwrap();
+        assert!(matches!(outcome, Outcome::Died(down) if down.len() == size && down[0].0 == 3));
+    });
+}
+
+#[test]
+fn an_abort_by_all_at_once_costs_a_few_frames_for_each_rank() {
+    each_size(async |size, mut world| {
+        world.sent();
+        for rank in 0..size {
+            world.says(rank, ToMaster::Abort { code: 7, reason: format!("by {rank}") }).await;
+        }
+        world.quiet().await;
+        assert_eq!(world.heard(), size);
+        let sent = world.sent();
+        assert!(sent <= 4 * size, "{sent} frames for {size} ranks");
+        assert_eq!(world.hub.await.unwrap(), Outcome::Aborted { rank: 0, code: 7, reason: "by 0".into() });
+    });
+}
