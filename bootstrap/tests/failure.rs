@@ -195,6 +195,22 @@ fn the_outcome_tells_a_launcher_how_the_world_ended() {
 }
 
 #[test]
+fn who_has_left_is_known_in_order_while_the_world_goes_on() {
+    let port = free_port();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let master = Master::serve(listener, MasterConfig::new(3, &settings(port, 3, &[]))).unwrap();
+    let mut ranks = common::world_at(port, 3, &[("master_external", "1")]);
+    finish(vec![ranks.remove(2)]);
+    drop(ranks.remove(0));
+    ranks[0].hears_death(0, SOON);
+    let left = || master.departures().iter().map(|left| (left.rank, left.finished)).collect::<Vec<_>>();
+    assert_eq!((left(), master.outcome()), (vec![(2, true), (0, false)], None));
+    finish(ranks);
+    master.wait(Some(Duration::from_secs(5))).expect("it ends");
+    assert_eq!(left(), [(2, true), (0, false), (1, true)]);
+}
+
+#[test]
 fn heartbeats_keep_a_quiet_world_alive() {
     let ranks = world(3, &[("peer_timeout", "400ms")]);
     std::thread::sleep(Duration::from_millis(1500));

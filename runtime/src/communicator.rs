@@ -13,13 +13,13 @@ use ringworld_protocol::{Done, Element, Envelope, Failure, Incoming, Matched, Mo
 use rustc_hash::FxHashMap;
 
 use crate::buffer::{Lend, blocking};
-use crate::collective::cache::Schedules;
 use crate::datatype::{DType, ElementCode};
 use crate::engine::{Engine, For, Topic};
 use crate::numbers::Tickets;
 use crate::operation::Operation;
 use crate::options::Effective;
 use crate::request::name_of;
+use crate::schedules::Schedules;
 use crate::{Error, Result};
 
 /// Whose messages to receive.

@@ -70,6 +70,7 @@ mod reduce;
 mod registered;
 mod request;
 mod route;
+mod schedules;
 mod scope;
 mod split;
 mod stamp;

@@ -16,7 +16,7 @@ use bytemuck::{Pod, Zeroable};
 /// # let world = ringworld::testing::alone();
 /// let pending = world.start_recv(vec![0f32; 2], 0, 7)?;
 /// // Read from a file, say.
-/// let bytes = [0, 0, 128, 63, 0, 0, 0, 64];
+/// let bytes = [0u8, 0, 128, 63, 0, 0, 0, 64];
 /// world.send(Raw::of(&bytes), 0, 7)?;
 /// assert_eq!(pending.wait()?.0, [1.0, 2.0]);
 ///

@@ -236,7 +236,7 @@ impl<R: Outcome> Request for Pending<R> {
 /// ```
 /// # let world = ringworld::testing::alone();
 /// let sends = (0..4).map(|i| world.start_send(vec![i], 0, i)).collect::<ringworld::Result<Vec<_>>>()?;
-/// let receives = (0..4).map(|i| world.start_recv(vec![0; 1], 0, i)).collect::<ringworld::Result<Vec<_>>>()?;
+/// let receives = (0..4).map(|i| world.start_recv(vec![0u32; 1], 0, i)).collect::<ringworld::Result<Vec<_>>>()?;
 /// ringworld::wait_all(sends)?;
 /// let received = ringworld::wait_all(receives)?;
 /// assert_eq!(received[3].0, [3]);

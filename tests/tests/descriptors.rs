@@ -12,11 +12,15 @@ use ringworld_tests::report;
 const PROBE: &str = env!("CARGO_BIN_EXE_probe");
 const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
 const RANKS: usize = 80;
+/// Far from what is measured: a few seconds on an idle machine.
+const BOUND: Duration = Duration::from_secs(60);
 
 /// A script of the shell with the launcher as `$0` and the probe as `$1`.
 fn shell(script: &str) -> Process {
     let mut command: Command = clean("sh");
     command.env("RINGWORLD_TRANSPORT", "tcp");
+    // With this many processes on few cores, the last is started long after the first.
+    command.env("RINGWORLD_TIMEOUT", "50s");
     command.args(["-c", script, LAUNCH, PROBE]);
     Process::start("sh", command)
 }
@@ -25,9 +29,8 @@ fn shell(script: &str) -> Process {
 fn a_rank_raises_its_soft_limit_when_the_world_needs_it() {
     let start = Instant::now();
     let mut job = shell(&format!("ulimit -Sn 64; exec \"$0\" run -n {RANKS} -- \"$1\" crowd"));
+    let answered = job.wait_events("answered", RANKS, BOUND);
     job.succeeds();
-    let answered = job.events("answered");
-    assert_eq!(answered.len(), RANKS, "{}", job.transcript());
     let center = answered.iter().find(|line| line.rank() == 0).unwrap();
     assert!(center.number("files") >= RANKS as u64, "the limit of 64 was never in the way: {center:?}");
     report(&format!("{RANKS} ranks with a soft limit of 64: {:.2?}", start.elapsed()));
@@ -38,7 +41,7 @@ fn a_hard_limit_below_the_need_is_an_error_on_the_rank_that_it_stops() {
     let start = Instant::now();
     let each = "ulimit -n 40; exec \"$0\" crowd";
     let mut job = shell(&format!("exec \"$0\" run -n {RANKS} -- sh -c '{each}' \"$1\""));
-    let end = job.wait_end_within(Duration::from_secs(25));
+    let end = job.wait_end_within(BOUND);
     assert_ne!(end.code, Some(0), "{}", job.transcript());
     let failed = job.events("failed");
     let center = failed.iter().find(|line| line.rank() == 0);

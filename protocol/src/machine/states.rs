@@ -72,6 +72,7 @@ pub(super) struct Room {
 }
 
 impl Room {
+    #[inline]
     fn suits(&self, incoming: &Incoming) -> bool {
         incoming.envelope.element.goes_into(self.element, incoming.len)
     }
@@ -86,15 +87,21 @@ impl Room {
     #[inline]
     pub(super) fn filled_by(&self, incoming: &Incoming) -> Result<Done, Failure> {
         let Incoming { source, envelope, len, arrival } = *incoming;
-        if !self.suits(incoming) {
-            let (sent, wanted) = (envelope.element, self.element);
-            return Err(Failure::WrongElement { sent, wanted, len, source, tag: envelope.tag });
+        if len <= self.into.len && self.suits(incoming) {
+            return Ok(Done { source, envelope, len, arrival });
         }
-        let room = self.into.len;
-        if len > room {
-            return Err(Failure::Truncated { needed: len, room, source, tag: envelope.tag });
+        Err(self.failure(incoming))
+    }
+
+    /// Why the message does not fit: first of all because of what it is.
+    #[cold]
+    fn failure(&self, incoming: &Incoming) -> Failure {
+        let Incoming { source, envelope, len, .. } = *incoming;
+        if self.suits(incoming) {
+            return Failure::Truncated { needed: len, room: self.into.len, source, tag: envelope.tag };
         }
-        Ok(Done { source, envelope, len, arrival })
+        let (sent, wanted) = (envelope.element, self.element);
+        Failure::WrongElement { sent, wanted, len, source, tag: envelope.tag }
     }
 }
 

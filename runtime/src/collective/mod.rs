@@ -1,7 +1,7 @@
 //! Collectives: what every rank of a communicator calls together.
 //!
 //! Each call makes a [`plan::Plan`] of its arguments, fetches a schedule (made once per shape, then
-//! kept in [`cache`]), and hands both to the engine with the caller's memory. Which algorithm serves is decided in the
+//! kept in `schedules`), and hands both to the engine with the caller's memory. Which algorithm serves is decided in the
 //! collectives crate.
 //!
 //! ```text
@@ -14,7 +14,6 @@
 //! ```
 
 mod blocking;
-pub(crate) mod cache;
 mod many;
 mod owned;
 pub(crate) mod plan;

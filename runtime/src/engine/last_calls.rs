@@ -63,14 +63,14 @@ impl LastCalls {
         Self(bytes.chunks_exact(RECORD).take(COMMUNICATORS * EACH).filter_map(read).collect())
     }
 
-    /// Those of a communicator, the earliest first.
-    pub(super) fn of_communicator(&self, context: u64) -> impl Iterator<Item = &LastCall> {
+    /// Those of a communicator, in their order.
+    pub(super) fn of_context(&self, context: u64) -> impl DoubleEndedIterator<Item = &LastCall> {
         self.0.iter().filter(move |call| call.context == context)
     }
 
     /// The last one of a communicator.
     pub(super) fn last(&self, context: u64) -> Option<&LastCall> {
-        self.0.iter().rfind(|call| call.context == context)
+        self.of_context(context).next_back()
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
         let last = LastCalls::of(vec![(7, called(2)), (1, called(10)), (3, called(0))]);
         assert_eq!(LastCalls::from_bytes(&last.to_bytes()), last);
         assert_eq!(last.last(1).map(|call| call.sequence), Some(9));
-        let known: Vec<u32> = last.of_communicator(1).map(|call| call.sequence).collect();
+        let known: Vec<u32> = last.of_context(1).map(|call| call.sequence).collect();
         assert_eq!(known, [6, 7, 8, 9], "those before are too long ago");
         assert_eq!(last.last(7).map(|call| call.sequence), Some(1));
         assert_eq!(last.last(3), None);

@@ -20,7 +20,7 @@ use ringworld_protocol::{
 use rustc_hash::FxHashMap;
 
 use super::early::Early;
-use super::last_calls::LastCalls;
+use super::last_calls::{LastCall, LastCalls};
 use super::slots::SlotId;
 use super::under_way::UnderWay;
 use crate::buffer::{Block, Buffers};
@@ -354,10 +354,22 @@ impl Runs {
         Some(Envelope { context, element: Element::RAW, tag: tag(sequence, REMINDER), stamp })
     }
 
-    /// A collective that this rank has called not too long ago.
-    pub(crate) fn recall(&self, context: u64, sequence: u32) -> Option<Called> {
+    /// The first of another rank's calls of a communicator that is not what this rank has called.
+    pub(crate) fn first_disagreement<'a>(
+        &self,
+        context: u64,
+        mut theirs: impl Iterator<Item = &'a LastCall>,
+    ) -> Option<Disagreement> {
         let recent = &self.contexts.get(&context)?.recent;
-        recent.iter().rev().find(|called| called.sequence == sequence).copied()
+        theirs.find_map(|LastCall { sequence, stamp, .. }| {
+            let mine = recent.iter().find(|called| called.sequence == *sequence)?;
+            let (sequence, theirs) = (*sequence, *stamp);
+            (!agree(&mine.stamp, &theirs)).then(|| Disagreement {
+                sequence,
+                theirs,
+                mine: Mine::Called(*mine),
+            })
+        })
     }
 
     /// Where this rank has called collectives lately.

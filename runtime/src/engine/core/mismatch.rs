@@ -10,9 +10,13 @@ use std::time::{Duration, Instant};
 use super::super::last_calls::LastCalls;
 use super::super::runs::{Called, Disagreement, Mine, RunId};
 use super::super::slots::SlotId;
-use super::{Core, Owner, VERDICT};
+use super::{Core, Owner};
 use crate::error::Fault;
-use crate::stamp::{Stamp, StampBytes, agree, describe_site};
+use crate::stamp::{Stamp, StampBytes, describe_site};
+
+/// How long the others, and the master, have to say what a rank has called that has left. The error is the better for it,
+/// and the end still inside the promised second.
+const ANSWER: Duration = Duration::from_millis(900);
 
 /// A collective that needs a rank which has left in good order. What ended it is that ranks did not call the same: for a
 /// moment the others may still say so, as may what that rank has left behind.
@@ -110,15 +114,17 @@ impl Core {
             return;
         }
         let Some((context, called)) = self.runs.called(run) else { return };
-        self.desertion = Some(Desertion { peer, context, called, until: Instant::now() + VERDICT });
+        self.desertion = Some(Desertion { peer, context, called, until: Instant::now() + ANSWER });
         self.control.ask_last_calls(peer);
         // It may be that the one who has left did right, and another one of those that are waited for did not.
         self.remind_of(|_, other| other == run);
     }
 
-    /// Believes the worst of a rank that has left when nobody has said anything else in time.
+    /// Believes the worst of a rank that has left when nobody has said anything else in time. An answer that has come,
+    /// and that this rank had no time to read, is in time.
     pub(super) fn judge_desertion(&mut self) {
-        if self.desertion.as_ref().is_some_and(|desertion| Instant::now() >= desertion.until) {
+        let is_due = |desertion: &Desertion| Instant::now() >= desertion.until;
+        if self.desertion.as_ref().is_some_and(is_due) && !self.inbox.is_full() {
             self.convict(&LastCalls::default());
         }
     }
@@ -131,30 +137,20 @@ impl Core {
 
     fn convict(&mut self, last: &LastCalls) {
         let Some(Desertion { peer, context, called, .. }) = self.desertion.take() else { return };
-        // The earliest difference is the cause; what ranks wait for may come of it only later.
-        let difference = last.of_communicator(context).find_map(|call| {
-            let mine = if call.sequence == called.sequence {
-                called
-            } else {
-                self.runs.recall(context, call.sequence)?
-            };
-            let (sequence, theirs) = (call.sequence, call.stamp);
-            (!agree(&theirs, &mine.stamp)).then(|| Disagreement {
-                sequence,
-                theirs,
-                mine: Mine::Called(mine),
-            })
-        });
-        if let Some(difference) = difference {
-            return self.disagree(peer, context, &difference);
+        // Ranks may have parted before: what one of them only sends, the other never reads.
+        if let Some(disagreement) = self.runs.first_disagreement(context, last.of_context(context)) {
+            return self.disagree(peer, context, &disagreement);
         }
-        let before = last.last(context).map_or_else(String::new, |last| {
+        let last = last.last(context);
+        // Numbers go round the circle; what has not been called lies ahead.
+        let is_done = |number: u32| number.wrapping_sub(called.sequence) < u32::MAX / 2;
+        let how = if last.is_some_and(|last| is_done(last.sequence)) { "" } else { " without calling it" };
+        let before = last.map_or_else(String::new, |last| {
             let call = self.described(&last.stamp);
             format!("; its last collective on this communicator was #{}, {call}", last.sequence)
         });
         let detail = format!(
-            "{} called {} as collective #{} of communicator {} and needs {}, which has left the world without calling \
-             it{before}",
+            "{} called {} as collective #{} of communicator {} and needs {}, which has left the world{how}{before}",
             self.rank_on_host(self.rank),
             self.quoted(&called),
             called.sequence,

@@ -2,7 +2,7 @@
 //!
 //! Programs use few shapes, and a schedule is cheap to make again; but with many ranks it is long, and with counts per
 //! rank the next call may well have others. So what is kept is bounded by its size, not by its number, and what is
-//! not used goes first.
+//! not used goes first. Neighbour: `collective` makes them.
 
 use std::sync::Arc;
 
