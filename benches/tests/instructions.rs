@@ -84,7 +84,7 @@ fn a_broadcast_whose_root_is_far_ahead_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 13_400,
+        checked: 15_400,
         release: 12_000,
     });
 }
@@ -97,7 +97,7 @@ fn a_reduction_whose_root_is_far_behind_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 14_800,
+        checked: 16_700,
         release: 12_000,
     });
 }

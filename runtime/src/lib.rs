@@ -89,6 +89,7 @@ pub use group::{Comparison, Group};
 pub use half::{bf16, f16};
 pub use located::{Locatable, Located};
 pub use num_complex::Complex;
+pub use object::PendingObject;
 pub use options::Options;
 pub use persistent::{Prepared, Running};
 pub use raw::Raw;

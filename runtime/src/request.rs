@@ -448,9 +448,33 @@ impl Communicator {
         tag: u32,
         mode: Mode,
     ) -> Result<Pending<Vec<T>>> {
+        self.lend_to_send(name, ElementCode::of::<T>(), data, to, tag, mode)
+    }
+
+    /// Begins a send of bytes that are elements of a kind, and that nobody wants back.
+    pub(crate) fn start_send_bytes(
+        &self,
+        name: &'static str,
+        element: ElementCode,
+        data: Vec<u8>,
+        to: usize,
+        tag: u32,
+    ) -> Result<Pending<()>> {
+        self.lend_to_send(name, element, data, to, tag, Mode::Standard)
+    }
+
+    fn lend_to_send<T: Pod + Send, R: Outcome<Element = T>>(
+        &self,
+        name: &'static str,
+        element: ElementCode,
+        data: Vec<T>,
+        to: usize,
+        tag: u32,
+        mode: Mode,
+    ) -> Result<Pending<R>> {
         self.check_rank(name, to)?;
         let number = self.count_message();
-        let (peer, envelope) = (self.world_rank(to), self.envelope(ElementCode::of::<T>(), tag));
+        let (peer, envelope) = (self.world_rank(to), self.envelope(element, tag));
         let length = size_of_val(data.as_slice());
         let mut loan = Loan::new(self.engine(), Some(data), None);
         loan.begin(|core, input, _| core.send_soon(peer, envelope, name_of(input), length, mode));

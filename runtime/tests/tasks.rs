@@ -116,3 +116,35 @@ fn a_matched_probe_can_be_awaited_and_dropped() {
         }
     }
 }
+
+/// Objects of any length, awaited, and given up now and then.
+#[test]
+fn objects_can_be_awaited_and_dropped() {
+    for wire in wires() {
+        world(wire, 2, &small(), |rank| {
+            let peer = 1 - rank.rank();
+            let text = |round: usize| "object ".repeat(1 + round * round);
+            block_on(async {
+                let send = async {
+                    for round in 0..30 {
+                        rank.start_send_object(&(round, text(round)), peer, 4).unwrap().await.unwrap();
+                        sleep(Duration::from_micros(500)).await;
+                    }
+                };
+                let receive = async {
+                    let mut next = 0;
+                    while next < 30 {
+                        let coming = rank.start_recv_object::<(usize, String)>(peer, 4).unwrap();
+                        match timeout(Duration::from_millis(1), coming).await {
+                            Ok(object) => assert_eq!(object.unwrap(), (next, text(next)), "{wire:?}"),
+                            Err(_) => continue,
+                        }
+                        next += 1;
+                    }
+                };
+                tokio::join!(send, receive);
+            });
+            rank.barrier().unwrap();
+        });
+    }
+}

@@ -53,7 +53,7 @@ fn a_hard_limit_below_the_need_is_an_error_on_the_rank_that_it_stops() {
     }
     for line in failed.iter().filter(|line| line.rank() != 0) {
         let text = line.value("text").unwrap_or_default();
-        assert_eq!(line.value("kind"), Some("PeerFailed"), "{line:?}");
+        assert_eq!(line.value("kind"), Some("System"), "{line:?}");
         assert!(text.contains("rank 0 ") && text.contains("RLIMIT_NOFILE"), "blames another: {text:?}");
     }
     // Once on each host, and once where it came to it, but not ten times a second.

@@ -6,7 +6,10 @@
 //! `travel` moves the bytes, and what a rank has to say instead of them.
 
 mod format;
+mod pending;
 mod travel;
+
+pub use pending::PendingObject;
 
 use ringworld_protocol::Mode;
 use serde::Serialize;

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Everything with `unsafe` that can run under Miri, where Miri is installed (rustup component add miri --toolchain nightly);
+# in any case the engine's own tests of memory under AddressSanitizer, over the simulator, scripted transports and TCP.
+source "$(dirname "$0")/lib.sh"
+headline "memory"
+if cargo +nightly miri --version >/dev/null 2>&1; then
+    # Spans and leases; the table of buffers. What opens descriptors or threads of the system's is left to the sanitizer.
+    MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test --locked -p ringworld-transport --lib memory
+    MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test --locked -p ringworld --no-default-features --lib buffer
+else
+    echo "Miri is not installed here: AddressSanitizer only"
+fi
+target=$(rustc -vV | sed -n 's/^host: //p')
+# A target directory of its own: the flags change every crate. The sanitizer is an unstable option of a stable compiler.
+export CARGO_TARGET_DIR="$CARGO_TARGET_DIR/memory"
+export RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" ASAN_OPTIONS="detect_leaks=0"
+tests=()
+for name in refusals requests registered tasks waiting messages failure collectives; do tests+=(--test "$name"); done
+cargo test --locked --target "$target" -p ringworld --lib "${tests[@]}"
+finished
