@@ -223,5 +223,5 @@ impl Machine {
 
 /// Whether a message is the user's, and not a collective's: those are of runs that go on.
 pub(super) fn is_users(incoming: &Incoming) -> bool {
-    incoming.envelope.context % 2 == 0
+    incoming.envelope.context.is_multiple_of(2)
 }

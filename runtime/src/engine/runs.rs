@@ -364,7 +364,7 @@ impl Runs {
         theirs.find_map(|LastCall { sequence, stamp, .. }| {
             let mine = recent.iter().find(|called| called.sequence == *sequence)?;
             let (sequence, theirs) = (*sequence, *stamp);
-            (!agree(&mine.stamp, &theirs)).then(|| Disagreement {
+            (!agree(&mine.stamp, &theirs)).then_some(Disagreement {
                 sequence,
                 theirs,
                 mine: Mine::Called(*mine),
