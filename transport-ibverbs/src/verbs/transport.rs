@@ -466,6 +466,11 @@ impl Transport for Ibverbs {
         self.waiting > 0 || self.door.owes()
     }
 
+    fn is_linked(&self, peer: Rank) -> bool {
+        let state = self.peers.get(peer).map(|peer| &peer.state);
+        matches!(state, Some(State::Linked(link)) if link.is_connected())
+    }
+
     fn disconnect(&mut self, peer: Rank, cause: Cause) {
         if self.phase != Phase::Over && peer != self.config.rank {
             self.fail(peer, cause);
