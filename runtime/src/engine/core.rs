@@ -27,7 +27,7 @@ use super::{Control, Parts};
 use crate::buffer::Buffers;
 use crate::error::Fault;
 use crate::reduce::Panicked;
-use mismatch::Desertion;
+use mismatch::{Desertion, Doubts};
 
 /// The data plane often hears of a death before the control plane has told who died first: a survivor
 /// that gives up closes its connections too. So a lost connection is only a suspicion for this long, in
@@ -79,6 +79,7 @@ pub(crate) struct Core {
     fault: Option<Fault>,
     suspect: Option<Suspect>,
     desertion: Option<Desertion>,
+    doubts: Doubts,
     /// Ranks that have left in good order, by the word of the control plane or of a transport.
     finished: Vec<bool>,
     /// Peers that have finished and whose transport has let go of everything, until the rest of the poll that said so
@@ -117,6 +118,7 @@ impl Core {
             fault: None,
             suspect: None,
             desertion: None,
+            doubts: Doubts::default(),
             finished: vec![false; size],
             farewells: Vec::new(),
             closing: None,
@@ -435,8 +437,8 @@ impl Core {
         if self.inbox.is_full() || !self.router.arm() {
             return None;
         }
-        let verdicts =
-            [self.suspect.as_ref().map(|s| s.until), self.desertion.as_ref().map(Desertion::until)];
+        let desertion = self.desertion.as_ref().map(Desertion::until);
+        let verdicts = [self.suspect.as_ref().map(|s| s.until), desertion, self.doubts.until()];
         Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 
@@ -612,7 +614,11 @@ impl Core {
 
     /// A transport has lost a peer, and let go of everything that had to do with it.
     fn down(&mut self, rank: usize, cause: Cause) {
-        if cause == Cause::Finished || self.finished.get(rank).copied().unwrap_or(true) {
+        let has_left = self.finished.get(rank).copied().unwrap_or(true);
+        if cause != Cause::Finished && (has_left || self.closing.is_some()) {
+            self.doubt(rank);
+        }
+        if cause == Cause::Finished || has_left {
             // Messages of that peer may still lie among the events of this poll.
             self.farewells.push(rank);
         } else {
@@ -664,6 +670,7 @@ impl Core {
         }
         self.fault = Some(fault);
         (self.suspect, self.desertion) = (None, None);
+        self.doubts = Doubts::default();
         self.closing = Some(0);
         self.router.abort();
         self.machine.fail_all();
@@ -704,7 +711,7 @@ impl Core {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closing == Some(0)
+        self.closing == Some(0) && self.doubts.is_empty()
     }
 
     /// Whether everything that was sent has left, or has at least been handed to a transport that will
@@ -773,6 +780,9 @@ impl Drive for Core {
             Notice::Unwatched(watch) => self.watchers.remove(watch),
         }
         self.settle();
+        if !self.watchers.is_empty() {
+            self.watchers.ring(Topic::End);
+        }
     }
 
     fn remind(&mut self, what: For<'_>) {

@@ -63,6 +63,13 @@ impl LastCalls {
         Self(bytes.chunks_exact(RECORD).take(COMMUNICATORS * EACH).filter_map(read).collect())
     }
 
+    /// Of which communicators.
+    pub(super) fn contexts(&self) -> Vec<u64> {
+        let mut contexts: Vec<u64> = self.0.iter().map(|call| call.context).collect();
+        contexts.dedup();
+        contexts
+    }
+
     /// Those of a communicator, in their order.
     pub(super) fn of_context(&self, context: u64) -> impl DoubleEndedIterator<Item = &LastCall> {
         self.0.iter().filter(move |call| call.context == context)

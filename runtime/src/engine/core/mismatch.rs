@@ -33,6 +33,21 @@ impl Desertion {
     }
 }
 
+/// Ranks that have left without having read everything that this rank had sent: whoever only sends would never hear that
+/// they have called something else. So they are asked what they have called, and until when an answer is waited for.
+#[derive(Default)]
+pub(super) struct Doubts(Vec<(usize, Instant)>);
+
+impl Doubts {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.0.iter().map(|(_, until)| *until).min()
+    }
+}
+
 impl Core {
     /// Ends the world for every rank.
     pub(super) fn tell(&mut self, fault: Fault) {
@@ -127,11 +142,29 @@ impl Core {
         if self.desertion.as_ref().is_some_and(is_due) && !self.inbox.is_full() {
             self.convict(&LastCalls::default());
         }
+        // Not asked at every poll what time it is.
+        if !self.doubts.is_empty() && !self.inbox.is_full() {
+            self.doubts.0.retain(|(_, until)| Instant::now() < *until);
+        }
+    }
+
+    /// A connection has ended without a goodbye, to a rank that has left, or while this rank leaves.
+    pub(super) fn doubt(&mut self, peer: usize) {
+        if self.doubts.0.iter().all(|(other, _)| *other != peer) {
+            self.doubts.0.push((peer, Instant::now() + ANSWER));
+            self.control.ask_last_calls(peer);
+        }
     }
 
     pub(super) fn heard_last_calls(&mut self, rank: usize, calls: &LastCalls) {
+        self.doubts.0.retain(|(peer, _)| *peer != rank);
         if self.desertion.as_ref().is_some_and(|desertion| desertion.peer == rank) {
-            self.convict(calls);
+            return self.convict(calls);
+        }
+        let differs = |context: &u64| self.runs.first_disagreement(*context, calls.of_context(*context));
+        let first = calls.contexts().into_iter().find_map(|context| Some((context, differs(&context)?)));
+        if let Some((context, disagreement)) = first {
+            self.disagree(rank, context, &disagreement);
         }
     }
 
