@@ -167,6 +167,8 @@ pub struct Choice {
     pub eager: usize,
     /// Bytes of unexpected messages per peer.
     pub window: usize,
+    /// Requests to send that may lie beside a full window; `None`: as many as in a real world.
+    pub requests: Option<usize>,
     /// How long to spin.
     pub spin: Duration,
     /// How collectives choose their algorithms.
@@ -189,6 +191,7 @@ impl Default for Choice {
         Self {
             eager: limits.eager,
             window: limits.window,
+            requests: limits.requests,
             spin: Duration::ZERO,
             tuning: Tuning::default(),
             reproducible: false,
@@ -218,7 +221,7 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         hosts: (0..size).map(|peer| format!("host{}", host(peer))).collect(),
         transports: transport.into_iter().collect(),
         routes,
-        limits: Limits { eager: choice.eager, window: choice.window },
+        limits: Limits { eager: choice.eager, window: choice.window, requests: choice.requests },
         control: Arc::new(seat.clone()),
         inbox: seat.inbox(),
         spin: Spin::for_ranks(1, 1).lasting(choice.spin),

@@ -103,8 +103,11 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(parts: Parts) -> Result<Self, String> {
         let size = parts.routes.len();
-        let config = Config::new(parts.rank, size, parts.limits.eager, parts.limits.window)
+        let mut config = Config::new(parts.rank, size, parts.limits.eager, parts.limits.window)
             .map_err(|error| error.to_string())?;
+        if let Some(requests) = parts.limits.requests {
+            config = config.with_requests(requests);
+        }
         Ok(Self {
             machine: Machine::new(config),
             buffers: Buffers::new(),

@@ -22,11 +22,13 @@ pub(crate) struct Limits {
     pub(crate) eager: usize,
     /// Bytes of unexpected messages per peer.
     pub(crate) window: usize,
+    /// Requests to send that a peer may leave unmatched beside a full window; `None`: what the protocol thinks right.
+    pub(crate) requests: Option<usize>,
 }
 
 impl Limits {
     /// Those of a small world.
-    pub(crate) const DEFAULT: Self = Self { eager: EAGER, window: WINDOW };
+    pub(crate) const DEFAULT: Self = Self { eager: EAGER, window: WINDOW, requests: None };
 
     /// Those of a world of `size`, as far as they have not been set.
     ///
@@ -49,7 +51,7 @@ impl Limits {
                  {least}; raise the one or lower the other"
             ));
         }
-        Ok(Self { eager, window })
+        Ok(Self { eager, window, requests: None })
     }
 }
 
