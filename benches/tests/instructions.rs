@@ -85,7 +85,7 @@ fn a_broadcast_whose_root_is_far_ahead_stays_below_its_ceiling() {
         each: 500,
         apart: 15,
         checked: 15_400,
-        release: 12_000,
+        release: 10_300,
     });
 }
 
@@ -98,7 +98,7 @@ fn a_reduction_whose_root_is_far_behind_stays_below_its_ceiling() {
         each: 500,
         apart: 15,
         checked: 16_700,
-        release: 12_000,
+        release: 11_000,
     });
 }
 
