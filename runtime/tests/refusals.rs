@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use ringworld::Error;
@@ -27,6 +27,8 @@ struct Script {
     held: Vec<Operation>,
     exposed: Vec<(RecvMemory, Token)>,
     linked: bool,
+    /// The next poll that brings something waits here, twice, with the engine's lock held.
+    pause: Option<Arc<Barrier>>,
     /// The other rank.
     peer: protocol::Machine,
 }
@@ -50,6 +52,7 @@ impl Scripted {
             held: Vec::new(),
             exposed: Vec::new(),
             linked: true,
+            pause: None,
             peer: protocol::Machine::new(config),
         };
         Self(Arc::new(Mutex::new(script)), Arc::new(Capabilities::new("script")))
@@ -139,7 +142,13 @@ impl Transport for Scripted {
             events.push(Event::Received { peer: 1, token: placement.token });
         }
         events.append(&mut script.events);
-        events.len() > before
+        let moved = events.len() > before;
+        if let Some(pause) = script.pause.take_if(|_| moved) {
+            drop(script);
+            pause.wait();
+            pause.wait();
+        }
+        moved
     }
 
     fn is_linked(&self, _: usize) -> bool {
@@ -277,4 +286,31 @@ fn a_peer_that_has_left_in_good_order_is_not_suspected() {
     std::thread::sleep(Duration::from_millis(350));
     world.send(&[1u8], 0, 3).unwrap();
     world.recv(&mut [0u8], 0, 3).unwrap();
+}
+
+/// A receive is dropped while another thread has the lock, and has just read its message and the next: who asks then gets
+/// the first.
+#[test]
+fn a_receive_that_is_dropped_while_the_engine_is_driven_gives_its_message_back_in_time() {
+    for _ in 0..50 {
+        let script = Scripted::new();
+        let world = script.world();
+        let dropped = world.start_recv(vec![0u8; 4], 1, 5).unwrap();
+        let pause = Arc::new(Barrier::new(2));
+        {
+            let mut with = script.with();
+            with.peer_sends(1, 5);
+            with.peer_sends(2, 5);
+            with.pause = Some(Arc::clone(&pause));
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| world.try_probe(1, 99).unwrap());
+            pause.wait();
+            drop(dropped);
+            pause.wait();
+            let mut data = [0u8; 4];
+            assert_eq!(world.recv(&mut data, 1, 5).unwrap().count, 1);
+            assert_eq!(world.recv(&mut data, 1, 5).unwrap().count, 2);
+        });
+    }
 }

@@ -212,7 +212,9 @@ impl Core {
 
     /// Whether anything has to be driven although nobody waits for it.
     pub(crate) fn has_work(&self) -> bool {
-        self.slots.under_way() > 0 || self.put_off || self.watchers.tasks() > 0 || self.owes()
+        // After the end nothing moves any more, whatever is left: a helper that drove on would keep the engine alive.
+        self.fault.is_none()
+            && (self.slots.under_way() > 0 || self.put_off || self.watchers.tasks() > 0 || self.owes())
     }
 
     /// Begins a receive into lent memory.
@@ -223,6 +225,7 @@ impl Core {
         buffer: BufferId,
         len: usize,
     ) -> SlotId {
+        self.hear_first();
         let slot = self.slots.insert([Some(buffer), None]);
         if self.refuses(slot) {
             return slot;
@@ -340,12 +343,23 @@ impl Core {
         self.runs.remembered()
     }
 
-    pub(crate) fn probe(&self, selector: &Selector) -> Option<Incoming> {
+    pub(crate) fn probe(&mut self, selector: &Selector) -> Option<Incoming> {
+        self.hear_first();
         self.machine.probe(selector)
     }
 
     pub(crate) fn take(&mut self, selector: &Selector) -> Option<Matched> {
+        self.hear_first();
         self.machine.take(selector)
+    }
+
+    /// Before a message is looked for: this thread may have dropped a receive while another had the lock, whose message is to
+    /// be given back first.
+    #[inline]
+    fn hear_first(&mut self) {
+        if self.inbox.is_full() {
+            self.read_inbox();
+        }
     }
 
     /// Withdraws a receive; `false` when it has matched already.
