@@ -58,6 +58,11 @@ impl Machine {
 
     /// Drops a message that is in no list and that nobody will ask for.
     pub(super) fn turn_away(&mut self, id: Id) {
+        self.discard(id, |id| Packet::Left { id });
+    }
+
+    /// The same, with the answer to a request to send.
+    pub(super) fn discard(&mut self, id: Id, answer: impl Fn(u64) -> Packet) {
         let Some(message) = self.inbound.get_mut(id) else { return };
         message.claim = Claim::Discarded;
         let Inbound { incoming, body, .. } = *message;
@@ -67,7 +72,7 @@ impl Machine {
             Body::Offered(number) => {
                 self.inbound.remove(id);
                 self.free_credit_quietly(incoming.source, OVERHEAD);
-                self.push_message(incoming.source, Packet::Left { id: number }, None, None);
+                self.push_message(incoming.source, answer(number), None, None);
             }
             Body::Lost(_) | Body::Spent => {
                 self.inbound.remove(id);

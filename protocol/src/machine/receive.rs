@@ -79,22 +79,8 @@ impl Machine {
     /// Drops a message that was taken out of matching. It counts as received: its sender succeeds.
     pub fn release(&mut self, matched: MatchedId) {
         let MatchedId(id) = matched;
-        let Some(message) = self.inbound.get_mut(id).filter(|message| message.claim == Claim::Taken) else {
-            return;
-        };
-        message.claim = Claim::Discarded;
-        let Inbound { incoming, body, .. } = *message;
-        match body {
-            Body::Arriving => {}
-            Body::Arrived => self.spend(id),
-            Body::Offered(number) => {
-                self.inbound.remove(id);
-                self.free_credit_quietly(incoming.source, OVERHEAD);
-                self.push_message(incoming.source, Packet::Ack { id: number }, None, None);
-            }
-            Body::Lost(_) | Body::Spent => {
-                self.inbound.remove(id);
-            }
+        if self.inbound.get(id).is_some_and(|message| message.claim == Claim::Taken) {
+            self.discard(id, |id| Packet::Ack { id });
         }
     }
 
