@@ -4,6 +4,8 @@
 //! waiting; a rank waits for what a peer surely does, or else only for ranks below its own, which then leave. So a world that
 //! does not end is a finding.
 
+use std::collections::HashSet;
+
 use clap::ValueEnum;
 
 use crate::rng::Rng;
@@ -96,6 +98,17 @@ pub(crate) enum Operation {
     },
 }
 
+impl Operation {
+    /// Receiver and tag of a message that may not leave before it is received.
+    fn awaits_its_receive(self) -> Option<(usize, u32)> {
+        match self {
+            Self::Send { to, tag, bytes } if bytes > 256 => Some((to, tag)),
+            Self::Sync { to, tag, .. } => Some((to, tag)),
+            _ => None,
+        }
+    }
+}
+
 /// What becomes of an operation under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -113,6 +126,13 @@ pub(crate) enum Fate {
     Ask,
     /// Waited for at the end of the script.
     Wait,
+}
+
+impl Fate {
+    /// Whether the operation stays until its rank has waited for everything.
+    fn holds(self) -> bool {
+        matches!(self, Self::Late | Self::PollLate | Self::Forget | Self::Wait)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +237,7 @@ impl Plan {
             draft.all(Act::Block(Operation::Barrier));
         }
         draft.write(mode);
+        draft.wait_for_nobody_who_waits();
         for script in &mut draft.scripts {
             script.world_first = draft.rng.chance(30);
             if draft.rng.chance(30) {
@@ -238,6 +259,11 @@ impl Plan {
         plan.scripts[one].last = rng.pick(&lasts);
         plan
     }
+}
+
+/// All that ranks do, with their ranks.
+fn acts(scripts: &[Script]) -> impl Iterator<Item = (usize, &Act)> {
+    scripts.iter().enumerate().flat_map(|(rank, script)| script.acts.iter().map(move |act| (rank, act)))
 }
 
 struct Draft<'r> {
@@ -368,11 +394,7 @@ impl Draft<'_> {
                     }
                     let (to, tag, bytes) = (self.other(rank), self.tag(), self.rng.pick(&LONG));
                     let send = self.send(to, tag, bytes);
-                    let fate = match self.fate() {
-                        // It would wait for one that waits as well.
-                        Fate::Wait => Fate::Late,
-                        fate => fate,
-                    };
+                    let fate = self.fate();
                     self.start(rank, send, fate);
                 }
                 self.messages(1);
@@ -507,6 +529,30 @@ impl Draft<'_> {
         }
     }
 
+    /// A receive that is dropped before its message has come is withdrawn: who waits for a long send to it waits for that rank
+    /// to leave. So ranks do so only downwards.
+    fn wait_for_nobody_who_waits(&mut self) {
+        let mut taken = HashSet::new();
+        for (to, act) in acts(&self.scripts) {
+            if let Act::Start { operation: Operation::Recv { from, tag, .. }, fate, .. } = act
+                && fate.holds()
+            {
+                taken.insert((*from, to, *tag));
+            }
+        }
+        for (from, script) in self.scripts.iter_mut().enumerate() {
+            for act in &mut script.acts {
+                if let Act::Start { operation, fate: fate @ Fate::Wait, .. } = act
+                    && let Some((to, tag)) = operation.awaits_its_receive()
+                    && from < to
+                    && !taken.contains(&(from, to, tag))
+                {
+                    *fate = Fate::Late;
+                }
+            }
+        }
+    }
+
     /// One scope on each rank, with both halves of messages and some without their other.
     fn scoped(&mut self) {
         let size = self.size();
@@ -549,6 +595,26 @@ mod tests {
         for (seed, plan) in (0..).zip(&plans) {
             assert_eq!(Plan::draw(seed, None).scripts, plan.scripts);
         }
+    }
+
+    /// Two ranks that wait for what the other has withdrawn would wait for ever, rightly.
+    #[test]
+    fn whoever_waits_for_a_receive_that_may_be_withdrawn_waits_downwards() {
+        let mut waits = 0;
+        for seed in 0..5_000 {
+            let plan = Plan::draw(seed, None);
+            for (from, act) in acts(&plan.scripts) {
+                let Act::Start { operation, fate: Fate::Wait, .. } = act else { continue };
+                let Some((to, wanted)) = operation.awaits_its_receive() else { continue };
+                let taken = acts(&plan.scripts).any(|(rank, act)| {
+                    matches!(act, Act::Start { operation: Operation::Recv { tag, .. }, fate, .. }
+                        if rank == to && *tag == wanted && fate.holds())
+                });
+                waits += 1;
+                assert!(taken || to < from, "seed {seed}: rank {from}, {act:?}");
+            }
+        }
+        assert!(waits > 100, "{waits}");
     }
 
     /// Otherwise a world that does not end would be no finding.
