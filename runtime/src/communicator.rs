@@ -631,6 +631,10 @@ impl Communicator {
                 let fault = self.engine().lock().fault().cloned();
                 match fault {
                     Some(fault) => self.engine().fault_error(fault, operation),
+                    // The world is at its end, which has dropped what this call asks for.
+                    None if other == Failure::Aborted => {
+                        self.engine().fault_error(crate::error::Fault::Finalized, operation)
+                    }
                     None => Error::System { operation, cause: other.to_string() },
                 }
             }

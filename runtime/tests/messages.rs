@@ -293,6 +293,22 @@ fn what_was_sent_arrives_although_the_sender_leaves_at_once() {
 }
 
 #[test]
+fn a_message_that_was_set_aside_holds_up_nobodys_end() {
+    for wire in wires() {
+        for length in [1, 200, 50_000] {
+            owned_world(wire, 2, &small(), |rank| {
+                let other = 1 - rank.rank();
+                drop(rank.start_send(pattern(length, 8), other, 0).unwrap());
+                let message = rank.probe_matched(other, 0).unwrap();
+                drop(rank);
+                let error = message.recv(&mut vec![0u8; length]).unwrap_err();
+                assert!(matches!(error, Error::Finalized { .. }), "{wire:?}: {error}");
+            });
+        }
+    }
+}
+
+#[test]
 fn a_receive_from_a_rank_that_has_left_is_an_error() {
     for wire in wires() {
         world(wire, 2, &small(), |rank| {

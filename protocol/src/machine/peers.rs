@@ -44,14 +44,23 @@ impl Machine {
     }
 
     /// From here on nobody will ask for a message that nobody has asked for yet: their senders learn that this rank has
-    /// finished, and what lies here is dropped. What has been asked for goes on.
+    /// finished, and what lies here is dropped, also what was taken out of matching and waits for its receive. What has been
+    /// asked for goes on.
     pub fn leave(&mut self) {
         self.leaving = true;
-        let unclaimed = |message: &Inbound| message.claim == Claim::Unexpected && is_users(&message.incoming);
-        let all: Vec<Id> =
-            self.inbound.iter().filter(|(_, message)| unclaimed(message)).map(|(id, _)| id).collect();
-        for id in all {
-            self.unexpected.remove(id.index);
+        let unclaimed = |message: &Inbound| {
+            matches!(message.claim, Claim::Unexpected | Claim::Taken) && is_users(&message.incoming)
+        };
+        let all: Vec<(Id, Claim)> = self
+            .inbound
+            .iter()
+            .filter(|(_, message)| unclaimed(message))
+            .map(|(id, message)| (id, message.claim))
+            .collect();
+        for (id, claim) in all {
+            if claim == Claim::Unexpected {
+                self.unexpected.remove(id.index);
+            }
             self.turn_away(id);
         }
     }

@@ -58,7 +58,7 @@ impl Machine {
     pub fn receive_matched(&mut self, matched: MatchedId, into: Span, element: Element) -> RequestId {
         let MatchedId(message) = matched;
         let Some(&Inbound { incoming, body, claim: Claim::Taken, .. }) = self.inbound.get(message) else {
-            // `fail_all` has dropped the message since.
+            // `fail_all` or `leave` has dropped the message since.
             return self.fail_at_once(Failure::Aborted);
         };
         if let Body::Lost(failure) = body {

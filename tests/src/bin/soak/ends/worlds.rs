@@ -62,8 +62,12 @@ pub(crate) fn main(arguments: &Arguments) -> ExitCode {
     let usual = (usual.0 + leaking * LEAKED.0, usual.1 + leaking * LEAKED.1);
     if let Err(now) = settled(usual) {
         let text = format!(
-            "{} descriptors and {} threads, {} and {} at most are usual",
-            now.0, now.1, usual.0, usual.1
+            "{} descriptors and {} threads, {} and {} at most are usual; the threads: {}",
+            now.0,
+            now.1,
+            usual.0,
+            usual.1,
+            threads()
         );
         say("finding", &format!("seed=0 text=descriptors or threads are left over | {text}"));
     }
@@ -168,6 +172,15 @@ fn keep_canaries(stop: &AtomicBool) -> Option<String> {
 fn usage() -> (usize, usize) {
     let count = |path: &str| std::fs::read_dir(path).map_or(0, Iterator::count);
     (count("/proc/self/fd"), count("/proc/self/task"))
+}
+
+/// The names of this process's threads.
+fn threads() -> String {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    let mut names: Vec<String> = names.map(|name| name.trim().to_owned()).collect();
+    names.sort();
+    names.join(", ")
 }
 
 /// Waits until both have come back to what is usual, for some threads of a world end a little later than it; the error is
