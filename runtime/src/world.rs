@@ -221,6 +221,8 @@ impl Drop for World {
         {
             link.session.panicked("its program panicked");
             engine.lock().fail(Fault::Finalized);
+            // Not left to the session's own end: operations that were leaked keep it, and its thread with it.
+            link.session.leave();
             return;
         }
         // Calls have returned what was known before.

@@ -7,7 +7,8 @@ mod common;
 use std::time::Duration;
 
 use common::{small, wires, world};
-use ringworld::Tag;
+use ringworld::testing::{Choice, Hub};
+use ringworld::{Error, Tag};
 use tokio::time::{sleep, timeout};
 
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -146,5 +147,19 @@ fn objects_can_be_awaited_and_dropped() {
             });
             rank.barrier().unwrap();
         });
+    }
+}
+
+/// Each waits for the other to be the root, and nobody says anything: only what they remind one another of tells.
+#[test]
+fn tasks_whose_collectives_disagree_are_told() {
+    for wire in wires() {
+        let choice = Choice { remind: Duration::from_millis(30), hub: Some(Hub::new(2)), ..small() };
+        let outcomes = world(wire, 2, &choice, |rank| {
+            let pending = rank.start_broadcast(vec![0u32; 2], 1 - rank.rank()).unwrap();
+            block_on(async { timeout(Duration::from_secs(20), pending).await })
+        });
+        let told = outcomes.iter().all(|outcome| matches!(outcome, Ok(Err(Error::Mismatch { .. }))));
+        assert!(told, "{wire:?}: {outcomes:?}");
     }
 }

@@ -19,6 +19,8 @@ use super::bell::{Bell, Wires};
 use super::shell::{Drive, Shell};
 use super::sync::atomic::{AtomicU8, Ordering};
 use super::sync::thread;
+use super::wait::For;
+use super::waiters::Topic;
 
 /// A program that has not polled for so long is busy with something else.
 const GRACE: Duration = Duration::from_micros(100);
@@ -157,6 +159,7 @@ fn serve<C: Drive>(shell: &Weak<Shell<C>>, shared: &Shared) {
 fn drive<C: Drive>(shell: &Shell<C>, shared: &Shared) {
     let mut mine = None;
     let mut idle_since: Option<Instant> = None;
+    let mut remind_after = shell.waits.remind();
     loop {
         let mut core = shell.lock();
         if !shell.waits.nobody_waits() || !core.has_work() {
@@ -170,7 +173,7 @@ fn drive<C: Drive>(shell: &Shell<C>, shared: &Shared) {
         if moved {
             // What it has to do when it comes back, a caller may do before: it is no driver to rely on.
             drop(core);
-            idle_since = None;
+            (idle_since, remind_after) = (None, shell.waits.remind());
             if shell.is_wanted() {
                 thread::yield_now();
             }
@@ -179,17 +182,23 @@ fn drive<C: Drive>(shell: &Shell<C>, shared: &Shared) {
         core.comes_back(true);
         // The next step of a schedule, or an answer to a task, is often there within microseconds, and to be woken for
         // it takes fifty: where cores are to be had, it is worth a short wait.
-        if idle_since.get_or_insert_with(Instant::now).elapsed() < shell.waits.brief() {
+        let idle = idle_since.get_or_insert_with(Instant::now).elapsed();
+        if idle < shell.waits.brief() {
             drop(core);
             thread::yield_now();
             continue;
         }
-        idle_since = None;
+        // As a thread that waits would: see `Shell::drive_until`.
+        if idle >= remind_after {
+            core.remind(For::Topic(Topic::End));
+            remind_after *= 2;
+            continue;
+        }
         let inbox = shell.waits.inbox();
         inbox.park(&shared.bell);
         if let Some(alarm) = core.arm() {
             drop(core);
-            shell.waits.sleep(&shared.bell, None, alarm);
+            shell.waits.sleep(&shared.bell, Some(remind_after - idle), alarm);
         }
         inbox.unpark(&shared.bell);
     }

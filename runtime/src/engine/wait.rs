@@ -131,6 +131,11 @@ impl Waits {
         8 * self.spin.keen.min(self.spin.polite)
     }
 
+    /// See [`REMIND`].
+    pub(super) fn remind(&self) -> Duration {
+        self.remind
+    }
+
     /// Sleeps until a transport has something or `bell` rings, at most until `limit` or `alarm`.
     pub(super) fn sleep(&self, bell: &Bell, limit: Option<Duration>, alarm: Option<Duration>) {
         let blind = self.blind.then_some(BLIND);
