@@ -1,4 +1,5 @@
-//! Two ranks as threads over loopback TCP: ping-pong and all-reduce, 8 B to 64 MiB, and what an average costs beside a sum.
+//! Two ranks as threads over loopback TCP: ping-pong, blocking and awaited, and all-reduce, 8 B to 64 MiB, and what an
+//! average costs beside a sum.
 //!
 //! The second rank follows the first: before each batch it is told what to do and how often.
 
@@ -22,14 +23,16 @@ enum Work {
     AllReduce = 1,
     Sum = 2,
     Average = 3,
-    Stop = 4,
+    Awaited = 4,
+    Stop = 5,
 }
 
-const MEASURED: [(&str, Work); 4] = [
+const MEASURED: [(&str, Work); 5] = [
     ("ping-pong", Work::PingPong),
     ("all-reduce", Work::AllReduce),
     ("all-reduce, sum", Work::Sum),
     ("all-reduce, average", Work::Average),
+    ("ping-pong, awaited", Work::Awaited),
 ];
 
 fn pair() -> [Rank; 2] {
@@ -69,7 +72,25 @@ fn perform(rank: &Rank, work: Work, bytes: usize, times: u64, buffer: &mut [u8])
         }
         Work::Sum => apart(rank, Op::Sum, bytes, times),
         Work::Average => apart(rank, Op::Average, bytes, times),
+        Work::Awaited => {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(awaited(rank, peer, bytes, times));
+        }
         Work::Stop => {}
+    }
+}
+
+/// As a task of an executor: each message is a future.
+async fn awaited(rank: &Rank, peer: usize, bytes: usize, times: u64) {
+    let mut data = vec![0u8; bytes];
+    for _ in 0..times {
+        if rank.rank() == 0 {
+            data = rank.start_send(data, peer, 0).unwrap().await.unwrap();
+        }
+        data = rank.start_recv(data, peer, 0).unwrap().await.unwrap().0;
+        if rank.rank() == 1 {
+            data = rank.start_send(data, peer, 0).unwrap().await.unwrap();
+        }
     }
 }
 
