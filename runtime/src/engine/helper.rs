@@ -5,8 +5,9 @@
 //! and again whether an operation has ended, needs no second driver, who would only take turns with it at the lock, at the
 //! price of a wake-up per call: measured, a stream of 8-byte messages between two ranks took 12 us a message instead of
 //! 7. So the helper *watches* first: it takes over when nobody has polled between two looks, steps back as soon as somebody
-//! else does, and *sleeps* when there is nothing to do. To start operations is not to drive them: only polls count. Tasks,
-//! which never block, have the helper at once.
+//! else does, and *sleeps* when there is nothing to do and nothing was begun since it looked last: a program that begins and
+//! waits in turns would else wake it at each beginning (an exchange with two neighbours took twice the time). To start
+//! operations is not to drive them: only polls count. Tasks, which never block, have the helper at once.
 //!
 //! Invariant: work is outstanding and nobody waits in a call, so the helper drives, or watches and will look
 //! again within [`PATIENCE`]. It holds because the helper looks under the lock under which work comes to be, after it has
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::bell::{Bell, Wires};
 use super::shell::{Drive, Shell};
-use super::sync::atomic::{AtomicU8, Ordering};
+use super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use super::sync::thread;
 use super::wait::For;
 use super::waiters::Topic;
@@ -41,6 +42,8 @@ pub(super) struct Helper {
 struct Shared {
     bell: Arc<Bell>,
     state: AtomicU8,
+    /// It was called since it last looked: it may be called again soon.
+    called: AtomicBool,
 }
 
 impl Helper {
@@ -63,6 +66,11 @@ impl Helper {
 
     /// There is work, and nobody who waits for it.
     pub(super) fn called(&self) {
+        let Some(shared) = self.shared() else { return };
+        // Read first: mostly it is so already, and written memory goes from core to core.
+        if !shared.called.load(Ordering::Relaxed) {
+            shared.called.store(true, Ordering::Relaxed);
+        }
         self.ring_if(|state| state == SLEEPS);
     }
 
@@ -89,7 +97,8 @@ impl<C: Drive> Shell<C> {
     #[cold]
     fn start_helper(self: &Arc<Self>) {
         self.helper.started.get_or_init(|| {
-            let shared = Arc::new(Shared { bell: Bell::new().ok()?, state: AtomicU8::new(WATCHES) });
+            let (state, called) = (AtomicU8::new(WATCHES), AtomicBool::new(false));
+            let shared = Arc::new(Shared { bell: Bell::new().ok()?, state, called });
             let (shell, mine) = (Arc::downgrade(self), Arc::clone(&shared));
             // Without the thread, work advances inside blocking calls only, which is what MPI promises.
             let thread = thread::Builder::new().name("ringworld-helper".into());
@@ -134,8 +143,9 @@ fn serve<C: Drive>(shell: &Weak<Shell<C>>, shared: &Shared) {
         let Some(shell) = shell.upgrade() else { return };
         // Said before the look: see the invariant.
         shared.state.store(SLEEPS, Ordering::SeqCst);
+        let called = shared.called.swap(false, Ordering::Relaxed);
         match look(&shell, &mut seen) {
-            Look::Idle => {
+            Look::Idle if !called => {
                 drop(shell);
                 shared.bell.sleep(&Wires::new(), None);
                 (seen, grace) = (u64::MAX, GRACE);
@@ -145,7 +155,7 @@ fn serve<C: Drive>(shell: &Weak<Shell<C>>, shared: &Shared) {
                 drive(&shell, shared);
                 (seen, grace) = (u64::MAX, GRACE);
             }
-            Look::InHand => {
+            Look::InHand | Look::Idle => {
                 shared.state.store(WATCHES, Ordering::SeqCst);
                 drop(shell);
                 shared.bell.nap(grace);
