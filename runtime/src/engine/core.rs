@@ -34,6 +34,10 @@ use mismatch::{Desertion, Doubts};
 /// which the control plane's verdict wins. Well inside the promised second.
 const VERDICT: Duration = Duration::from_millis(300);
 
+/// Collectives that only send poll at most so often. To poll at each costs a system call beside the one that sends: a
+/// twelfth of a loop of short broadcasts between two ranks.
+const UNSEEN: Duration = Duration::from_micros(50);
+
 /// The token of messages that nobody waits for.
 const NOBODY: Token = Token(u64::MAX);
 
@@ -93,6 +97,8 @@ pub(crate) struct Core {
     put_off: bool,
     /// How often [`Core::progress`] has been called.
     polls: u64,
+    /// When a collective that only sends has polled last.
+    looked: Option<Instant>,
     control: Arc<dyn Control>,
     inbox: Arc<Inbox>,
     hosts: Arc<[String]>,
@@ -128,6 +134,7 @@ impl Core {
             soon: false,
             put_off: false,
             polls: 0,
+            looked: None,
             control: parts.control,
             inbox: parts.inbox,
             hosts: parts.hosts,
@@ -262,7 +269,11 @@ impl Core {
         let context = start.context;
         // Who only sends does not wait, and would not see that others call something else.
         if start.schedule.receives() == 0 && !self.is_alone() {
-            self.progress();
+            let now = Instant::now();
+            if self.looked.is_none_or(|looked| now - looked >= UNSEEN) {
+                self.looked = Some(now);
+                self.progress();
+            }
         }
         if self.refuses(slot) {
             return (slot, self.runs.next(context));
