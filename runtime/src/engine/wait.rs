@@ -17,7 +17,7 @@ use super::inbox::Inbox;
 use super::offers::{Custom, Offers};
 use super::shell::{Drive, Locked, Shell};
 use super::slots::{Ending, SlotId};
-use super::sync::atomic::{AtomicUsize, Ordering};
+use super::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use super::sync::thread;
 use super::waiters::Topic;
 
@@ -91,6 +91,45 @@ pub(super) struct Waits {
     inbox: Arc<Inbox>,
     /// Threads inside a blocking call; the helper thread stays away while there are any.
     waiting: CachePadded<AtomicUsize>,
+    habit: Habit,
+}
+
+/// What the last answer to a task that was left to wait says about the next: whether it came soon after.
+///
+/// A task that is left is woken through two threads, and its own answer is late by that: then its peer, if it is such a task,
+/// too has been left. Two tasks that poll for a moment only would stay in that state for ever, at 110 us for a
+/// round trip of 14.
+struct Habit {
+    began: Instant,
+    /// When a task was left, in nanoseconds from the beginning; 0: none was since.
+    left: AtomicU64,
+    soon: AtomicBool,
+}
+
+impl Habit {
+    /// An answer that comes so soon after its task was left would have been worth polling for.
+    const SOON: Duration = Duration::from_micros(200);
+
+    fn new() -> Self {
+        Self { began: Instant::now(), left: AtomicU64::new(0), soon: AtomicBool::new(false) }
+    }
+
+    fn now(&self) -> u64 {
+        (self.began.elapsed().as_nanos() as u64).max(1)
+    }
+
+    fn leaves(&self) {
+        self.left.store(self.now(), Ordering::Relaxed);
+    }
+
+    /// The answer was there when its task asked again.
+    fn answered(&self) {
+        let left = self.left.swap(0, Ordering::Relaxed);
+        if left > 0 {
+            let soon = self.now().saturating_sub(left) < Self::SOON.as_nanos() as u64;
+            self.soon.store(soon, Ordering::Relaxed);
+        }
+    }
 }
 
 /// How threads wait, but for what they share by accident of their rank.
@@ -108,8 +147,8 @@ impl Waits {
     pub(super) fn new(wires: Wires, blind: bool, inbox: Arc<Inbox>, manners: &Manners) -> Self {
         let Manners { spin, op_timeout, remind, local } = *manners;
         let home = Home::new(local.0, local.1);
-        let (custom, waiting) = (Custom::default(), CachePadded::default());
-        Self { wires, blind, spin, custom, home, op_timeout, remind, inbox, waiting }
+        let (custom, waiting, habit) = (Custom::default(), CachePadded::default(), Habit::new());
+        Self { wires, blind, spin, custom, home, op_timeout, remind, inbox, waiting, habit }
     }
 
     pub(super) fn inbox(&self) -> &Inbox {
@@ -134,6 +173,12 @@ impl Waits {
     /// See [`REMIND`].
     pub(super) fn remind(&self) -> Duration {
         self.remind
+    }
+
+    /// For how long a task polls before it is left: as long as a thread would, where that has been worth it of late.
+    fn for_task(&self) -> Duration {
+        let brief = self.brief();
+        if !brief.is_zero() && self.habit.soon.load(Ordering::Relaxed) { self.spin.polite } else { brief }
     }
 
     /// Sleeps until a transport has something or `bell` rings, at most until `limit` or `alarm`.
@@ -283,13 +328,22 @@ impl<C: Drive> Shell<C> {
             let mut core = self.lock();
             let moved = core.progress();
             if let Some(result) = done(&mut core) {
+                if since.is_none() {
+                    self.waits.habit.answered();
+                }
                 return Some(result);
             }
-            let brief = if core.awaited() == 0 { self.waits.brief() } else { Duration::ZERO };
-            if moved || since.get_or_insert_with(Instant::now).elapsed() < brief {
+            let limit = if core.awaited() == 0 { self.waits.for_task() } else { Duration::ZERO };
+            let idle = Instant::elapsed(since.get_or_insert_with(Instant::now));
+            if moved || idle < limit {
                 core.comes_back(true);
+                drop(core);
+                if idle > self.waits.brief() {
+                    thread::yield_now();
+                }
                 continue;
             }
+            self.waits.habit.leaves();
             register(&mut core, waker);
             drop(core);
             self.hurry();
