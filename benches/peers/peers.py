@@ -175,15 +175,18 @@ class Gloo(Peer):
 
 
 def built(*programs, directory=REPOSITORY, environment=None):
-    """Builds programs of a work tree, (package, binary) each, in release mode; returns where they are."""
+    """Builds programs of a work tree, (package, binary) each, as they are shipped; returns where they are."""
     if not shutil.which("cargo"):
         raise CommandFailed("cargo is not on PATH; install Rust (https://rustup.rs)")
+    # A commit before there was that profile had the same settings in the other.
+    manifest = (Path(directory) / "Cargo.toml").read_text(encoding="utf-8")
+    profile = "dist" if "[profile.dist]" in manifest else "release"
     for package, binary in programs:
-        command = ["cargo", "build", "--release", "-p", package, "--bin", binary]
+        command = ["cargo", "build", "--profile", profile, "-p", package, "--bin", binary]
         checked(command, f"building {binary} with `{' '.join(command)}` in {directory}", BUILD_TIMEOUT_S, directory, environment)
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
     metadata = json.loads(checked(command, "asking cargo for its target directory", 120, directory, environment))
-    return Path(metadata["target_directory"]) / "release"
+    return Path(metadata["target_directory"]) / profile
 
 
 def cores():

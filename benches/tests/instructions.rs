@@ -33,16 +33,22 @@ struct Path {
     each: u64,
     /// By how many per cent counts may differ.
     apart: u64,
+    /// The ceilings: with debug assertions, by the profile `dist`, and by cargo's own `release`.
     checked: u64,
+    dist: u64,
     release: u64,
 }
 
 impl Path {
     fn ceiling(&self) -> (u64, &'static str) {
+        // The folder of a profile has its name.
+        let dist = std::path::Path::new(PROGRAM).components().any(|part| part.as_os_str() == "dist");
         if cfg!(debug_assertions) {
             (self.checked, "a build with debug assertions")
+        } else if dist {
+            (self.dist, "a build as it is shipped")
         } else {
-            (self.release, "a release build")
+            (self.release, "a build as dependents make it")
         }
     }
 }
@@ -55,8 +61,9 @@ fn an_eager_message_stays_below_its_ceiling() {
         times: 2_000,
         each: 1,
         apart: 1,
-        checked: 5_120,
-        release: 3_180,
+        checked: 6_950,
+        dist: 3_180,
+        release: 3_820,
     });
 }
 
@@ -70,8 +77,9 @@ fn an_eager_message_over_tcp_stays_below_its_ceiling() {
         each: 1,
         // It may come late on a system that is busy with other sockets: another poll then.
         apart: 5,
-        checked: 4_890,
-        release: 3_055,
+        checked: 8_150,
+        dist: 3_055,
+        release: 3_570,
     });
 }
 
@@ -84,8 +92,9 @@ fn a_broadcast_whose_root_is_far_ahead_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 15_400,
-        release: 10_300,
+        checked: 22_000,
+        dist: 10_300,
+        release: 11_700,
     });
 }
 
@@ -97,8 +106,9 @@ fn a_reduction_whose_root_is_far_behind_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 16_700,
-        release: 11_000,
+        checked: 24_400,
+        dist: 11_000,
+        release: 12_600,
     });
 }
 
@@ -110,8 +120,9 @@ fn a_step_of_a_direct_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 1,
         apart: 1,
-        checked: 9_490,
-        release: 5_710,
+        checked: 13_300,
+        dist: 5_710,
+        release: 6_700,
     });
 }
 
@@ -123,8 +134,9 @@ fn a_step_of_a_ring_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 2,
         apart: 1,
-        checked: 22_210,
-        release: 5_855,
+        checked: 23_800,
+        dist: 5_855,
+        release: 6_500,
     });
 }
 

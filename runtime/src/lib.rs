@@ -59,7 +59,8 @@ mod error;
 mod exchange;
 mod group;
 mod located;
-mod logging;
+#[doc(hidden)]
+pub mod logging;
 mod numbers;
 mod object;
 mod operation;

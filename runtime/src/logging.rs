@@ -4,21 +4,29 @@
 //! its world, decides alone; otherwise warnings (a stranger at the door, a listener without a secret) go
 //! to standard error, because nobody would see them at all.
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Installs a subscriber that writes to standard error, unless there is one, or `level` says `off`.
-pub(crate) fn install(level: Option<&str>) {
-    let level = level.unwrap_or("warn");
-    if level == "off" {
-        return;
+/// Installs a subscriber that writes to standard error what `filter` lets pass, unless there is one, or it says `off`.
+/// Without a filter, warnings.
+///
+/// # Errors
+///
+/// When the filter is none: what was given, and what is expected.
+pub fn install(filter: Option<&str>) -> Result<(), String> {
+    let filter = filter.unwrap_or("warn");
+    if filter == "off" {
+        return Ok(());
     }
-    // A level that was checked with the settings; anything else falls back to the default.
-    let filter = EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let targets: Targets = filter.parse().map_err(|error| {
+        format!(
+            "the setting `log` (RINGWORLD_LOG) is {filter:?}, which is no filter ({error}); give a level, such as \
+             debug, or targets with levels, such as warn,ringworld_bootstrap=debug"
+        )
+    })?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false).without_time();
     // It fails when the program has its own, which is what it may do.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .without_time()
-        .try_init();
+    let _ = tracing_subscriber::registry().with(lines).with(targets).try_init();
+    Ok(())
 }

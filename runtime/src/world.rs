@@ -357,7 +357,7 @@ impl Builder {
     pub fn build(self) -> Result<World> {
         let settings =
             Settings::from_env_with(&self.overrides).map_err(|error| Error::Bootstrap(error.to_string()))?;
-        crate::logging::install(settings.log.as_deref());
+        crate::logging::install(settings.log.as_deref()).map_err(Error::Bootstrap)?;
         // Under a launcher even a single rank joins: the launcher waits for it, and it watches the launcher.
         let launched = settings.launcher || settings.parent_pid.is_some();
         let alone = settings.size().unwrap_or(1) == 1 && !launched;

@@ -291,7 +291,7 @@ pub const KNOBS: &[Knob] = &[
         "log",
         "filter",
         "warn",
-        "What is logged to standard error, in the syntax of `tracing`'s environment filter, such as `debug` or `off`. \
+        "What is logged to standard error, a level or targets with levels, such as `debug`, `off` or `warn,ringworld_bootstrap=debug`. \
          A program that installs a subscriber of its own before it makes its world decides by itself.",
     ),
 ];

@@ -57,7 +57,8 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure>
     let parent = std::process::id();
     let mut plan = Plan { ranks: options.n, rendezvous, parent, secret: None, job: None, env: &options.env };
     let given = settings(&plan)?;
-    start_log(&given);
+    // The master's warnings (strangers, ranks of another job) belong beside the launcher's own words.
+    ringworld::logging::install(given.log.as_deref()).map_err(Failure::usage)?;
     let Some(listener) = listener else {
         let nodes = options.nnodes.unwrap_or(1);
         if given.secret.is_empty() && nodes > 1 {
@@ -92,13 +93,4 @@ fn settings(plan: &Plan<'_>) -> Result<Settings, Failure> {
     let environment: BTreeMap<String, String> =
         kept.chain(set).filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
     Settings::load(&[], &environment).map_err(|error| Failure::usage(error.to_string()))
-}
-
-/// The master's warnings (strangers, ranks of another job) belong beside the launcher's own words.
-fn start_log(settings: &Settings) {
-    let filter = tracing_subscriber::EnvFilter::try_new(settings.log.as_deref().unwrap_or("warn"));
-    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    // It fails only if a program that embeds the launcher has its own log, which then serves.
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let _ = log.with_ansi(false).without_time().try_init();
 }

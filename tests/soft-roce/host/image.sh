@@ -9,17 +9,17 @@
 modules=(crc32_generic crc32-pclmul rdma_rxe ib_uverbs dummy virtio_pci virtio_net 9p 9pnet_virtio)
 
 # Builds everything that the suites need, with the same features for all; fills $work/programs with lines
-# `name path`. Tests have the names of their targets, unit tests begin with `unit-`, release builds with `release-`.
+# `name path`. Tests have the names of their targets, unit tests begin with `unit-`, builds of the profile `dist` with `release-`.
 build() {
     local packages=(-p ringworld-transport-ibverbs -p ringworld -p ringworld-tests -p ringworld-launcher)
     local features=ringworld/ibverbs,ringworld-transport-ibverbs/verbs,ringworld-launcher/ibverbs
     cd "$root"
     : >"$work/programs"
     if wanted peers; then
-        cargo_build build --release -p ringworld-launcher -p ringworld-benches --bin ringworld --bin twin --features "ringworld-launcher/ibverbs"
+        cargo_build build --profile dist -p ringworld-launcher -p ringworld-benches --bin ringworld --bin twin --features "ringworld-launcher/ibverbs"
         [ ${#suites[@]} -gt 1 ] || return 0
     elif wanted perf; then
-        cargo_build build --release -p ringworld-launcher --bin ringworld --features "ringworld-launcher/ibverbs"
+        cargo_build build --profile dist -p ringworld-launcher --bin ringworld --features "ringworld-launcher/ibverbs"
         [ ${#suites[@]} -gt 1 ] || return 0
     fi
     # An example that has tests would come out of `cargo test` as its tests.
@@ -44,7 +44,7 @@ cargo_build() { # arguments of cargo
     sed -n 's/.*"target":{"kind":\["\([a-z-]*\)"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2 \3/p' "$log" |
         while read -r kind name path; do
             case $path in
-                */release/*) name=release-$name ;;
+                */dist/*) name=release-$name ;;
                 # Of the tests of libraries and programs; those of a file in tests/ have its name to themselves.
                 */deps/*) [ "$kind" = test ] || name=unit-$name ;;
             esac

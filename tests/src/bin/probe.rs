@@ -166,8 +166,6 @@ fn describe(error: &Error) -> String {
 
 fn main() -> ExitCode {
     let scenario = Arguments::parse().scenario;
-    let filter = std::env::var("RINGWORLD_LOG").unwrap_or_else(|_| "warn".to_owned());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
     let start = Instant::now();
     let world = match World::from_env() {
         Ok(world) => world,
