@@ -93,6 +93,7 @@ impl Status {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias("MPI_Get_count", "MPI_Status"))]
     pub fn elements<T: Pod>(&self) -> Option<usize> {
         let (sent, wanted) = (Element::from(self.element), ElementCode::of::<T>().into());
         let size = size_of::<T>().max(1);
@@ -237,12 +238,14 @@ impl Communicator {
 
     /// This process's rank here, from 0 to the size less one.
     #[must_use]
+    #[doc(alias = "MPI_Comm_rank")]
     pub fn rank(&self) -> usize {
         self.inner.rank
     }
 
     /// How many ranks there are.
     #[must_use]
+    #[doc(alias = "MPI_Comm_size")]
     pub fn size(&self) -> usize {
         self.inner.size
     }
@@ -268,6 +271,7 @@ impl Communicator {
     ///
     /// When `rank` is not below [`Communicator::size`].
     #[must_use]
+    #[doc(alias = "MPI_Get_processor_name")]
     pub fn host(&self, rank: usize) -> &str {
         &self.engine().hosts()[self.world_rank(rank)]
     }
@@ -303,6 +307,7 @@ impl Communicator {
     /// assert_eq!((data, status.tag), (vec![1, 2], 7));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Send", "ncclSend"))]
     pub fn send<T: Pod>(&self, data: &[T], to: usize, tag: u32) -> Result<()> {
         self.send_as("send", data, to, tag, Mode::Standard)
     }
@@ -320,6 +325,7 @@ impl Communicator {
     /// assert_eq!(pending.wait()?.0, [9]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Ssend")]
     pub fn send_sync<T: Pod>(&self, data: &[T], to: usize, tag: u32) -> Result<()> {
         self.send_as("send_sync", data, to, tag, Mode::Synchronous)
     }
@@ -367,6 +373,7 @@ impl Communicator {
     /// assert_eq!((status.source, status.tag, status.count, buffer[0]), (0, 3, 1, 1.5));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Recv", "ncclRecv"))]
     pub fn recv<T: Pod>(
         &self,
         buffer: &mut [T],
@@ -389,6 +396,29 @@ impl Communicator {
         }
     }
 
+    /// Receives one message, however long it is, into a vector of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongElement`] when its elements are not of type `T`, [`Error::InvalidRank`], [`Error::PeerFinished`],
+    /// [`Error::System`] when there is no memory for it, and whatever ends the world meanwhile.
+    ///
+    /// ```
+    /// use ringworld::{Source, Tag};
+    /// # let world = ringworld::testing::alone();
+    /// world.send(&[1.5f32, 2.5], 0, 3)?;
+    /// let (data, status) = world.recv_vec::<f32>(Source::Any, Tag::Any)?;
+    /// assert_eq!((data, status.source), (vec![1.5, 2.5], 0));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[doc(alias("MPI_Mprobe", "MPI_Get_count", "MPI_Mrecv"))]
+    pub fn recv_vec<T: Pod>(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<(Vec<T>, Status)> {
+        let (name, from, tag) = ("recv_vec", from.into(), tag.into());
+        let number = self.count_message();
+        let received = self.probe_matched(from, tag).and_then(Message::recv_vec);
+        received.map_err(|error| error.of_call(Operation::Recv { name, number, from, tag }.to_string()))
+    }
+
     /// Waits until a message has come that [`Communicator::recv`] would take, and leaves it there. Its
     /// [`Status::count`] is in bytes; use [`Status::elements`].
     ///
@@ -405,6 +435,7 @@ impl Communicator {
     /// assert_eq!(buffer, [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Probe")]
     pub fn probe(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Status> {
         let (name, from, tag) = ("probe", from.into(), tag.into());
         let selector = self.selector(name, from, tag)?;
@@ -430,6 +461,7 @@ impl Communicator {
     /// assert_eq!(world.try_probe(0, 3)?, None);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Iprobe")]
     pub fn try_probe(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Status>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("try_probe", from, tag)?;
@@ -464,6 +496,7 @@ impl Communicator {
     /// assert_eq!(buffer, [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Mprobe", "MPI_Mrecv"))]
     pub fn probe_matched(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Message> {
         let (name, from, tag) = ("probe_matched", from.into(), tag.into());
         let selector = self.selector(name, from, tag)?;
@@ -495,6 +528,7 @@ impl Communicator {
     /// assert!(world.try_probe_matched(0, 3)?.is_none());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Improbe")]
     pub fn try_probe_matched(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Message>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("try_probe_matched", from, tag)?;
@@ -518,8 +552,15 @@ impl Communicator {
     ///
     /// The others' errors have `code` as it is. An exit status has only its low byte, as always, and is 1 where that
     /// is 0: a job that was given up is no success.
+    #[doc(alias = "MPI_Abort")]
     pub fn abort(&self, code: i32) -> ! {
-        self.inner.shared.plane.abort(code, "abort was called");
+        self.abort_with(code, "abort was called")
+    }
+
+    /// The same, with a reason that the others' errors quote; of a long one its first few KiB.
+    #[doc(alias = "MPI_Abort")]
+    pub fn abort_with(&self, code: i32, reason: impl AsRef<str>) -> ! {
+        self.inner.shared.plane.abort(code, reason.as_ref());
         std::process::exit(ringworld_bootstrap::exit_status(code).into())
     }
 
@@ -663,8 +704,30 @@ impl Message {
     /// # Errors
     ///
     /// As for [`Communicator::recv`].
+    #[doc(alias("MPI_Mprobe", "MPI_Mrecv"))]
     pub fn recv<T: Pod>(self, buffer: &mut [T]) -> Result<Status> {
         self.recv_as(ElementCode::of::<T>(), buffer)
+    }
+
+    /// Receives it into a vector of its length.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Communicator::recv_vec`].
+    #[doc(alias("MPI_Mprobe", "MPI_Get_count", "MPI_Mrecv"))]
+    pub fn recv_vec<T: Pod>(self) -> Result<(Vec<T>, Status)> {
+        let bytes = self.status.count;
+        // What is no whole number of elements is refused by the receive, which then says so.
+        let length = bytes.div_ceil(size_of::<T>().max(1));
+        let mut elements = Vec::new();
+        elements.try_reserve_exact(length).map_err(|error| Error::System {
+            operation: format!("recv_vec of a message of {bytes} bytes from rank {}", self.status.source),
+            cause: error.to_string(),
+        })?;
+        elements.resize(length, T::zeroed());
+        let status = self.recv(&mut elements)?;
+        elements.truncate(status.count);
+        Ok((elements, status))
     }
 
     /// Receives it as elements of a kind.

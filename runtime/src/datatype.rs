@@ -200,6 +200,11 @@ mod sealed {
 ///
 /// Sealed, because every rank must agree on what a type's name means; any other type is reduced by a
 /// [`UserOp`](crate::UserOp).
+#[diagnostic::on_unimplemented(
+    message = "an `Op` does not know how to combine elements of type `{Self}`",
+    note = "any `bytemuck::Pod` type is combined by `ringworld::UserOp::new(\"name\", |a, b| …)`",
+    note = "what is no plain data, such as text, vectors or `bool`, travels by the calls whose names end in `_object`"
+)]
 pub trait Reducible: Pod + sealed::Sealed {
     /// Its name.
     const DTYPE: DType;

@@ -1,5 +1,6 @@
 //! What can go wrong, in words that name the cause, the peer and the remedy.
 
+use std::fmt;
 use std::time::Duration;
 
 /// The result of every fallible call.
@@ -11,7 +12,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// every pending call and every later one ends with the same cause. The exception are disagreements that
 /// all ranks find out together, because they see all arguments anyway: those of calls that make
 /// communicators, and of calls on objects. They end that call on every rank, and the world goes on.
-#[derive(Clone, Debug, thiserror::Error)]
+///
+/// Its `Debug` is the same sentence as its `Display`, because that is what a `main` that returns it, and `unwrap`, print;
+/// `{:#?}` puts the variant's name in front of it.
+///
+/// ```
+/// # use ringworld::{Error, World};
+/// let world = World::builder().world_size(1).build()?;
+/// let error = world.send(&[1u8], 7, 0).unwrap_err();
+/// assert!(matches!(error, Error::InvalidRank { given: 7, size: 1, .. }));
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// assert!(format!("{error:#?}").starts_with("InvalidRank: "));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The world could not be brought together: settings, interfaces or the rendezvous.
@@ -249,7 +263,41 @@ pub enum Error {
     },
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() { write!(f, "{}: {self}", self.name()) } else { write!(f, "{self}") }
+    }
+}
+
 impl Error {
+    /// The name of the variant, for logs and counts.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bootstrap(_) => "Bootstrap",
+            Self::PeerFailed { .. } => "PeerFailed",
+            Self::PeerFinished { .. } => "PeerFinished",
+            Self::Aborted { .. } => "Aborted",
+            Self::Mismatch { .. } => "Mismatch",
+            Self::TimedOut { .. } => "TimedOut",
+            Self::MasterLost { .. } => "MasterLost",
+            Self::Truncated { .. } => "Truncated",
+            Self::WrongElement { .. } => "WrongElement",
+            Self::InvalidRank { .. } => "InvalidRank",
+            Self::InvalidCount { .. } => "InvalidCount",
+            Self::InvalidOption { .. } => "InvalidOption",
+            Self::InvalidGroup { .. } => "InvalidGroup",
+            Self::InvalidGrid { .. } => "InvalidGrid",
+            Self::UnsupportedOp { .. } => "UnsupportedOp",
+            Self::Panicked { .. } => "Panicked",
+            Self::Object { .. } => "Object",
+            Self::Cancelled { .. } => "Cancelled",
+            Self::OtherWorld { .. } => "OtherWorld",
+            Self::Finalized { .. } => "Finalized",
+            Self::System { .. } => "System",
+        }
+    }
+
     /// The same error, of the call that a user made and that this operation was a part of.
     pub(crate) fn of_call(mut self, call: String) -> Self {
         match &mut self {

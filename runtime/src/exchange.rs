@@ -75,6 +75,7 @@ impl Communicator {
     /// assert!(world.send_recv(&[3u64], None, 7, &mut from_previous, None, 7)?.is_none());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Sendrecv", "MPI_Sendrecv_replace"))]
     pub fn send_recv<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -116,6 +117,7 @@ impl Communicator {
     /// assert_eq!((data, status.map(|status| status.count)), ([1, 2, 3], Some(3)));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Sendrecv", "MPI_Sendrecv_replace"))]
     pub fn send_recv_replace<T: Pod>(
         &self,
         data: &mut [T],

@@ -102,6 +102,7 @@ impl Group {
 
     /// How many ranks it has.
     #[must_use]
+    #[doc(alias = "MPI_Group_size")]
     pub fn len(&self) -> usize {
         self.inner.ranks.len()
     }
@@ -114,12 +115,14 @@ impl Group {
 
     /// The members' ranks in the world, in the order of the group.
     #[must_use]
+    #[doc(alias = "MPI_Group_size")]
     pub fn ranks(&self) -> &[usize] {
         &self.inner.ranks
     }
 
     /// The rank here of the member that has rank `world` in the world.
     #[must_use]
+    #[doc(alias = "MPI_Group_size")]
     pub fn rank_of(&self, world: usize) -> Option<usize> {
         let sorted = &self.inner.sorted;
         let place = sorted.binary_search_by_key(&world, |(member, _)| *member).ok()?;
@@ -135,6 +138,7 @@ impl Group {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias = "MPI_Group_union")]
     pub fn union(&self, other: &Self) -> Self {
         let new = other.ranks().iter().filter(|rank| self.rank_of(**rank).is_none());
         Self::unchecked(self.ranks().iter().chain(new).copied().collect())
@@ -149,6 +153,7 @@ impl Group {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias = "MPI_Group_union")]
     pub fn intersection(&self, other: &Self) -> Self {
         self.retain(|rank| other.rank_of(rank).is_some())
     }
@@ -162,6 +167,7 @@ impl Group {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias = "MPI_Group_union")]
     pub fn difference(&self, other: &Self) -> Self {
         self.retain(|rank| other.rank_of(rank).is_none())
     }
@@ -185,6 +191,7 @@ impl Group {
     /// assert!(group.include([10]).is_err());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Group_incl")]
     pub fn include(&self, ranks: impl IntoIterator<Item = impl Borrow<usize>>) -> Result<Self> {
         let chosen = self.chosen("Group::include", ranks)?;
         Ok(Self::unchecked(chosen.into_iter().map(|rank| self.ranks()[rank]).collect()))
@@ -203,6 +210,7 @@ impl Group {
     /// assert_eq!(group.exclude([1])?.ranks(), [7, 3]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Group_incl")]
     pub fn exclude(&self, ranks: impl IntoIterator<Item = impl Borrow<usize>>) -> Result<Self> {
         let mut left = vec![true; self.len()];
         for rank in self.chosen("Group::exclude", ranks)? {
@@ -245,6 +253,7 @@ impl Group {
     /// assert_eq!(here.translate(&[0, 1, 2], &there)?, [Some(1), None, Some(0)]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Group_translate_ranks")]
     pub fn translate(&self, ranks: &[usize], other: &Self) -> Result<Vec<Option<usize>>> {
         let translated = ranks.iter().map(|rank| match self.ranks().get(*rank) {
             Some(world) => Ok(other.rank_of(*world)),

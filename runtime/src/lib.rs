@@ -65,6 +65,7 @@ mod numbers;
 mod object;
 mod operation;
 mod options;
+mod panics;
 mod persistent;
 mod raw;
 mod reduce;
@@ -81,6 +82,8 @@ mod transports;
 mod tuning;
 mod world;
 
+/// What elements are plain data is said by this crate: derive its `Pod` and `Zeroable` for types of your own.
+pub use bytemuck;
 pub use cartesian::{Cartesian, Shift};
 pub use communicator::{Communicator, Message, Source, Status, Tag};
 pub use datatype::{DType, Reducible};

@@ -143,6 +143,7 @@ impl Communicator {
     ///
     /// See [`Options`] for an example.
     #[must_use]
+    #[doc(alias = "MPI_Comm_set_info")]
     pub fn with(&self, options: &Options) -> Communicator {
         let inner = &self.inner;
         let effective = Arc::new(options.apply(&inner.options));

@@ -53,6 +53,7 @@ use crate::request::{Place, Request, name_of, sealed};
 /// running.wait()?;
 /// # Ok::<(), ringworld::Error>(())
 /// ```
+#[doc(alias = "MPI_X_init")]
 pub struct Prepared<T: Pod + Send> {
     communicator: Communicator,
     loan: Loan<T>,
@@ -82,6 +83,7 @@ impl<T: Pod + Send> Prepared<T> {
     /// # Errors
     ///
     /// None now; failures are reported by [`Running::wait`].
+    #[doc(alias("MPI_X_init", "MPI_Start", "MPI_Startall"))]
     pub fn start(&mut self) -> Result<Running<'_, T>> {
         let running = self.begin();
         running.prepared.loan.help();
@@ -143,6 +145,7 @@ impl<T: Pod + Send> Prepared<T> {
     /// # Errors
     ///
     /// What the blocking call would have returned.
+    #[doc(alias = "MPI_X_init")]
     pub fn run(&mut self) -> Result<&mut [T]> {
         self.begin().wait()
     }
@@ -189,6 +192,7 @@ impl<'a, T: Pod + Send> Running<'a, T> {
     /// # Errors
     ///
     /// What the blocking call would have returned. The buffers stay with the [`Prepared`].
+    #[doc(alias = "MPI_Wait")]
     pub fn wait(self) -> Result<&'a mut [T]> {
         Ok(self.wait_for_status()?.0)
     }
@@ -279,6 +283,7 @@ impl Communicator {
     /// [`crate::Error::InvalidRank`].
     ///
     /// See [`Running::wait_for_status`] for an example.
+    #[doc(alias = "MPI_Send_init")]
     pub fn prepare_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Prepared<T>> {
         self.check_rank("prepare_send", to)?;
         let envelope = self.envelope(ElementCode::of::<T>(), tag);
@@ -294,6 +299,7 @@ impl Communicator {
     /// [`crate::Error::InvalidRank`].
     ///
     /// See [`Running::wait_for_status`] for an example.
+    #[doc(alias = "MPI_Recv_init")]
     pub fn prepare_recv<T: Pod + Send>(
         &self,
         buffer: Vec<T>,
@@ -318,6 +324,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Barrier_init")]
     pub fn prepare_barrier(&self) -> Result<Prepared<u8>> {
         let plan = self.plan_barrier()?;
         self.prepare(plan, None, None)
@@ -337,6 +344,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Bcast_init")]
     pub fn prepare_broadcast<T: Pod + Send>(&self, data: Vec<T>, root: usize) -> Result<Prepared<T>> {
         let plan = self.plan_broadcast::<T>(data.len(), root)?;
         self.prepare(plan, None, Some(data))
@@ -357,6 +365,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Reduce_init")]
     pub fn prepare_reduce<T: Pod + Send>(
         &self,
         data: Vec<T>,
@@ -386,6 +395,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Allreduce_init")]
     pub fn prepare_all_reduce<T: Pod + Send>(
         &self,
         data: Vec<T>,
@@ -410,6 +420,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Reduce_scatter_block_init")]
     pub fn prepare_reduce_scatter<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -435,6 +446,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Reduce_scatter_init")]
     pub fn prepare_reduce_scatter_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -460,6 +472,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Allgather_init", "MPI_Allgatherv_init"))]
     pub fn prepare_all_gather<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>) -> Result<Prepared<T>> {
         let plan = self.plan_all_gather::<T>(Some(input.len()), output.len())?;
         self.prepare(plan, Some(input), Some(output))
@@ -479,6 +492,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Allgather_init", "MPI_Allgatherv_init"))]
     pub fn prepare_all_gather_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -503,6 +517,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Gather_init", "MPI_Gatherv_init"))]
     pub fn prepare_gather<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -527,6 +542,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Gather_init", "MPI_Gatherv_init"))]
     pub fn prepare_gather_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -552,6 +568,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scatter_init", "MPI_Scatterv_init"))]
     pub fn prepare_scatter<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -576,6 +593,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scatter_init", "MPI_Scatterv_init"))]
     pub fn prepare_scatter_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -601,6 +619,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Alltoall_init", "MPI_Alltoallv_init"))]
     pub fn prepare_all_to_all<T: Pod + Send>(&self, input: Vec<T>, output: Vec<T>) -> Result<Prepared<T>> {
         let plan = self.plan_all_to_all::<T>(Some(input.len()), output.len())?;
         self.prepare(plan, Some(input), Some(output))
@@ -620,6 +639,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Alltoall_init", "MPI_Alltoallv_init"))]
     pub fn prepare_all_to_all_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -647,6 +667,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scan_init", "MPI_Exscan_init"))]
     pub fn prepare_scan<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>) -> Result<Prepared<T>> {
         let plan = self.plan_scan(data.len(), &op, false, true)?;
         self.prepare(plan, None, Some(data))
@@ -667,6 +688,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scan_init", "MPI_Exscan_init"))]
     pub fn prepare_exclusive_scan<T: Pod + Send>(
         &self,
         data: Vec<T>,

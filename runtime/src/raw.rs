@@ -40,6 +40,7 @@ impl Raw {
     /// assert_eq!(Raw::of(&[1u16.to_be(), 2u16.to_be()]), [0, 1, 0, 2].map(Raw));
     /// ```
     #[must_use]
+    #[doc(alias = "MPI_BYTE")]
     pub fn of<T: Pod>(data: &[T]) -> &[Self] {
         bytemuck::cast_slice(data)
     }
@@ -53,6 +54,7 @@ impl Raw {
     /// assert_eq!(data, [u32::MAX]);
     /// ```
     #[must_use]
+    #[doc(alias = "MPI_BYTE")]
     pub fn of_mut<T: Pod>(data: &mut [T]) -> &mut [Self] {
         bytemuck::cast_slice_mut(data)
     }

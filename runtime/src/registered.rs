@@ -22,6 +22,7 @@ use crate::{Error, Result};
 ///
 /// Dropping it ends the registration and frees the memory; leaking it leaks both, which is safe. It may outlive the
 /// `World`, and then is a vector like any other.
+#[doc(alias("MPI_Alloc_mem", "MPI_Free_mem"))]
 pub struct Registered<T: Pod + Send> {
     /// Without any operation of its own: those that use the memory borrow it from here.
     loan: Loan<T>,
@@ -104,6 +105,7 @@ impl Communicator {
     /// assert_eq!(incoming, vec![1.0; 100_000]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Alloc_mem", "MPI_Free_mem"))]
     pub fn register<T: Pod + Send>(&self, data: Vec<T>) -> Result<Registered<T>> {
         let mut loan = Loan::new(self.engine(), None, Some(data));
         loan.register().map_err(|cause| refused("register".into(), &cause))?;

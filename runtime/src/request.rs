@@ -101,6 +101,7 @@ impl<T: Pod + Send> Outcome for (Vec<T>, Status) {
 /// # Ok::<(), ringworld::Error>(())
 /// ```
 #[must_use = "the buffer comes back from `wait`"]
+#[doc(alias("MPI_Ix", "MPI_Request_free"))]
 pub struct Pending<R: Outcome> {
     communicator: Communicator,
     loan: Loan<R::Element>,
@@ -125,6 +126,7 @@ impl<R: Outcome> Pending<R> {
     /// # Errors
     ///
     /// What the blocking call would have returned. The buffers are lost then.
+    #[doc(alias = "MPI_Wait")]
     pub fn wait(mut self) -> Result<R> {
         // A pending operation that has given its ending away is gone, or a future that must not be polled.
         let ending = self.loan.wait().unwrap_or(Err(ringworld_protocol::Failure::Cancelled));
@@ -133,6 +135,7 @@ impl<R: Outcome> Pending<R> {
 
     /// Makes progress, and says whether the operation has ended, so that [`Pending::wait`] will not wait.
     #[must_use]
+    #[doc(alias("MPI_Test", "MPI_Request_get_status"))]
     pub fn is_done(&self) -> bool {
         self.loan.is_done()
     }
@@ -156,6 +159,7 @@ impl<T: Pod + Send> Pending<(Vec<T>, Status)> {
     /// assert!(matches!(pending.wait(), Err(ringworld::Error::Cancelled { .. })));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Cancel", "MPI_Test_cancelled"))]
     pub fn cancel(&self) -> bool {
         self.loan.cancel()
     }
@@ -242,6 +246,7 @@ impl<R: Outcome> Request for Pending<R> {
 /// assert_eq!(received[3].0, [3]);
 /// # Ok::<(), ringworld::Error>(())
 /// ```
+#[doc(alias("MPI_Waitall", "MPI_Testall"))]
 pub fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Result<Vec<R::Output>> {
     let results: Vec<_> = requests.into_iter().map(Request::wait).collect();
     results.into_iter().collect()
@@ -262,6 +267,7 @@ pub fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Result<Vec
 /// assert_eq!(receives.len(), 1);
 /// # Ok::<(), ringworld::Error>(())
 /// ```
+#[doc(alias("MPI_Waitany", "MPI_Testany", "MPI_Waitsome", "MPI_Testsome"))]
 pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::Output>)> {
     let engine = Arc::clone(requests.first()?.place().engine);
     if let Some(index) = requests.iter().position(|request| !Arc::ptr_eq(request.place().engine, &engine)) {
@@ -285,6 +291,7 @@ pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::O
 /// assert!(ringworld::test_any(&mut receives).is_some_and(|(index, result)| index == 0 && result.is_ok()));
 /// # Ok::<(), ringworld::Error>(())
 /// ```
+#[doc(alias("MPI_Waitany", "MPI_Testany", "MPI_Waitsome", "MPI_Testsome"))]
 pub fn test_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::Output>)> {
     let index = first_ended(requests)?;
     Some((index, requests.remove(index).wait()))
@@ -413,6 +420,7 @@ impl Communicator {
     /// assert_eq!(pending.wait()?, buffer);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Isend", "isend"))]
     pub fn start_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Pending<Vec<T>>> {
         self.start_send_as("start_send", data, to, tag, Mode::Standard)
     }
@@ -431,6 +439,7 @@ impl Communicator {
     /// pending.wait()?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Issend")]
     pub fn start_send_sync<T: Pod + Send>(
         &self,
         data: Vec<T>,
@@ -497,6 +506,7 @@ impl Communicator {
     /// assert_eq!(buffer[..status.count], [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Irecv", "irecv"))]
     pub fn start_recv<T: Pod + Send>(
         &self,
         buffer: Vec<T>,
@@ -523,6 +533,7 @@ impl Message {
     /// None by itself; what goes wrong is reported by the pending result.
     ///
     /// See [`PendingMessage`] for an example.
+    #[doc(alias("MPI_Improbe", "MPI_Imrecv"))]
     pub fn start_recv<T: Pod + Send>(self, buffer: Vec<T>) -> Result<Pending<(Vec<T>, Status)>> {
         self.start_recv_as(ElementCode::of::<T>(), buffer)
     }

@@ -73,6 +73,7 @@ impl Communicator {
     /// })?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Ix")]
     pub fn scope<'env, R>(
         &'env self,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,
@@ -90,6 +91,7 @@ impl Communicator {
 ///
 /// Dropping it is fine: the scope waits for it.
 #[must_use = "its failure shows here; drop it to hear of that at the end of the scope"]
+#[doc(alias = "MPI_Ix")]
 pub struct Scoped<'scope, R: Given<'scope>> {
     communicator: &'scope Communicator,
     loans: &'scope Borrowed<'scope>,
@@ -252,6 +254,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// })?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Send")]
     pub fn send<T: Pod>(&'scope self, data: &'scope [T], to: usize, tag: u32) -> Result<Scoped<'scope, ()>> {
         let (communicator, name) = (self.communicator, "send");
         communicator.check_rank(name, to)?;
@@ -274,6 +277,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// scope.
     ///
     /// See [`Scope::send`] for an example.
+    #[doc(alias = "MPI_Recv")]
     pub fn recv<T: Pod>(
         &'scope self,
         buffer: &'scope mut [T],

@@ -100,6 +100,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Comm_split", "MPI_Comm_split_type"))]
     pub fn split(&self, color: Option<usize>, key: usize) -> Result<Option<Communicator>> {
         self.make(Making::Split, color.map(|color| Part { color, key }), 0)
     }
@@ -121,6 +122,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Comm_split", "MPI_Comm_split_type"))]
     pub fn split_by_host(&self) -> Result<Communicator> {
         let host = |rank: usize| self.inner.shared.host_ids.get(self.world_rank(rank));
         // Named by its first rank, which all ranks find alike.
@@ -142,6 +144,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Comm_dup")]
     pub fn duplicate(&self) -> Result<Communicator> {
         self.make_with_all(Making::Duplicate, Part { color: 0, key: self.rank() }, 0)
     }
@@ -153,6 +156,7 @@ impl Communicator {
     /// assert_eq!(world.group().ranks(), [0]);
     /// ```
     #[must_use]
+    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare"))]
     pub fn group(&self) -> Group {
         Group::unchecked((0..self.size()).map(|rank| self.world_rank(rank)).collect())
     }
@@ -175,6 +179,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare"))]
     pub fn create(&self, group: &Group) -> Result<Option<Communicator>> {
         let me = group.rank_of(self.world_rank(self.rank()));
         let part = me.map(|key| Part { color: 0, key });
@@ -204,6 +209,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare", "MPI_Group_translate_ranks"))]
     pub fn compare(&self, other: &Communicator) -> Comparison {
         if !Arc::ptr_eq(&self.inner.shared, &other.inner.shared) {
             // Ranks of two worlds are never the same.

@@ -26,6 +26,7 @@ use crate::{Error, Result};
 /// everything sent is still delivered, and the end waits until those it was sent to have taken it; on the process that
 /// serves the rendezvous it waits until every rank has left. If this rank panics or fails, the others are told instead.
 #[derive(Debug)]
+#[doc(alias = "MPI_COMM_WORLD")]
 pub struct World {
     communicator: Communicator,
     link: Option<Arc<Link>>,
@@ -55,6 +56,7 @@ impl World {
     /// println!("rank {} of {}", world.rank(), world.size());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Init", "MPI_Init_thread"))]
     pub fn from_env() -> Result<Self> {
         Self::builder().build()
     }
@@ -133,6 +135,7 @@ impl World {
     /// world.finish()?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias = "MPI_Finalize")]
     pub fn finish(mut self) -> Result<()> {
         let engine = Arc::clone(self.communicator.engine());
         self.end().map_or(Ok(()), |fault| Err(engine.fault_error(fault, "finish".into())))
@@ -219,7 +222,8 @@ impl Drop for World {
         if std::thread::panicking()
             && let Some(link) = self.link.take()
         {
-            link.session.panicked("its program panicked");
+            let said = crate::panics::last();
+            link.session.panicked(said.as_deref().unwrap_or("its program panicked"));
             engine.lock().fail(Fault::Finalized);
             // Not left to the session's own end: operations that were leaked keep it, and its thread with it.
             link.session.leave();
@@ -358,6 +362,7 @@ impl Builder {
         let settings =
             Settings::from_env_with(&self.overrides).map_err(|error| Error::Bootstrap(error.to_string()))?;
         crate::logging::install(settings.log.as_deref()).map_err(Error::Bootstrap)?;
+        crate::panics::remember();
         // Under a launcher even a single rank joins: the launcher waits for it, and it watches the launcher.
         let launched = settings.launcher || settings.parent_pid.is_some();
         let alone = settings.size().unwrap_or(1) == 1 && !launched;

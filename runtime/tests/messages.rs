@@ -1,4 +1,4 @@
-//! The rules of point-to-point messages (design, section 6), over the simulator and over TCP.
+//! The rules of point-to-point messages, over the simulator and over TCP.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ mod common;
 
 use common::{owned_world, small, wires, world};
 use ringworld::testing::Choice;
-use ringworld::{Error, Op, Source, Tag, wait_all};
+use ringworld::{Error, Op, Raw, Source, Tag, wait_all};
 
 /// Lengths around the eager limit and the window of `small`, and a large one.
 const LENGTHS: [usize; 9] = [0, 1, 7, 255, 256, 257, 1023, 5000, 300_000];
@@ -153,6 +153,32 @@ fn probes_see_a_message_and_a_matched_probe_takes_it() {
                 assert_eq!(message.recv(&mut buffer).unwrap().count, 3);
                 assert_eq!(buffer[..3], [1, 2, 3]);
                 assert_eq!(rank.try_probe(Source::Any, Tag::Any).unwrap(), None);
+            }
+        });
+    }
+}
+
+#[test]
+fn messages_of_unknown_length_come_in_vectors() {
+    for wire in wires() {
+        world(wire, 2, &small(), |rank| {
+            if rank.rank() == 0 {
+                for length in [0usize, 1, 3, 5_000, 50_000] {
+                    rank.send(&vec![length as u64; length], 1, 7).unwrap();
+                }
+                rank.send(&[1u8, 2, 3], 1, 8).unwrap();
+                rank.send(Raw::of(&[1u8, 2, 3]), 1, 8).unwrap();
+            } else {
+                for length in [0usize, 1, 3, 5_000, 50_000] {
+                    let (data, status) = rank.recv_vec::<u64>(0, 7).unwrap();
+                    assert_eq!((data, status.count), (vec![length as u64; length], length), "{wire:?}");
+                }
+                // Of another type, and no whole number of elements.
+                for _ in 0..2 {
+                    let error = rank.recv_vec::<u16>(0, 8).unwrap_err();
+                    assert!(matches!(error, Error::WrongElement { bytes: 3, .. }), "{wire:?}: {error}");
+                    assert!(error.to_string().starts_with("recv_vec #"), "{error}");
+                }
             }
         });
     }

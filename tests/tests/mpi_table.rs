@@ -146,6 +146,43 @@ fn every_public_method_of_a_communicator_is_in_the_tables() {
     }
 }
 
+/// Names of MPI that are no names of calls of ours, or are found by another.
+const NO_ALIAS: [&str; 9] = [
+    "MPI_X",
+    "MPI_Ix",
+    "MPI_IN_PLACE",
+    "MPI_Comm_free",
+    "MPI_Wtime",
+    "MPI_Errhandler_set",
+    "MPI_Error_string",
+    "MPI_Isendrecv",
+    "MPI_Isendrecv_replace",
+];
+
+/// Who searches the library's pages for the name that MPI has for a call finds ours.
+#[test]
+fn every_name_of_mpi_that_has_one_of_ours_is_an_alias_of_it() {
+    let aliases: BTreeSet<String> = sources()
+        .iter()
+        .flat_map(|source| source.lines())
+        .filter(|line| line.trim_start().starts_with("#[doc(alias"))
+        .flat_map(|line| words(line).map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let mut seen = 0;
+    for line in page().lines().filter(|line| line.starts_with('|') && !line.contains("left out")) {
+        let theirs = line.trim_matches('|').split('|').next().unwrap_or_default().to_owned();
+        for name in code(&theirs).flat_map(words).filter(|word| word.starts_with("MPI_")) {
+            seen += 1;
+            assert!(
+                aliases.contains(name) || NO_ALIAS.contains(&name),
+                "docs/mpi.md: `{name}` is nobody's alias; write `#[doc(alias = \"{name}\")]` before what it is called \
+                 here, or add it to NO_ALIAS in this test"
+            );
+        }
+    }
+    assert!(seen > 100, "only {seen} names: the page is no longer read rightly");
+}
+
 #[test]
 fn every_collective_can_be_called_in_all_four_ways() {
     let sources = sources();

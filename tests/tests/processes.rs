@@ -295,7 +295,7 @@ fn abort_ends_every_rank_and_names_who_and_the_code() {
         for line in failures(&processes, who, since) {
             assert_eq!(line.value("kind"), Some("Aborted"), "{line:?}");
             names(&line, who, "all_reduce");
-            assert!(line.text.contains("42"), "{line:?}");
+            assert!(line.text.contains("42: the victim has seen enough"), "{line:?}");
         }
         for (rank, process) in processes.iter_mut().enumerate() {
             process.ends_with(if rank == who { 42 } else { FAILED });
@@ -309,7 +309,8 @@ fn a_panic_ends_every_rank_and_names_who() {
         let (mut processes, since) = victim(3, who, "panic", "0");
         for line in failures(&processes, who, since) {
             names(&line, who, "all_reduce");
-            assert!(line.text.contains("panicked"), "{line:?}");
+            assert!(line.text.contains("panicked: the victim panics on purpose ("), "{line:?}");
+            assert!(line.text.contains("probe.rs:"), "{line:?}");
         }
         for (rank, process) in processes.iter_mut().enumerate() {
             process.ends_with(if rank == who { 101 } else { FAILED });
@@ -324,6 +325,7 @@ fn a_panic_in_a_scope_ends_every_rank_and_names_who() {
     for line in failures(&processes, who, since) {
         assert!(line.text.contains("all_reduce") && line.text.contains("rank 1"), "{line:?}");
         assert!(line.text.contains("a panic left a scope"), "{line:?}");
+        assert!(line.text.contains("the victim panics in a scope on purpose"), "{line:?}");
     }
     for (rank, process) in processes.iter_mut().enumerate() {
         process.ends_with(if rank == who { 101 } else { FAILED });

@@ -441,7 +441,8 @@ impl Drop for UnderWay {
         if std::thread::panicking() && !self.list().is_empty() {
             // Nobody will make the calls that these operations may be waiting for: end them now, so that
             // the panic is not held up for ever.
-            self.engine.lock().give_up("a panic left a scope with operations under way");
+            let said = crate::panics::last().map(|said| format!(": {said}")).unwrap_or_default();
+            self.engine.lock().give_up(&format!("a panic left a scope with operations under way{said}"));
         }
         // Only after a panic is there anything left to wait for.
         let _unheard = self.finish();

@@ -66,6 +66,7 @@ impl Cartesian {
     ///
     /// See [`Cartesian`] for an example.
     #[track_caller]
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn new(communicator: &Communicator, dims: &[usize], periodic: &[bool]) -> Result<Self> {
         let name = Making::Grid.name();
         let grid = Grid::new(name, communicator.size(), dims, periodic);
@@ -106,6 +107,7 @@ impl Cartesian {
     /// assert!(Cartesian::dims(12, &[Some(5), None]).is_err());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn dims(size: usize, fixed: &[Option<usize>]) -> Result<Vec<usize>> {
         let error = |detail: String| invalid("Cartesian::dims", detail);
         let ranks = u32::try_from(size).ok().filter(|ranks| *ranks > 0);
@@ -132,12 +134,14 @@ impl Cartesian {
 
     /// How many ranks there are along each dimension.
     #[must_use]
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn dimensions(&self) -> &[usize] {
         self.grid.dims()
     }
 
     /// Which dimensions wrap around.
     #[must_use]
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn periodic(&self) -> &[bool] {
         self.grid.periodic()
     }
@@ -155,6 +159,7 @@ impl Cartesian {
     /// assert_eq!(grid.coordinates(0)?, [0, 0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn coordinates(&self, rank: usize) -> Result<Vec<usize>> {
         self.grid.coordinates("coordinates", rank)
     }
@@ -174,6 +179,7 @@ impl Cartesian {
     /// assert_eq!(grid.rank_at(&[0, 1])?, None);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn rank_at(&self, coordinates: &[isize]) -> Result<Option<usize>> {
         self.grid.rank_at("rank_at", coordinates)
     }
@@ -186,6 +192,7 @@ impl Cartesian {
     /// [`Error::InvalidGrid`] when there is no such dimension.
     ///
     /// See [`Cartesian`] for an example.
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn shift(&self, dimension: usize, displacement: isize) -> Result<Shift> {
         self.grid.shift("shift", self.rank(), dimension, displacement)
     }
@@ -201,6 +208,7 @@ impl Cartesian {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn neighbours(&self) -> &[Option<usize>] {
         &self.neighbours
     }
@@ -222,6 +230,7 @@ impl Cartesian {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn sub(&self, keep: &[bool]) -> Result<Self> {
         let name = Making::SubGrid.name();
         let coordinates = self.grid.coordinates(name, self.rank())?;
@@ -260,6 +269,7 @@ impl Cartesian {
     /// assert_eq!(output, [1, 2, 1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Neighbor_allgather", "MPI_Neighbor_alltoall"))]
     pub fn neighbour_all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let name = "neighbour_all_gather";
         let block = input.len();
@@ -293,6 +303,7 @@ impl Cartesian {
     /// assert_eq!(output, [2, 1]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[doc(alias("MPI_Neighbor_allgather", "MPI_Neighbor_alltoall"))]
     pub fn neighbour_all_to_all<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let name = "neighbour_all_to_all";
         let neighbours = self.neighbours.len();

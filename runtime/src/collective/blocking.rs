@@ -31,6 +31,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Barrier")]
     pub fn barrier(&self) -> Result<()> {
         self.run(&self.plan_barrier()?, None, None)
     }
@@ -50,6 +51,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Bcast", "ncclBroadcast"))]
     pub fn broadcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
         self.run(&self.plan_broadcast::<T>(data.len(), root)?, None, Some(cast_slice_mut(data)))
     }
@@ -71,6 +73,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Reduce", "ncclReduce"))]
     pub fn reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>, root: usize) -> Result<()> {
         let plan = self.plan_reduce(data.len(), &op, root, true)?;
         if self.rank() == root {
@@ -97,6 +100,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Reduce")]
     pub fn reduce_into<T: Pod>(
         &self,
         input: &[T],
@@ -133,8 +137,31 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Allreduce", "ncclAllReduce"))]
     pub fn all_reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.run(&self.plan_all_reduce(data.len(), &op, true)?, None, Some(cast_slice_mut(data)))
+    }
+
+    /// Combines one value of each rank, and returns the result on every rank: [`Communicator::all_reduce`] of one element.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Communicator::all_reduce`].
+    ///
+    /// ```
+    /// use ringworld::Op;
+    /// # let world = ringworld::testing::alone();
+    /// let loss = world.all_reduce_one(0.25f64, Op::Average)?;
+    /// assert_eq!(loss, 0.25);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias = "MPI_Allreduce")]
+    pub fn all_reduce_one<T: Pod>(&self, value: T, op: impl Reduction<T>) -> Result<T> {
+        let mut one = [value];
+        self.all_reduce(&mut one, op)?;
+        let [value] = one;
+        Ok(value)
     }
 
     /// Like [`Communicator::all_reduce`], with the result in `output` and `input` left as it is.
@@ -152,6 +179,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Allreduce")]
     pub fn all_reduce_into<T: Pod>(
         &self,
         input: &[T],
@@ -186,6 +214,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Reduce_scatter_block", "ncclReduceScatter", "reduce_scatter_tensor"))]
     pub fn reduce_scatter<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -207,6 +236,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Reduce_scatter_block")]
     pub fn reduce_scatter_in_place<'a, T: Pod>(
         &self,
         data: &'a mut [T],
@@ -236,6 +266,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Reduce_scatter")]
     pub fn reduce_scatter_varied<T: Pod>(
         &self,
         input: &[T],
@@ -262,6 +293,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Allgather", "MPI_Allgatherv", "ncclAllGather", "all_gather_into_tensor"))]
     pub fn all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_gather::<T>(Some(input.len()), output.len())?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -284,6 +316,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Allgather", "MPI_Allgatherv"))]
     pub fn all_gather_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
         self.run(&self.plan_all_gather::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
@@ -304,6 +337,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Allgather", "MPI_Allgatherv"))]
     pub fn all_gather_varied<T: Pod>(&self, input: &[T], output: &mut [T], counts: &[usize]) -> Result<()> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -326,6 +360,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Gather", "MPI_Gatherv"))]
     pub fn gather<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_gather::<T>(input.len(), output.len(), root)?;
         let output = (self.rank() == root).then(|| cast_slice_mut(output));
@@ -349,6 +384,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Gather", "MPI_Gatherv"))]
     pub fn gather_varied<T: Pod>(
         &self,
         input: &[T],
@@ -379,6 +415,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scatter", "MPI_Scatterv"))]
     pub fn scatter<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_scatter::<T>(input.len(), output.len(), root)?;
         let input = (self.rank() == root).then(|| cast_slice(input));
@@ -402,6 +439,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scatter", "MPI_Scatterv"))]
     pub fn scatter_varied<T: Pod>(
         &self,
         input: &[T],
@@ -431,6 +469,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv", "all_to_all_single"))]
     pub fn all_to_all<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_to_all::<T>(Some(input.len()), output.len())?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -450,6 +489,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv"))]
     pub fn all_to_all_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
         self.run(&self.plan_all_to_all::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
@@ -472,6 +512,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv"))]
     pub fn all_to_all_varied<T: Pod>(
         &self,
         input: &[T],
@@ -501,6 +542,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
     pub fn scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.run(&self.plan_scan(data.len(), &op, false, true)?, None, Some(cast_slice_mut(data)))
     }
@@ -520,6 +562,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
     pub fn scan_into<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         same_length("scan_into", "input", input.len(), "output", output.len())?;
         let plan = self.plan_scan(input.len(), &op, false, false)?;
@@ -544,6 +587,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
     pub fn exclusive_scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.run(&self.plan_scan(data.len(), &op, true, true)?, None, Some(cast_slice_mut(data)))
     }
@@ -564,6 +608,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
     pub fn exclusive_scan_into<T: Pod>(
         &self,
         input: &[T],

@@ -26,6 +26,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Ibarrier")]
     pub fn start_barrier(&self) -> Result<Pending<()>> {
         let plan = self.plan_barrier()?;
         self.start(&plan, None, None)
@@ -46,6 +47,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Ibcast")]
     pub fn start_broadcast<T: Pod + Send>(&self, data: Vec<T>, root: usize) -> Result<Pending<Vec<T>>> {
         let plan = self.plan_broadcast::<T>(data.len(), root)?;
         self.start(&plan, None, Some(data))
@@ -67,6 +69,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Ireduce")]
     pub fn start_reduce<T: Pod + Send>(
         &self,
         data: Vec<T>,
@@ -97,6 +100,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Iallreduce")]
     pub fn start_all_reduce<T: Pod + Send>(
         &self,
         data: Vec<T>,
@@ -123,6 +127,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Ireduce_scatter_block")]
     pub fn start_reduce_scatter<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -150,6 +155,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "MPI_Ireduce_scatter")]
     pub fn start_reduce_scatter_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -177,6 +183,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Iallgather", "MPI_Iallgatherv"))]
     pub fn start_all_gather<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -202,6 +209,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Iallgather", "MPI_Iallgatherv"))]
     pub fn start_all_gather_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -228,6 +236,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Igather", "MPI_Igatherv"))]
     pub fn start_gather<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -254,6 +263,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Igather", "MPI_Igatherv"))]
     pub fn start_gather_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -281,6 +291,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Iscatter", "MPI_Iscatterv"))]
     pub fn start_scatter<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -307,6 +318,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Iscatter", "MPI_Iscatterv"))]
     pub fn start_scatter_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -334,6 +346,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Ialltoall", "MPI_Ialltoallv"))]
     pub fn start_all_to_all<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -359,6 +372,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Ialltoall", "MPI_Ialltoallv"))]
     pub fn start_all_to_all_varied<T: Pod + Send>(
         &self,
         input: Vec<T>,
@@ -387,6 +401,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Iscan", "MPI_Iexscan"))]
     pub fn start_scan<T: Pod + Send>(&self, data: Vec<T>, op: impl Reduction<T>) -> Result<Pending<Vec<T>>> {
         let plan = self.plan_scan(data.len(), &op, false, true)?;
         self.start(&plan, None, Some(data))
@@ -408,6 +423,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias("MPI_Iscan", "MPI_Iexscan"))]
     pub fn start_exclusive_scan<T: Pod + Send>(
         &self,
         data: Vec<T>,

@@ -109,6 +109,8 @@ struct Habit {
 impl Habit {
     /// An answer that comes so soon after its task was left would have been worth polling for.
     const SOON: Duration = Duration::from_micros(200);
+    /// No task polls for longer.
+    const LONGEST: Duration = Duration::from_micros(100);
 
     fn new() -> Self {
         Self { began: Instant::now(), left: AtomicU64::new(0), soon: AtomicBool::new(false) }
@@ -175,10 +177,12 @@ impl Waits {
         self.remind
     }
 
-    /// For how long a task polls before it is left: as long as a thread would, where that has been worth it of late.
+    /// For how long a task polls before it is left: longer where that has been worth it of late, but never so long that
+    /// other tasks of its thread would notice.
     fn for_task(&self) -> Duration {
         let brief = self.brief();
-        if !brief.is_zero() && self.habit.soon.load(Ordering::Relaxed) { self.spin.polite } else { brief }
+        let longer = self.spin.polite.min(Habit::LONGEST);
+        if !brief.is_zero() && self.habit.soon.load(Ordering::Relaxed) { longer } else { brief }
     }
 
     /// Sleeps until a transport has something or `bell` rings, at most until `limit` or `alarm`.

@@ -104,6 +104,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
+    #[doc(alias = "broadcast_object_list")]
     pub fn broadcast_object<V>(&self, object: Option<V>, root: usize) -> Result<V>
     where
         V: Serialize + DeserializeOwned,

@@ -25,36 +25,48 @@ pub enum Op {
     /// The sum. Integers wrap around on overflow, as in C. `f16` and `bf16` are added in `f32` and rounded
     /// to nearest, ties to even, at every step. A NaN of any rank makes the result NaN; of several, any may
     /// give its payload.
+    #[doc(alias = "MPI_SUM")]
     Sum = 1,
     /// The product, as [`Op::Sum`] is the sum. Complex numbers are multiplied by the schoolbook formula:
     /// infinities are not recovered from NaN.
+    #[doc(alias = "MPI_PROD")]
     Product = 2,
     /// The smallest. A NaN of any rank makes the result NaN. Of zeros of both signs, which are equal, one is
     /// the result, the same one on every rank.
+    #[doc(alias = "MPI_MIN")]
     Min = 3,
     /// The largest; NaN and zeros as for [`Op::Min`].
+    #[doc(alias = "MPI_MAX")]
     Max = 4,
     /// The sum, divided by the number of ranks at the end, in the type's own precision (`f16` and `bf16` in
     /// `f32`). Nothing is scaled before, so the sum may overflow where the average would not: see
     /// [`Op::scaled`].
     Average = 5,
     /// 1 when every rank's element is other than zero, else 0.
+    #[doc(alias = "MPI_LAND")]
     LogicalAnd = 6,
     /// 1 when some rank's element is other than zero, else 0.
+    #[doc(alias = "MPI_LOR")]
     LogicalOr = 7,
     /// 1 when an odd number of ranks have an element other than zero, else 0.
+    #[doc(alias = "MPI_LXOR")]
     LogicalXor = 8,
     /// Bit by bit, and.
+    #[doc(alias = "MPI_BAND")]
     BitAnd = 9,
     /// Bit by bit, or.
+    #[doc(alias = "MPI_BOR")]
     BitOr = 10,
     /// Bit by bit, exclusive or.
+    #[doc(alias = "MPI_BXOR")]
     BitXor = 11,
     /// The smallest value with its index. Of equal values, the smallest index; a NaN counts as smaller than
     /// everything, so that it is found, and its index tells where.
+    #[doc(alias = "MPI_MINLOC")]
     MinLocation = 12,
     /// The largest value with its index. Of equal values, the smallest index; a NaN counts as larger than
     /// everything, so that it is found, and its index tells where.
+    #[doc(alias = "MPI_MAXLOC")]
     MaxLocation = 13,
 }
 

@@ -31,6 +31,11 @@ mod sealed {
 /// ([`Op::scaled`]) or without, or a [`UserOp`] on that type.
 ///
 /// Sealed: a new operation is a [`UserOp`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operation on elements of type `{T}`",
+    label = "expected an `Op`, a scaled `Op` or a `UserOp<{T}>`",
+    note = "make an operation of a closure by `ringworld::UserOp::new(\"name\", |a: {T}, b: {T}| …)`"
+)]
 pub trait Reduction<T: Pod>: sealed::Sealed {
     /// What the engine needs.
     ///

@@ -48,6 +48,7 @@ pub struct UserOp<T> {
 impl<T: Pod> UserOp<T> {
     /// An associative operation; operands keep rank order.
     #[must_use]
+    #[doc(alias = "MPI_Op_create")]
     pub fn new<F>(name: impl Into<String>, function: F) -> Self
     where
         F: Fn(T, T) -> T + Send + Sync + 'static,

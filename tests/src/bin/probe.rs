@@ -159,9 +159,7 @@ fn say(event: &str, rank: Option<usize>, more: &str) {
 
 /// The name of the error's variant, and its text on one line.
 fn describe(error: &Error) -> String {
-    let debug = format!("{error:?}");
-    let kind = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    format!("kind={kind} text={}", error.to_string().replace('\n', " / "))
+    format!("kind={} text={}", error.name(), error.to_string().replace('\n', " / "))
 }
 
 fn main() -> ExitCode {
@@ -386,7 +384,7 @@ fn victim(world: &World, who: usize, act: Act, code: i32) -> Result<(), Trouble>
                 panic!("the victim panics in a scope on purpose")
             })?)
         }
-        Act::Abort => world.abort(code),
+        Act::Abort => world.abort_with(code, "the victim has seen enough"),
         Act::Compute => loop {
             std::hint::black_box((0..1_000_000u64).fold(0, u64::wrapping_add));
         },

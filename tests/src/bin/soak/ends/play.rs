@@ -44,8 +44,7 @@ pub(crate) struct Met {
 
 impl Met {
     fn new(call: String, error: &Error) -> Self {
-        let debug = format!("{error:?}");
-        let variant = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
+        let variant = error.name().to_owned();
         let named = match error {
             Error::PeerFailed { rank, .. }
             | Error::PeerFinished { rank, .. }
