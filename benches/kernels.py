@@ -1,4 +1,4 @@
-"""Turns the results of `cargo bench -p ringworld-benches --bench kernels` into a table.
+"""Turns the results of `cargo bench -p ringworld-benches --features criterion --bench kernels` into a table.
 
 usage: python3 benches/kernels.py [target directory]
 

@@ -7,6 +7,6 @@ if [ -z "${CI:-}" ] && ! command -v valgrind >/dev/null; then
     skip "valgrind is not installed (Debian: apt-get install valgrind)"
 fi
 for profile in dist release; do
-    cargo test --locked --profile "$profile" -p ringworld-benches --test instructions -- --nocapture
+    cargo test --locked --profile "$profile" -p ringworld-benches --no-default-features --test instructions -- --nocapture
 done
 finished

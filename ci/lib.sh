@@ -1,7 +1,7 @@
 # Sourced by every script here: where the repository is, a headline, and the time at the end.
 #
-# Each script can be run alone from anywhere: `bash ci/clippy.sh`. Nothing here installs anything;
-# only .ci/run does.
+# Each script can be run alone from anywhere: `bash ci/clippy.sh`. Only msrv.sh and unused.sh fetch what they need;
+# what the system lacks, .ci/run installs.
 
 set -euo pipefail
 export LC_ALL=C
@@ -32,4 +32,15 @@ fail() {
 skip() {
     printf -- '--- %s: SKIPPED: %s\n' "${title:-ci}" "$*"
     exit 77
+}
+
+# A tool of crates.io, of one version, in the target folder: fetched where it is not there, once, and only with CI set.
+need_tool() { # crate, version, limit in seconds
+    local tools=$CARGO_TARGET_DIR/tools
+    PATH=$tools/bin:$PATH
+    ! command -v "$1" >/dev/null || return 0
+    [ -n "${CI:-}" ] || skip "$1 is not installed (cargo install --locked $1@$2)"
+    CARGO_TARGET_DIR=$tools/target timeout "$3" cargo install --quiet --locked --root "$tools" "$1@$2" </dev/null ||
+        skip "$1 could not be installed"
+    rm -rf "$tools/target"
 }

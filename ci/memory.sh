@@ -6,7 +6,7 @@ headline "memory"
 if cargo +nightly miri --version >/dev/null 2>&1; then
     # Spans and leases; the table of buffers. What opens descriptors or threads of the system's is left to the sanitizer.
     MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test --locked -p ringworld-transport --lib memory
-    MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test --locked -p ringworld --no-default-features --lib buffer
+    MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test --locked -p ringworld-engine --lib buffer
 else
     echo "Miri is not installed here: AddressSanitizer only"
 fi
@@ -15,7 +15,9 @@ target=$(rustc -vV | sed -n 's/^host: //p')
 # sanitizer is an unstable option of a stable compiler.
 export CARGO_TARGET_DIR="$CARGO_TARGET_DIR/memory"
 export RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" ASAN_OPTIONS="detect_leaks=0"
-tests=()
-for name in refusals requests registered tasks waiting messages failure collectives; do tests+=(--test "$name"); done
-cargo --config 'profile.dev.package."*".opt-level=0' test --locked --target "$target" -p ringworld --lib "${tests[@]}"
+build=(cargo --config 'profile.dev.package."*".opt-level=0')
+for name in ringworld ringworld-engine; do build+=(--config "profile.dev.package.$name.opt-level=1"); done
+build+=(test --locked --target "$target" -p ringworld -p ringworld-engine)
+"${build[@]}" --lib
+"${build[@]}" --test it -- refusals:: requests:: registered:: tasks:: waiting:: messages:: failure:: collectives::
 finished

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The threads of the engine, played through by a model checker: RINGWORLD_MODEL_SCHEDULES schedules of each kind for each
-# scenario of runtime/src/engine/model.
+# scenario of engine/src/model.
 source "$(dirname "$0")/lib.sh"
 headline "model"
 # A target directory of its own, in which dependencies are not worth optimising: the flag changes every crate.
 export CARGO_TARGET_DIR="$CARGO_TARGET_DIR/model"
-RUSTFLAGS="--cfg ringworld_model" cargo --config 'profile.dev.package."*".opt-level=0' test -p ringworld --no-default-features --lib engine::model
+RUSTFLAGS="--cfg ringworld_model" cargo --config 'profile.dev.package."*".opt-level=0' test -p ringworld-engine --lib model
 finished

@@ -26,6 +26,8 @@ awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
      END { printf "total: %d passed, %d failed, %d ignored\n", passed, failed, ignored }' "$work/log"
 
 [ "$status" = 0 ] || fail "cargo test returned $status"
-grep -q 'Running tests/layers.rs' "$work/log" || fail "the check of the layers (tests/tests/layers.rs) did not run"
+grep -q '^test layers::.* ok$' "$work/log" || fail "the check of the layers (tests/tests/it/layers) did not run"
+# The sweep that plain `cargo test` shortens. All tests of this name, so that nothing is built again.
+RINGWORLD_TEST_WIDE=1 cargo test --quiet --test it every_algorithm:: || fail "an algorithm is wrong for some number of ranks"
 git diff --exit-code Cargo.lock || fail "Cargo.lock does not match the manifests; commit the lock file that cargo wrote"
 finished

@@ -5,7 +5,7 @@
 //! nonces and a context that says what the connection is for (job, ranks, purpose). The secret itself
 //! never travels, a proof is worth nothing on another connection, and neither side's proof can be
 //! reflected as the other's. Without a secret every process knows the (empty) secret: the exchange then
-//! keeps strangers out by accident only, not by intent. Traffic after the handshake is not encrypted.
+//! keeps others out by accident only, not by intent. Traffic after the handshake is not encrypted.
 //!
 //! ```
 //! use ringworld_auth::{Nonce, Role, Secret};

@@ -1,9 +1,9 @@
 //! A message and a step of an all-reduce cost no more instructions than these ceilings.
 //!
 //! Time on a shared machine says little about a change of a few per cent; instructions repeat. The program
-//! `instructions` ([`../src/bin/instructions.rs`](../src/bin/instructions.rs)) runs under callgrind with N times and with 2N, and the
-//! difference is what N cost, without start and end. Only this process's own instructions are counted, not the
-//! system's.
+//! `instructions` ([`../src/bin/instructions.rs`](../src/bin/instructions.rs)) runs under callgrind with N times and
+//! with 2N, and the difference is what N cost, without start and end. Only this process's own instructions are counted,
+//! not the system's.
 //!
 //! Each ceiling is some 15 % above what was measured when it was set (`benches/README.md` has those numbers): room
 //! for another compiler, and none for one more lookup, copy or allocation per message. One that a change has made
@@ -17,8 +17,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_instructions");
-/// As many counts of everything must agree, each with the others.
-const COUNTS: usize = 3;
+/// As many counts of everything must agree, each with the others. Plain `cargo test` should not take long.
+const COUNTS: usize = if cfg!(debug_assertions) { 2 } else { 3 };
 /// A run takes a few seconds on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -134,7 +134,7 @@ fn a_step_of_a_ring_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 2,
         apart: 1,
-        checked: 22_210,
+        checked: 9_220,
         dist: 5_855,
         release: 6_500,
     });

@@ -50,7 +50,7 @@ pub enum Error {
         "what answers at {master} is not a ringworld master ({reason}); another program uses the port: choose \
          another MASTER_PORT on all hosts"
     )]
-    Stranger {
+    NotMaster {
         /// Host and port.
         master: String,
         /// What it said.

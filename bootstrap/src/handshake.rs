@@ -55,7 +55,7 @@ fn preamble(nonce: &Nonce) -> Vec<u8> {
 }
 
 async fn read_preamble(stream: &mut (impl AsyncRead + Unpin)) -> Result<Nonce, HandshakeError> {
-    // The magic first: a stranger's first line may be shorter than the whole preamble.
+    // The magic first: the first line of another protocol may be shorter than the whole preamble.
     let mut magic = [0; MAGIC.len()];
     stream.read_exact(&mut magic).await?;
     if magic != MAGIC {
@@ -165,7 +165,10 @@ pub(crate) async fn connect(
 mod tests {
     use super::*;
 
-    fn meet(master: &[u8], joiner: &[u8]) -> (Result<(), HandshakeError>, Result<u64, HandshakeError>) {
+    fn shake_hands(
+        master: &[u8],
+        joiner: &[u8],
+    ) -> (Result<(), HandshakeError>, Result<u64, HandshakeError>) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (mut a, mut b) = tokio::io::duplex(4096);
         let (master, joiner) = (Secret::new(master.to_vec()), Secret::new(joiner.to_vec()));
@@ -181,10 +184,10 @@ mod tests {
 
     #[test]
     fn the_same_secret_opens_both_sides_and_tells_the_job() {
-        let (master, joiner) = meet(b"s", b"s");
+        let (master, joiner) = shake_hands(b"s", b"s");
         assert!(master.is_ok());
         assert_eq!(joiner.unwrap(), 7);
-        assert_eq!(meet(b"", b"").1.unwrap(), 7);
+        assert_eq!(shake_hands(b"", b"").1.unwrap(), 7);
     }
 
     #[test]
@@ -194,7 +197,7 @@ mod tests {
             (b"s", b"", "missing here"),
             (b"", b"s", "missing at the master"),
         ] {
-            let (accepted, connected) = meet(master, joiner);
+            let (accepted, connected) = shake_hands(master, joiner);
             assert!(accepted.is_err());
             let text = connected.unwrap_err().to_string();
             assert!(text.contains("RINGWORLD_SECRET") && text.contains(part), "{text}");
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_gets_no_answer() {
+    fn whoever_speaks_another_protocol_gets_no_answer() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (mut a, mut b) = tokio::io::duplex(4096);
         runtime.block_on(async {

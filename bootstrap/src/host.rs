@@ -1,5 +1,9 @@
 //! Who this host is: its name for people, its identity for grouping ranks.
 
+use std::hash::Hasher as _;
+
+use fnv::FnvHasher;
+
 /// Name of this host, for messages. Never resolved to an address.
 #[must_use]
 pub fn host_name() -> String {
@@ -13,27 +17,11 @@ pub(crate) fn host_identity() -> u64 {
     let namespace = std::fs::read_link("/proc/self/ns/net")
         .map(|link| link.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let mut hash = Fnv::default();
+    // FNV-1a: processes built by different compilers must agree, which `DefaultHasher` does not promise.
+    let mut hash = FnvHasher::default();
     for part in [boot.trim(), &namespace, &host_name()] {
         hash.write(part.as_bytes());
         hash.write(&[0]);
     }
-    hash.0
-}
-
-/// FNV-1a: processes built by different compilers must agree, which `DefaultHasher` does not promise.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
+    hash.finish()
 }

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use crate::client::{Begun, Client, Command, Formed};
 use crate::error::Error;
+use crate::event::{ControlEvent, Hook, Listener};
 use crate::host::{host_identity, host_name};
 use crate::interfaces::{self, Choice};
 use crate::master::MasterHandle;
-use crate::parent::{self, Hook, Listener};
-use crate::session::{ControlEvent, Session};
+use crate::parent;
+use crate::session::Session;
 use crate::settings::{Settings, SettingsError};
 use crate::wire::Member;
 
@@ -60,7 +61,8 @@ impl Joining {
         };
         let found = interfaces::enumerate()?;
         let choice = interfaces::choose(&found, settings)?;
-        let (client, Begun { job, local, master, label }) = Client::start(settings, node, size, found)?;
+        let (client, Begun { job, local, master, label }) =
+            Client::start(settings, node, size, found, choice.only_loopback())?;
         let local = addresses(node, local, &choice);
         tracing::debug!("reached the master {label}; offering the addresses {local:?}");
         Ok(Self { job, local, hook, link: Some((client, master)) })

@@ -17,7 +17,7 @@
 //! It knows nothing of transports (their addresses are opaque bytes), messages or collectives, and moves
 //! no user data. Everything here runs on `tokio` in threads of its own, so a program that computes for
 //! minutes still answers heartbeats. With a secret, every connection is authenticated in both directions;
-//! strangers are dropped with a log line.
+//! whoever does not know it is dropped with a log line.
 //!
 //! ```
 //! use ringworld_bootstrap::{Joining, Settings};
@@ -33,23 +33,29 @@
 mod client;
 mod descriptors;
 mod error;
+mod event;
 mod handshake;
 mod host;
 pub mod interfaces;
 mod joining;
 mod master;
 mod parent;
+mod probe;
 mod session;
 mod settings;
+mod thread;
+mod waiting;
 mod wire;
 
 pub use descriptors::raise_descriptor_limit;
 pub use error::Error;
+pub use event::{ControlEvent, Report};
 pub use host::host_name;
 pub use interfaces::{Choice, Interface, InterfaceError};
 pub use joining::Joining;
 pub use master::{Departure, Master, MasterConfig, MasterHandle, Outcome};
+pub use probe::{Answer, Sighting};
 pub use ringworld_auth::Secret;
-pub use session::{ControlEvent, Report, Session, exit_status};
+pub use session::{Session, exit_status};
 pub use settings::{KNOBS, Knob, Settings, SettingsError, Source, Strength, TransportChoice};
 pub use wire::{Fault, Member};

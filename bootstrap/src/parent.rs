@@ -3,34 +3,13 @@
 //! A thread sleeps on a process descriptor of the parent, which becomes readable when it ends, whether
 //! or not it is the direct parent and however busy this process is.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
 use crate::error::Error;
-use crate::session::ControlEvent;
-
-/// Who hears the control plane's events; set once the process has joined.
-pub(crate) type Listener = Arc<dyn Fn(ControlEvent) + Send + Sync>;
-
-/// Where the listener is kept until it is needed.
-#[derive(Clone, Default)]
-pub(crate) struct Hook(Arc<Mutex<Option<Listener>>>);
-
-impl Hook {
-    pub(crate) fn set(&self, listener: Option<Listener>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = listener;
-    }
-
-    fn call(&self, event: ControlEvent) {
-        let listener = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(listener) = listener {
-            listener(event);
-        }
-    }
-}
+use crate::event::{ControlEvent, Hook};
 
 /// Watches process `parent` for the rest of this process's life.
 pub(crate) fn watch(parent: u32, hook: Hook) -> Result<(), Error> {
@@ -40,22 +19,20 @@ pub(crate) fn watch(parent: u32, hook: Hook) -> Result<(), Error> {
             format!("RINGWORLD_PARENT_PID={parent} is no process id"),
         )
     })?;
-    std::thread::Builder::new()
-        .name("ringworld-parent".into())
-        .spawn(move || {
-            wait_for_end(pid);
-            tracing::error!("the parent process {parent} is gone; this process ends too");
-            hook.call(ControlEvent::Abort {
-                rank: 0,
-                code: 1,
-                reason: format!("the launcher (process {parent}) is gone"),
-            });
-            // Time for pending calls to return their error and for the program to say so.
-            std::thread::sleep(Duration::from_millis(500));
-            std::process::exit(1);
-        })
-        .map(|_| ())
-        .map_err(|error| Error::system("watching the parent process", error))
+    crate::thread::spawn("ringworld-parent", move || {
+        wait_for_end(pid);
+        tracing::error!("the parent process {parent} is gone; this process ends too");
+        hook.call(ControlEvent::Abort {
+            rank: 0,
+            code: 1,
+            reason: format!("the launcher (process {parent}) is gone"),
+        });
+        // Time for pending calls to return their error and for the program to say so.
+        std::thread::sleep(Duration::from_millis(500));
+        std::process::exit(1);
+    })
+    .map(|_| ())
+    .map_err(|error| Error::system("watching the parent process", error))
 }
 
 fn wait_for_end(pid: Pid) {

@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::client::{Client, Command, Formed};
+use crate::event::{Hook, Report};
 use crate::master::{MasterHandle, Outcome};
-use crate::parent::Hook;
-use crate::wire::{Fault, Member, TEXT_LIMIT, ToMaster, clip};
+use crate::wire::{Member, TEXT_LIMIT, ToMaster, clip};
 
 /// How long last words may take to reach the master and all others.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -25,67 +25,6 @@ const CLOSING: Duration = Duration::from_secs(3);
 pub fn exit_status(code: i32) -> u8 {
     let [low, ..] = code.to_le_bytes();
     low.max(1)
-}
-
-/// Something that happened to the world.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ControlEvent {
-    /// A rank is dead or out of reach.
-    PeerDown {
-        /// Which.
-        rank: usize,
-        /// Name of its host.
-        host: String,
-        /// Why.
-        cause: String,
-    },
-    /// A rank has said goodbye.
-    PeerFinished {
-        /// Which.
-        rank: usize,
-    },
-    /// The answer to [`Session::ask_left`].
-    Left {
-        /// Which rank was asked about.
-        rank: usize,
-        /// What it has left: see [`Session::leave_behind`].
-        left: Vec<u8>,
-    },
-    /// A rank has given the world up.
-    Abort {
-        /// Which.
-        rank: usize,
-        /// The exit code for everybody.
-        code: i32,
-        /// Why.
-        reason: String,
-    },
-    /// A rank has found what ends the world for all.
-    Fault {
-        /// Which rank found it.
-        rank: usize,
-        /// What.
-        fault: Fault,
-    },
-    /// The master is out of reach, or has given this rank up; nothing more will be heard.
-    MasterLost {
-        /// How.
-        cause: String,
-    },
-}
-
-/// Something that this rank has found out and all should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Report {
-    /// The data plane lost a peer.
-    PeerLost {
-        /// Which.
-        rank: usize,
-        /// How.
-        cause: String,
-    },
-    /// What ends the world for all.
-    Fault(Fault),
 }
 
 /// Membership of a world.
@@ -187,7 +126,7 @@ impl Session {
         self.send(Command::Say(ToMaster::LeftBehind { left }));
     }
 
-    /// Asks what a rank has left behind. The answer comes when it has left something, as [`ControlEvent::Left`]; there
+    /// Asks what a rank has left behind. The answer comes when it has left something, as [`ControlEvent::Left`](crate::ControlEvent::Left); there
     /// is none when it does not. Returns at once.
     pub fn ask_left(&self, rank: usize) {
         self.send(Command::Say(ToMaster::AskLeft { rank: rank as u64 }));

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything in this file; the two sides must agree.
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
@@ -130,12 +130,15 @@ pub(crate) enum ToMaster {
     AskLeft {
         rank: u64,
     },
+    /// Instead of a [`Hello`]: how does the world stand? No place is taken.
+    Inquire,
 }
 
 /// From the master to a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum ToRank {
     Welcome {
+        /// 0: silence is no reason to give a rank up.
         peer_timeout_ms: u64,
     },
     /// `retry`: the master is about to make room for another job.
@@ -156,7 +159,7 @@ pub(crate) enum ToRank {
     Members(Vec<Member>),
     Ping,
     /// What has become of others, in the order in which it happened.
-    News(Vec<Notice>),
+    Notices(Vec<Notice>),
     Abort {
         rank: u64,
         code: i32,
@@ -172,6 +175,12 @@ pub(crate) enum ToRank {
     /// The master has given this rank up.
     Expelled {
         cause: String,
+    },
+    /// The answer to [`ToMaster::Inquire`]: how many ranks have joined, or have not left since it formed.
+    State {
+        present: u64,
+        size: u64,
+        formed: bool,
     },
 }
 
@@ -253,15 +262,21 @@ pub(crate) async fn read<T: DeserializeOwned>(
     Ok((postcard::from_bytes(&body).map_err(ReadError::Nonsense)?, length + 4))
 }
 
-/// Reads one frame, or gives up after `patience` without a whole one.
+/// How long a heartbeat may be waited for, for this time-out; without one, as for the default.
+pub(crate) fn heartbeat(peer_timeout: Option<Duration>) -> Duration {
+    (peer_timeout.unwrap_or(Duration::from_secs(20)) / 4).max(Duration::from_millis(1))
+}
+
+/// Reads one frame, or gives up after `patience`, if that ends, without a whole one.
 ///
 /// The wait has two parts, so that a process that was stopped, and finds its timer expired when it goes
 /// on, still reads what has arrived meanwhile before it blames the other side.
 pub(crate) async fn read_within<T: DeserializeOwned>(
     stream: &mut (impl AsyncRead + Unpin),
     limit: usize,
-    patience: Duration,
+    patience: Option<Duration>,
 ) -> Result<(T, usize), ReadError> {
+    let Some(patience) = patience else { return read(stream, limit).await };
     let mut reading = pin!(read(stream, limit));
     if let Ok(heard) = timeout(patience / 4 * 3, &mut reading).await {
         return heard;

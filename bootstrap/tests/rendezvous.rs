@@ -10,7 +10,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use common::{Rank, finish, free_port, join, settings, spawn, world, world_at};
-use ringworld_bootstrap::{Error, Joining, Master, MasterConfig, Outcome, Settings};
+use ringworld_bootstrap::{Answer, Error, Joining, Master, MasterConfig, Outcome, Settings, Sighting};
 
 fn same_table(ranks: &[Rank]) {
     let size = ranks.len();
@@ -47,6 +47,42 @@ fn worlds_of_many_sizes_form_and_end() {
         assert_eq!(ranks.iter().filter(|rank| rank.session.serves()).count(), 1);
         finish(ranks);
     }
+}
+
+#[test]
+fn whoever_asks_hears_how_the_world_stands_and_takes_no_place() {
+    let port = free_port();
+    let ask = |more: &[(&str, &str)]| {
+        let sighting = Sighting::of(&settings(port, 2, more), "127.0.0.1", &[]).unwrap();
+        assert!(sighting.here);
+        assert_eq!(sighting.addresses, ["127.0.0.1".parse::<std::net::IpAddr>().unwrap()]);
+        sighting.answer
+    };
+    assert!(matches!(ask(&[]), Answer::Nobody(why) if why.contains("refused")));
+    let first = spawn(settings(port, 2, &[]), "first");
+    let begin = Instant::now();
+    while ask(&[]) != (Answer::Forming { joined: 1, size: 2 }) {
+        assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", ask(&[]));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(matches!(ask(&[("secret", "x")]), Answer::Secret(why) if why.contains("missing at the master")));
+    let second = join(&settings(port, 2, &[]), "second").unwrap();
+    let ranks = vec![first.join().unwrap().unwrap(), second];
+    assert_eq!(ask(&[]), Answer::Running { alive: 2, size: 2 });
+    finish(ranks);
+
+    let other = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = other.local_addr().unwrap().port();
+    let answers = std::thread::spawn(move || {
+        let (mut stream, _) = other.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        let _ = stream.read(&mut [0; 64]);
+    });
+    let sighting = Sighting::of(&settings(port, 2, &[]), "127.0.0.1", &[]).unwrap();
+    assert!(matches!(sighting.answer, Answer::Other(_)), "{:?}", sighting.answer);
+    answers.join().unwrap();
+    let sighting = Sighting::of(&settings(port, 2, &[]), "no-such-host.invalid", &[]).unwrap();
+    assert!(matches!(sighting.answer, Answer::Unknown(_)) && !sighting.here, "{sighting:?}");
 }
 
 #[test]
@@ -243,21 +279,21 @@ fn another_program_on_the_port_is_recognised() {
         }
     });
     let error = join(&settings(port, 2, &[]), "a").err().unwrap();
-    assert!(matches!(error, Error::Stranger { .. }), "{error}");
+    assert!(matches!(error, Error::NotMaster { .. }), "{error}");
     assert!(error.to_string().contains("HTTP/1.1"), "{error}");
 }
 
 #[test]
-fn strangers_do_not_disturb() {
+fn unauthenticated_connections_do_not_disturb() {
     let port = free_port();
     let first = spawn(settings(port, 3, &[]), "first");
     std::thread::sleep(Duration::from_millis(200));
-    let mut strangers = Vec::new();
+    let mut others = Vec::new();
     let mut knock = |bytes: &[u8]| {
         for _ in 0..20 {
             let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
             let _ = stream.write_all(bytes);
-            strangers.push(stream);
+            others.push(stream);
         }
     };
     knock(b"");

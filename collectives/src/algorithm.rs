@@ -4,9 +4,8 @@
 //! in the folder of its collective, a variant and its rows here, a rule in [`crate::select`].
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::{Counts, Error, Order, Request};
+use crate::{Counts, Order, Request};
 
 /// One way to do a collective. The file of the same name describes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -306,28 +305,16 @@ impl Algorithm {
     }
 }
 
-fn at_an_end(request: &Request) -> bool {
-    request.collective.root().is_some_and(|root| root == 0 || root + 1 == request.size)
+impl Request {
+    /// The algorithms that can serve this request, any of which [`crate::Choice::forced`] accepts.
+    pub fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
+        let request = self.clone();
+        Algorithm::ALL.iter().copied().filter(move |algorithm| algorithm.supports(&request))
+    }
 }
 
-/// Reads a path, such as `all-reduce/ring`.
-///
-/// ```
-/// use ringworld_collectives::Algorithm;
-/// assert_eq!("all-reduce/ring".parse(), Ok(Algorithm::AllReduceRing));
-/// let error = "barrier/magic".parse::<Algorithm>().unwrap_err();
-/// assert_eq!(error.to_string(), r#"there is no algorithm "barrier/magic"; there are barrier/dissemination"#);
-/// ```
-impl FromStr for Algorithm {
-    type Err = Error;
-
-    fn from_str(path: &str) -> Result<Self, Error> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|algorithm| algorithm.path() == path)
-            .ok_or_else(|| Error::UnknownAlgorithm { given: path.to_owned() })
-    }
+fn at_an_end(request: &Request) -> bool {
+    request.collective.root().is_some_and(|root| root == 0 || root + 1 == request.size)
 }
 
 /// The name without the collective, such as `ring`.
@@ -347,16 +334,5 @@ mod tests {
         let paths: std::collections::BTreeSet<_> = Algorithm::ALL.iter().map(|a| a.path()).collect();
         assert_eq!(paths.len(), Algorithm::ALL.len());
         assert_eq!(Algorithm::AllReduceRecursiveDoubling.to_string(), "recursive-doubling");
-    }
-
-    #[test]
-    fn every_path_can_be_read_back_and_others_are_answered_with_the_list() {
-        for algorithm in Algorithm::ALL {
-            assert_eq!(algorithm.path().parse(), Ok(*algorithm));
-        }
-        let error = "all-reduce/rign".parse::<Algorithm>().unwrap_err().to_string();
-        assert!(error.contains("all-reduce/ring") && !error.contains("barrier/"), "{error}");
-        let error = "ring".parse::<Algorithm>().unwrap_err().to_string();
-        assert!(error.contains("all-reduce/ring") && error.contains("barrier/"), "{error}");
     }
 }

@@ -1,8 +1,8 @@
 //! Folding operands that all lie here strictly from the left: what the algorithms that keep [`crate::Order::Left`]
 //! share.
 //!
-//! Invariant: the result is `((x0 op x1) op x2) op …`, whatever the lengths and the ranks; `last` says whether these are
-//! all ranks. Neighbours: the direct
+//! Invariant: the result is `((x0 op x1) op x2) op …`, whatever the lengths and the ranks; `last` says whether these
+//! are all ranks. Neighbours: the direct
 //! exchanges and the gathers of [`crate::all_reduce`], [`crate::reduce`] and [`crate::reduce_scatter`].
 
 use crate::Span;

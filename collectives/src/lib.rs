@@ -57,6 +57,7 @@ mod counts;
 mod error;
 mod gather;
 mod left;
+mod parse;
 mod reduce;
 mod reduce_scatter;
 mod request;
@@ -66,6 +67,7 @@ mod schedule;
 mod select;
 mod tree;
 mod tuning;
+mod validate;
 mod window;
 
 pub use action::{Action, Buffer, Span};

@@ -10,20 +10,16 @@ use std::time::{Duration, Instant};
 use ringworld_bootstrap::KNOBS;
 use ringworld_fuzz::TARGETS;
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
+/// Draws the same for the same seed.
+struct Random(fastrand::Rng);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        self.0.usize(..bound.max(1))
     }
 }
 
@@ -91,7 +87,7 @@ fn main() -> ExitCode {
 
 /// Bytes for `target`: noise for the structured ones, words and noise for the readers of text.
 fn input(target: &str, seed: u64) -> Vec<u8> {
-    let mut random = Random(seed);
+    let mut random = Random(fastrand::Rng::with_seed(seed));
     if !matches!(target, "settings" | "toml") {
         let length = random.below(600);
         return (0..length).map(|_| random.next() as u8).collect();

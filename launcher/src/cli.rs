@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::str::FromStr;
 use std::time::Duration;
 
+use ringworld_collectives::Collective;
+
 /// The whole command line.
 #[derive(Debug, clap::Parser)]
 #[command(name = "ringworld", version, about = "Start, explain and measure ringworld jobs")]
@@ -12,19 +14,61 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+const RUN_EXAMPLES: &str = "\
+Examples:
+  ringworld run -n 8 ./trainer --epochs 20                 eight ranks on this host
+  ringworld run -n 4 --tag-output -- ./trainer -v          lines begin with their rank
+  ringworld run -n 4 --nnodes 2 --master n0:29500 ./trainer
+                                                           on both of two hosts, of which n0 is one
+  ringworld run -n 4 --timeout 10m -x RUST_BACKTRACE=1 ./trainer
+Options after the program's name are the program's own.
+The exit status is that of the first rank that failed, 128 + signal when a signal ended it, and
+124 after --timeout.";
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  ringworld info                                           what is set, and who is the master
+  ringworld info --tuning all-reduce --ranks 8             which algorithm serves which size
+  ringworld run -n 4 ringworld info --join                 which transport leads where";
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  ringworld bench                                          two ranks on this host, 8 bytes to 64 MiB
+  ringworld bench -n 4 --ops all-reduce --min 1K --max 1M
+  ringworld run -n 1 --nnodes 2 --master n0:29500 ringworld bench --join
+                                                           between two hosts: this line on both
+Comparisons with Open MPI and others are in benches/peers.";
+
+const SIMULATE_EXAMPLES: &str = "\
+Examples:
+  ringworld simulate all-reduce -n 4096 --size 64M
+  ringworld simulate broadcast -n 64 --size 1M --latency 2us --bandwidth 100Gbit/s --svg broadcast.svg";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  ringworld explain all-reduce -n 6 --size 4K --algorithm ring --svg ring.svg
+  ringworld explain broadcast -n 64 --rank 0-7             the first eight of many ranks";
+
 /// What to do.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Start the ranks of this host and take them all down together
+    #[command(after_help = RUN_EXAMPLES)]
     Run(RunOptions),
     /// Show what a rank started here would use, and why: transports, interfaces, settings
+    #[command(after_help = INFO_EXAMPLES)]
     Info(InfoOptions),
     /// Measure messages and collectives between ranks of this host
+    #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchOptions),
     /// Time a collective on any number of ranks, in virtual time: every algorithm beside its model
+    #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(crate::simulate::Options),
     /// Show what an algorithm does: every message of every rank, and when
+    #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(crate::explain::Options),
+    /// Print what completes this command line in a shell: `source <(ringworld completions bash)`
+    Completions(CompletionsOptions),
 }
 
 /// `ringworld run`.
@@ -62,13 +106,29 @@ pub(crate) struct RunOptions {
 /// `ringworld info`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct InfoOptions {
-    /// Show instead which algorithm serves which size of each collective
+    /// Also list the settings that are at their defaults, with the reasons
     #[arg(long)]
+    pub(crate) all: bool,
+    /// Show instead which algorithm serves which size of each collective
+    #[arg(long, conflicts_with = "all")]
     pub(crate) tuning: bool,
+    /// With --tuning: of this collective only, such as all-reduce
+    #[arg(value_name = "COLLECTIVE", value_parser = crate::network::collective, requires = "tuning")]
+    pub(crate) collective: Option<Collective>,
+    /// With --tuning: in a world of so many ranks, with the reasons
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::network::ranks, requires = "tuning")]
+    pub(crate) ranks: Option<usize>,
     /// Be one rank of the world that the environment describes, and show instead by which transport each rank
     /// reaches each other, and why
-    #[arg(long, conflicts_with = "tuning")]
+    #[arg(long, conflicts_with_all = ["tuning", "all"])]
     pub(crate) join: bool,
+}
+
+/// `ringworld completions`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CompletionsOptions {
+    /// For which shell
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// `ringworld bench`.
@@ -259,6 +319,20 @@ mod tests {
             let Command::Bench(options) = parsed.command else { panic!("{line:?} is no bench") };
             assert_eq!(options.ops, [Operation::PingPong, Operation::Stream], "{line:?}");
             assert!(options.each);
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_help_can_be_given() {
+        let examples =
+            [RUN_EXAMPLES, INFO_EXAMPLES, BENCH_EXAMPLES, SIMULATE_EXAMPLES, EXPLAIN_EXAMPLES].join("\n");
+        let lines: Vec<&str> = examples.lines().filter(|line| line.starts_with("  ringworld ")).collect();
+        assert!(lines.len() >= 12, "{lines:?}");
+        for line in lines {
+            // What comes after two blanks says what it does.
+            let command = line.trim().split("  ").next().unwrap_or_default();
+            let parsed = Cli::try_parse_from(command.split(' '));
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
         }
     }
 

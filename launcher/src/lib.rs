@@ -29,12 +29,14 @@ mod exit;
 mod explain;
 mod info;
 mod network;
+mod progress;
 mod run;
 mod signals;
 mod simulate;
+mod style;
 mod units;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use std::process::ExitCode;
 
 /// Runs the command line of this process and returns its exit status.
@@ -64,5 +66,11 @@ pub fn main() -> ExitCode {
         cli::Command::Bench(options) => bench::bench(&options).into(),
         cli::Command::Simulate(options) => simulate::simulate(&options).into(),
         cli::Command::Explain(options) => explain::explain(&options).into(),
+        cli::Command::Completions(options) => {
+            let mut text = Vec::new();
+            clap_complete::generate(options.shell, &mut cli::Cli::command(), "ringworld", &mut text);
+            style::out(&String::from_utf8_lossy(&text));
+            ExitCode::SUCCESS
+        }
     }
 }

@@ -154,7 +154,8 @@ pub(crate) fn algorithms(names: &[String], request: &Request) -> Result<Vec<Algo
     names.iter().map(find).collect()
 }
 
-fn collective(text: &str) -> Result<Collective, String> {
+/// A collective by its name.
+pub(crate) fn collective(text: &str) -> Result<Collective, String> {
     let found =
         Collective::family(0).into_iter().find(|collective| collective.name() == text.replace('_', "-"));
     found.ok_or_else(|| {

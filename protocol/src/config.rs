@@ -2,7 +2,10 @@
 //! idle window, so that a lone send never waits for credit, and at least one request to send fits beside a
 //! full one. Neighbours: `credit.rs`, `machine/mod.rs`.
 
-use crate::{OVERHEAD, Rank};
+use crate::Rank;
+
+/// What a message costs beyond its payload, in bytes: about what the receiver keeps to remember it.
+pub const OVERHEAD: usize = 128;
 
 /// What a [`crate::Machine`] has to know. All ranks of a world must agree on all but `rank`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

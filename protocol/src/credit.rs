@@ -18,21 +18,18 @@
 //! no room but for their records. Within a class, and so within a context, nothing overtakes.
 //!
 //! So an eager message without room in the window can still go as a request, and a receive that is
-//! posted gets its message however many others lie unmatched before it. Because a request costs a round
-//! trip, and a receiver that merely lags is about to give credit back, the first such request *asks*:
-//! the receiver answers at once, matched or not, with all that it owes. Further eager messages wait for
-//! that answer or for credit. When the window is shown to be *dammed*, that is, nothing left by eager
-//! since the question and the answer does not free half of the window, they go as requests, unasked,
-//! until half of it is free.
+//! posted gets its message however many others lie unmatched before it. But a request costs a round trip, and a
+//! receiver that merely lags is about to give credit back. So the first such request is a *window probe*: the receiver
+//! acknowledges it at once, matched or not, with all credit that it owes. Further eager messages wait for that or for
+//! credit. The window has *stalled* when no message has left eagerly since the probe, and what comes back with its
+//! acknowledgement does not free half of the window. Then messages go as requests, without probes, until half of the
+//! window is free.
 //!
 //! What is owed rides on every header that goes back anyway; an explicit message is due once so much is
 //! owed that the largest message might not fit into the rest, or once the sender can send nothing at
 //! all. Neighbours: `machine/send.rs` takes, `machine/arrive.rs` admits, `machine/mod.rs` settles.
 
-use crate::Config;
-
-/// What a message costs beyond its payload, in bytes: about what the receiver keeps to remember it.
-pub const OVERHEAD: usize = 128;
+use crate::{Config, OVERHEAD};
 
 /// Whose traffic a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +93,7 @@ pub(crate) enum Way {
     /// With its payload.
     Eager,
     /// As a request to send.
-    Request { asks: bool },
+    Request { probes: bool },
 }
 
 /// One peer's account, in both directions.
@@ -108,17 +105,24 @@ pub(crate) struct Credit {
     outstanding: usize,
     /// What is free here but has not been given back yet.
     owed: usize,
-    /// The request whose answer will tell whether the window is dammed.
-    asked: Option<u64>,
-    /// An eager message has left since the question, so its answer proves nothing.
+    /// The request that probes whether the window has stalled, until it is acknowledged.
+    window_probe: Option<u64>,
+    /// An eager message has left since the probe, so its acknowledgement proves nothing.
     moved: bool,
     /// The window is full of what the peer has seen and does not receive.
-    dammed: bool,
+    stalled: bool,
 }
 
 impl Credit {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self { available: limits.whole, outstanding: 0, owed: 0, asked: None, moved: false, dammed: false }
+        Self {
+            available: limits.whole,
+            outstanding: 0,
+            owed: 0,
+            window_probe: None,
+            moved: false,
+            stalled: false,
+        }
     }
 
     /// How request `id` leaves, its cost spent; `eager`: the length of its payload when it may go with
@@ -132,20 +136,20 @@ impl Credit {
     ) -> Option<Way> {
         let bound = limits.requests(class);
         let Some(len) = eager else {
-            return self.spend(OVERHEAD, bound, limits).then_some(Way::Request { asks: false });
+            return self.spend(OVERHEAD, bound, limits).then_some(Way::Request { probes: false });
         };
         if self.depart_now(len, limits) {
             return Some(Way::Eager);
         }
-        let asks = !self.dammed;
-        if asks && self.asked.is_some() || !self.spend(OVERHEAD, bound, limits) {
+        let probes = !self.stalled;
+        if probes && self.window_probe.is_some() || !self.spend(OVERHEAD, bound, limits) {
             return None;
         }
-        if asks {
-            self.asked = Some(id);
+        if probes {
+            self.window_probe = Some(id);
             self.moved = false;
         }
-        Some(Way::Request { asks })
+        Some(Way::Request { probes })
     }
 
     /// Spends what an eager message of `len` bytes costs, if it may leave now.
@@ -164,20 +168,20 @@ impl Credit {
         true
     }
 
-    /// Whether an answer to a question is awaited.
-    pub(crate) fn has_asked(&self) -> bool {
-        self.asked.is_some()
+    /// Whether a probe has not been acknowledged yet.
+    pub(crate) fn is_probing(&self) -> bool {
+        self.window_probe.is_some()
     }
 
-    /// The peer has seen request `id` (`None`: the one that asked); `true` when that answers a question.
-    /// Credit that comes with the answer is to be added *afterwards*.
+    /// The peer has seen request `id` (`None`: the one that probes); `true` when that acknowledges a probe.
+    /// Credit that comes with the acknowledgement is to be added *afterwards*.
     pub(crate) fn seen(&mut self, id: Option<u64>) -> bool {
-        let answers = self.asked.is_some() && id.is_none_or(|id| self.asked == Some(id));
-        if answers {
-            self.asked = None;
-            self.dammed |= !self.moved;
+        let acknowledges = self.window_probe.is_some() && id.is_none_or(|id| self.window_probe == Some(id));
+        if acknowledges {
+            self.window_probe = None;
+            self.stalled |= !self.moved;
         }
-        answers
+        acknowledges
     }
 
     /// What would be available if the peer gave back `amount`; `None` when that is more than was spent.
@@ -188,8 +192,8 @@ impl Credit {
 
     pub(crate) fn refill(&mut self, available: usize, limits: &Limits) {
         self.available = available;
-        // Half, not any: else a window that is nearly full would be asked about time and again.
-        self.dammed &= limits.whole - available > limits.window / 2;
+        // Half, not any: else a window that is nearly full would be probed time and again.
+        self.stalled &= limits.whole - available > limits.window / 2;
     }
 
     /// Whether an eager message of `len` bytes keeps the peer within its window.
@@ -223,7 +227,7 @@ impl Credit {
     }
 
     /// Gives back all that is owed: the amount to write into a header that leaves now.
-    pub(crate) fn settle(&mut self) -> u64 {
+    pub(crate) fn take_owed(&mut self) -> u64 {
         let owed = std::mem::take(&mut self.owed);
         self.outstanding -= owed;
         owed as u64
@@ -254,7 +258,7 @@ mod tests {
                     receiver.admit(len + OVERHEAD);
                     receiver.free(len + OVERHEAD);
                     if receiver.is_due(&limits) {
-                        let available = sender.refilled(receiver.settle(), &limits).unwrap();
+                        let available = sender.refilled(receiver.take_owed(), &limits).unwrap();
                         sender.refill(available, &limits);
                     }
                 }
@@ -267,12 +271,12 @@ mod tests {
         let limits = limits(100, 300, 2);
         let mut credit = Credit::new(&limits);
         assert_eq!(credit.depart(0, Class::User, Some(300 - OVERHEAD), &limits), Some(Way::Eager));
-        assert_eq!(credit.depart(1, Class::User, None, &limits), Some(Way::Request { asks: false }));
-        assert_eq!(credit.depart(2, Class::User, None, &limits), Some(Way::Request { asks: false }));
+        assert_eq!(credit.depart(1, Class::User, None, &limits), Some(Way::Request { probes: false }));
+        assert_eq!(credit.depart(2, Class::User, None, &limits), Some(Way::Request { probes: false }));
         assert_eq!(credit.depart(3, Class::User, None, &limits), None);
         assert_eq!(credit.depart(3, Class::User, Some(0), &limits), None);
         // One more for collectives, by the reserve that goes with two.
-        assert_eq!(credit.depart(3, Class::Collective, None, &limits), Some(Way::Request { asks: false }));
+        assert_eq!(credit.depart(3, Class::Collective, None, &limits), Some(Way::Request { probes: false }));
         assert_eq!(credit.depart(4, Class::Collective, None, &limits), None);
         let spent = 300 + 3 * OVERHEAD as u64;
         assert_eq!(credit.refilled(spent + 1, &limits), None);
@@ -291,47 +295,47 @@ mod tests {
     }
 
     #[test]
-    fn one_request_asks_and_the_next_ones_wait_for_its_answer() {
+    fn one_request_probes_and_the_next_ones_wait_for_its_acknowledgement() {
         let limits = limits(100, 300, 10);
         let mut credit = Credit::new(&limits);
         assert_eq!(credit.depart(0, Class::User, Some(100), &limits), Some(Way::Eager));
-        assert_eq!(credit.depart(1, Class::User, Some(100), &limits), Some(Way::Request { asks: true }));
-        assert_eq!(credit.depart(2, Class::User, Some(100), &limits), None, "the answer is awaited");
-        assert!(!credit.seen(Some(0)) && credit.has_asked());
-        assert!(credit.seen(Some(1)) && !credit.has_asked());
+        assert_eq!(credit.depart(1, Class::User, Some(100), &limits), Some(Way::Request { probes: true }));
+        assert_eq!(credit.depart(2, Class::User, Some(100), &limits), None, "the acknowledgement is awaited");
+        assert!(!credit.seen(Some(0)) && credit.is_probing());
+        assert!(credit.seen(Some(1)) && !credit.is_probing());
         for id in 2..5 {
             assert_eq!(
                 credit.depart(id, Class::User, Some(100), &limits),
-                Some(Way::Request { asks: false })
+                Some(Way::Request { probes: false })
             );
         }
         let available = credit.refilled(100 + 3 * OVERHEAD as u64, &limits).unwrap();
         credit.refill(available, &limits);
         assert_eq!(
             credit.depart(6, Class::User, Some(0), &limits),
-            Some(Way::Request { asks: false }),
-            "still dammed"
+            Some(Way::Request { probes: false }),
+            "still stalled"
         );
         let available = credit.refilled(2 * OVERHEAD as u64, &limits).unwrap();
         credit.refill(available, &limits);
         assert_eq!(credit.depart(7, Class::User, Some(0), &limits), Some(Way::Eager));
         assert_eq!(
             credit.depart(8, Class::User, Some(100), &limits),
-            Some(Way::Request { asks: true }),
-            "a new question"
+            Some(Way::Request { probes: true }),
+            "a new probe"
         );
     }
 
     #[test]
-    fn an_answer_proves_nothing_once_credit_has_come_in_between() {
+    fn an_acknowledgement_proves_nothing_once_credit_has_come_in_between() {
         let limits = limits(100, 300, 10);
         let mut credit = Credit::new(&limits);
         assert_eq!(credit.depart(0, Class::User, Some(100), &limits), Some(Way::Eager));
-        assert_eq!(credit.depart(1, Class::User, Some(100), &limits), Some(Way::Request { asks: true }));
+        assert_eq!(credit.depart(1, Class::User, Some(100), &limits), Some(Way::Request { probes: true }));
         let available = credit.refilled(100 + OVERHEAD as u64, &limits).unwrap();
         credit.refill(available, &limits);
         assert_eq!(credit.depart(2, Class::User, Some(0), &limits), Some(Way::Eager));
         assert!(credit.seen(None));
-        assert_eq!(credit.depart(3, Class::User, Some(100), &limits), Some(Way::Request { asks: true }));
+        assert_eq!(credit.depart(3, Class::User, Some(100), &limits), Some(Way::Request { probes: true }));
     }
 }

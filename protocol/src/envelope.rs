@@ -6,6 +6,11 @@ use crate::Rank;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BufferId(pub u32);
 
+impl BufferId {
+    /// No buffer: the name in spans without bytes, which nobody looks up.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
 /// Part of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
@@ -83,6 +88,15 @@ pub struct Selector {
     pub source: Option<Rank>,
     /// With these tags only.
     pub tag: TagSelector,
+}
+
+/// Messages that nobody has received when their receiver leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreceived {
+    /// How many.
+    pub messages: usize,
+    /// The first of them to come.
+    pub first: Incoming,
 }
 
 /// A message that has announced itself.

@@ -17,8 +17,8 @@
 //! no bytes     sender ── rts ───────────────────────────▶ receiver    empty synchronous message, or
 //!              sender ◀─ ack ──────────────────────────── receiver    no room at the receiver
 //!
-//! window full  sender ── rts that asks ─────────────────▶ receiver    instead of eager; matched: as
-//!              sender ◀─ noted, with all credit owed ──── receiver    above, else this at once
+//! window full  sender ── rts with a window probe ───────▶ receiver    instead of eager; matched: as
+//!              sender ◀─ probe ack, all credit owed ───── receiver    above, else this at once
 //! ```
 //!
 //! # What is promised
@@ -62,9 +62,8 @@ mod slab;
 mod wire;
 
 pub use action::{Action, Departure, Malformed, Place, Target};
-pub use config::{Config, ConfigError};
-pub use credit::OVERHEAD;
-pub use envelope::{BufferId, Element, Envelope, Incoming, Selector, Span, TagSelector};
+pub use config::{Config, ConfigError, OVERHEAD};
+pub use envelope::{BufferId, Element, Envelope, Incoming, Selector, Span, TagSelector, Unreceived};
 pub use machine::{Description, Kind, Machine, Stage};
 pub use request::{Completion, Done, Failure, Matched, MatchedId, Mode, RequestId};
 pub use wire::{Header, Key};

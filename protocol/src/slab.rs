@@ -1,10 +1,10 @@
 //! Slots that are recycled, named by index and generation.
 //!
-//! Invariant: a name that was given out never means a later tenant of the same slot, so an event that
+//! Invariant: a name that was given out never means a later entry of the same slot, so an event that
 //! arrives late for something that has ended finds nothing. Neighbours: requests and inbound messages
 //! live in slabs; [`crate::RequestId`] and every token are such names.
 
-/// The name of a slot and of its tenant.
+/// The name of a slot and of its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Id {
     pub(crate) index: u32,
@@ -25,10 +25,10 @@ impl Id {
 
 struct Slot<T> {
     generation: u32,
-    tenant: Option<T>,
+    entry: Option<T>,
 }
 
-/// Slots with a free list; allocates only when more tenants live at once than ever before.
+/// Slots with a free list; allocates only when more entries live at once than ever before.
 pub(crate) struct Slab<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
@@ -39,16 +39,16 @@ impl<T> Slab<T> {
         Self { slots: Vec::new(), free: Vec::new() }
     }
 
-    pub(crate) fn insert(&mut self, tenant: T) -> Id {
+    pub(crate) fn insert(&mut self, entry: T) -> Id {
         if let Some(index) = self.free.pop()
             && let Some(slot) = self.slots.get_mut(index as usize)
         {
-            slot.tenant = Some(tenant);
+            slot.entry = Some(entry);
             return Id { index, generation: slot.generation };
         }
-        // Memory is exhausted long before four billion tenants of a hundred bytes live at once.
+        // Memory is exhausted long before four billion entries of a hundred bytes live at once.
         let index = self.slots.len() as u32;
-        self.slots.push(Slot { generation: 0, tenant: Some(tenant) });
+        self.slots.push(Slot { generation: 0, entry: Some(entry) });
         // The free list never holds more than there are slots: growing both here keeps `remove` free
         // of allocation.
         let room = self.slots.capacity();
@@ -56,7 +56,7 @@ impl<T> Slab<T> {
         Id { index, generation: 0 }
     }
 
-    /// The name that the next tenant will have, if nobody leaves before.
+    /// The name that the next entry will have, if no slot is freed before.
     pub(crate) fn next_id(&self) -> Id {
         let index = self.free.last().copied().unwrap_or(self.slots.len() as u32);
         Id { index, generation: self.slots.get(index as usize).map_or(0, |slot| slot.generation) }
@@ -64,14 +64,14 @@ impl<T> Slab<T> {
 
     pub(crate) fn get(&self, id: Id) -> Option<&T> {
         let slot = self.slots.get(id.index as usize)?;
-        if slot.generation == id.generation { slot.tenant.as_ref() } else { None }
+        if slot.generation == id.generation { slot.entry.as_ref() } else { None }
     }
 
-    /// Frees the slot if the tenant is there and `leaves` says so by what it makes of it.
-    pub(crate) fn remove_if<R>(&mut self, id: Id, leaves: impl FnOnce(&T) -> Option<R>) -> Option<R> {
+    /// Frees the slot if the entry is there and `removed` gives something for it.
+    pub(crate) fn remove_if<R>(&mut self, id: Id, removed: impl FnOnce(&T) -> Option<R>) -> Option<R> {
         let slot = self.slots.get_mut(id.index as usize).filter(|slot| slot.generation == id.generation)?;
-        let left = leaves(slot.tenant.as_ref()?)?;
-        slot.tenant = None;
+        let left = removed(slot.entry.as_ref()?)?;
+        slot.entry = None;
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.index);
         Some(left)
@@ -79,23 +79,23 @@ impl<T> Slab<T> {
 
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
         let slot = self.slots.get_mut(id.index as usize)?;
-        if slot.generation == id.generation { slot.tenant.as_mut() } else { None }
+        if slot.generation == id.generation { slot.entry.as_mut() } else { None }
     }
 
-    /// The current name of the tenant at `index`.
+    /// The current name of the entry at `index`.
     pub(crate) fn id_at(&self, index: u32) -> Option<Id> {
         let slot = self.slots.get(index as usize)?;
-        slot.tenant.as_ref().map(|_| Id { index, generation: slot.generation })
+        slot.entry.as_ref().map(|_| Id { index, generation: slot.generation })
     }
 
-    /// The tenant at `index` with its name.
+    /// The entry at `index` with its name.
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<(Id, &mut T)> {
         let slot = self.slots.get_mut(index as usize)?;
         let id = Id { index, generation: slot.generation };
-        slot.tenant.as_mut().map(|tenant| (id, tenant))
+        slot.entry.as_mut().map(|entry| (id, entry))
     }
 
-    /// Frees the slot, if the tenant is still there. Tenants are large, and nobody wants one back.
+    /// Frees the slot, if the entry is still there. Entries are large, and nobody wants one back.
     pub(crate) fn remove(&mut self, id: Id) -> bool {
         self.remove_if(id, |_| Some(())).is_some()
     }
@@ -103,7 +103,7 @@ impl<T> Slab<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             let id = Id { index: index as u32, generation: slot.generation };
-            slot.tenant.as_ref().map(|tenant| (id, tenant))
+            slot.entry.as_ref().map(|entry| (id, entry))
         })
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_name_is_what_the_next_tenant_gets() {
+    fn the_next_name_is_what_the_next_entry_gets() {
         let mut slab = Slab::new();
         let expect = |slab: &mut Slab<char>| {
             let next = slab.next_id();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn iteration_sees_living_tenants_only() {
+    fn iteration_sees_living_entries_only() {
         let mut slab = Slab::new();
         let ids: Vec<_> = (0..4).map(|n| slab.insert(n)).collect();
         slab.remove(ids[1]);

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use ringworld_engine::{Engine, Fault, Unsupported};
+
 /// The result of every fallible call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -59,7 +61,7 @@ pub enum Error {
         operation: String,
     },
 
-    /// A rank called [`crate::Communicator::abort`].
+    /// A rank called [`Communicator::abort`](crate::Communicator::abort).
     #[error("{operation} failed: rank {rank} on {host} aborted the world with code {code}: {reason}")]
     Aborted {
         /// Who.
@@ -127,7 +129,7 @@ pub enum Error {
     },
 
     /// A message has other elements than were to be received, or no whole number of them; it has been consumed. None
-    /// of it is in the buffer, except of a message of [`crate::Raw`] bytes, which go into everything.
+    /// of it is in the buffer, except of a message of [`Raw`](crate::Raw) bytes, which go into everything.
     #[error(
         "{operation} failed: the message with tag {tag} from rank {source_rank} is {bytes} bytes of type {sent}, but \
          the receive is for type {wanted}; {advice}"
@@ -326,35 +328,26 @@ impl Error {
     }
 }
 
-/// Why the whole world has failed, before it is known which call will report it.
-#[derive(Clone, Debug)]
-pub(crate) enum Fault {
-    Peer { rank: usize, cause: String },
-    Aborted { rank: usize, code: i32, reason: String },
-    Mismatch { detail: String },
-    Panicked { detail: String },
-    TimedOut { waiter: String, after: Duration, waiting_for: String },
-    System { detail: String },
-    Master { cause: String },
-    Finalized,
+/// The error of a call that was under way when the world failed.
+pub(crate) fn fault_error(engine: &Engine, fault: Fault, operation: String) -> Error {
+    match fault {
+        Fault::Peer { rank, cause } => Error::PeerFailed { rank, host: engine.host(rank), operation, cause },
+        Fault::Aborted { rank, code, reason } => {
+            Error::Aborted { rank, host: engine.host(rank), code, reason, operation }
+        }
+        Fault::Mismatch { detail } => Error::Mismatch { operation, detail },
+        Fault::Panicked { detail } => Error::Panicked { operation, detail },
+        Fault::TimedOut { waiter, after, waiting_for } => {
+            Error::TimedOut { operation, waiter, after, waiting_for }
+        }
+        Fault::System { detail } => Error::System { operation, cause: detail },
+        Fault::Master { cause } => Error::MasterLost { operation, cause },
+        Fault::Finalized => Error::Finalized { operation },
+    }
 }
 
-impl Fault {
-    /// The error of a call that was under way when the world failed.
-    pub(crate) fn into_error(self, operation: String, host: impl Fn(usize) -> String) -> Error {
-        match self {
-            Self::Peer { rank, cause } => Error::PeerFailed { rank, host: host(rank), operation, cause },
-            Self::Aborted { rank, code, reason } => {
-                Error::Aborted { rank, host: host(rank), code, reason, operation }
-            }
-            Self::Mismatch { detail } => Error::Mismatch { operation, detail },
-            Self::Panicked { detail } => Error::Panicked { operation, detail },
-            Self::TimedOut { waiter, after, waiting_for } => {
-                Error::TimedOut { operation, waiter, after, waiting_for }
-            }
-            Self::System { detail } => Error::System { operation, cause: detail },
-            Self::Master { cause } => Error::MasterLost { operation, cause },
-            Self::Finalized => Error::Finalized { operation },
-        }
-    }
+/// The error of a call whose elements do not have the operation that it was given.
+pub(crate) fn unsupported(operation: &str, unsupported: Unsupported) -> Error {
+    let Unsupported { op, element, advice } = unsupported;
+    Error::UnsupportedOp { operation: operation.into(), op, element, advice }
 }

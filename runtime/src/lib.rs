@@ -5,7 +5,7 @@
 //! messages and collectives with MPI's semantics.
 //!
 //! ```no_run
-//! use ringworld::{Op, Source, World};
+//! use ringworld::{Op, World};
 //!
 //! fn main() -> ringworld::Result<()> {
 //!     let world = World::from_env()?;
@@ -14,7 +14,7 @@
 //!     if world.rank() == 0 {
 //!         println!("{} ranks, first element {}", world.size(), gradients[0]);
 //!     }
-//!     world.barrier()
+//!     world.finish()
 //! }
 //! ```
 //!
@@ -34,8 +34,28 @@
 //!
 //! # What it does not
 //!
-//! One-sided communication, dynamic processes, derived datatypes and parallel files are not part of the
-//! subset. After a failure the world is over: restart it (from a checkpoint).
+//! Of MPI it leaves out one-sided communication, dynamic processes, derived datatypes and parallel files. After a
+//! failure the world is over: restart it (from a checkpoint).
+//!
+//! # What travels
+//!
+//! Slices of any [`Pod`](bytemuck::Pod): numbers, [`bf16`] and [`struct@f16`], [`Complex`], arrays of these, and
+//! structs of plain data. A program that does not name `bytemuck` among its own dependencies says where it is:
+//!
+//! ```
+//! use ringworld::bytemuck::{Pod, Zeroable};
+//!
+//! #[derive(Clone, Copy, Pod, Zeroable)]
+//! #[bytemuck(crate = "ringworld::bytemuck")]
+//! #[repr(C)]
+//! struct Particle {
+//!     position: [f64; 3],
+//!     mass: f64,
+//! }
+//! ```
+//!
+//! Whatever else serde can write travels as an object: [`Communicator::send_object`],
+//! [`Communicator::broadcast_object`] and their like.
 //!
 //! # Where things are
 //!
@@ -43,65 +63,67 @@
 //! Blocking calls borrow their buffers; `start_*` calls take owned buffers and return a [`Pending`],
 //! which is also a future; [`Communicator::scope`] begins operations on borrowed buffers that end with the
 //! scope; `prepare_*` calls make a [`Prepared`] that is started many times. [`Communicator::register`] prepares
-//! memory of many transfers for network cards. `ARCHITECTURE.md` in the
-//! repository has the picture behind it, `docs/mpi.md` a table of what MPI's calls are called here.
+//! memory of many transfers for network cards. All calls are thread-safe; a [`Pending`] is awaited under any executor.
+//! Unit tests run their ranks as threads, by [`testing::ranks`]. `ARCHITECTURE.md` in the
+//! repository has the picture behind it, `docs/mpi.md` a table of what MPI's calls are called here. The search of
+//! these pages knows names of MPI, mpi4py, rsmpi and `torch.distributed`, too, such as `bcast` or `new_group`.
 
 #![deny(unsafe_code)]
 
-mod buffer;
-mod cartesian;
 mod collective;
 mod communicator;
-mod datatype;
-mod descriptors;
-mod engine;
+
 mod error;
-mod exchange;
-mod group;
-mod located;
-#[doc(hidden)]
-pub mod logging;
-mod numbers;
-mod object;
-mod operation;
-mod options;
-mod panics;
-mod persistent;
-mod raw;
-mod reduce;
-mod registered;
+mod message;
 mod request;
-mod route;
-mod schedules;
-mod scope;
-mod split;
-mod stamp;
-#[doc(hidden)]
 pub mod testing;
-mod transports;
-mod tuning;
 mod world;
+
+// Aliases of types and of functions stand here: rustdoc forgets those that stand where such an item is defined. Those
+// of methods and of variants it keeps.
 
 /// What elements are plain data is said by this crate: derive its `Pod` and `Zeroable` for types of your own.
 pub use bytemuck;
-pub use cartesian::{Cartesian, Shift};
-pub use communicator::{Communicator, Message, Source, Status, Tag};
-pub use datatype::{DType, Reducible};
+#[doc(alias("DDP", "DistributedDataParallel"))]
+pub use collective::Buckets;
+#[doc(alias("Create_cart", "Cartcomm", "CartesianCommunicator"))]
+pub use communicator::Cartesian;
+#[doc(alias = "ProcessGroup")]
+pub use communicator::Communicator;
+pub use communicator::{Comparison, Group, Options, Selection, Shift, eager_limit, selections};
 pub use error::{Error, Result};
-pub use exchange::Origin;
-pub use group::{Comparison, Group};
-pub use half::{bf16, f16};
-pub use located::{Locatable, Located};
+#[doc(alias = "bfloat16")]
+pub use half::bf16;
+#[doc(alias("float16", "half"))]
+pub use half::f16;
+#[doc(alias("PROC_NULL", "MPI_PROC_NULL"))]
+pub use message::RecvFrom;
+pub use message::{Message, Source, Status, Tag};
 pub use num_complex::Complex;
-pub use object::PendingObject;
-pub use options::Options;
-pub use persistent::{Prepared, Running};
-pub use raw::Raw;
-pub use reduce::{Op, Reduction, Scaled, UserOp};
-pub use registered::Registered;
-pub use request::{Outcome, Pending, PendingMessage, Request, test_any, wait_all, wait_any};
-pub use route::Route;
-pub use scope::{Given, Scope, Scoped};
-pub use transports::{TransportReport, compiled_in as transports, survey};
-pub use tuning::{eager_limit, tuning_table};
-pub use world::{Builder, World};
+#[doc(alias("MPI_Request_free", "async_op", "Work"))]
+pub use request::Pending;
+#[doc(alias = "persistent")]
+pub use request::Prepared;
+#[doc(alias("MPI_Alloc_mem", "MPI_Free_mem"))]
+pub use request::Registered;
+#[doc(alias("LocalScope", "WaitGuard"))]
+pub use request::Scope;
+#[doc(alias("MPI_Waitall", "MPI_Testall", "RequestCollection"))]
+pub use request::wait_all;
+pub use request::{Outcome, PendingMessage, PendingObject, Request, Running, Scoped, ScopedOutcome};
+#[doc(alias("MPI_Waitany", "MPI_Testany", "MPI_Waitsome", "MPI_Testsome", "wait_some"))]
+pub use request::{test_any, wait_any};
+#[doc(alias = "MPI_Datatype")]
+pub use ringworld_engine::DType;
+#[doc(alias("ReduceOp", "SystemOperation"))]
+pub use ringworld_engine::Op;
+#[doc(alias = "UserOperation")]
+pub use ringworld_engine::UserOp;
+pub use ringworld_engine::{Locatable, Located, Raw, Reducible, Reduction, Scaled};
+#[doc(alias("MPI_COMM_WORLD", "COMM_WORLD", "SystemCommunicator", "SimpleCommunicator"))]
+pub use world::World;
+#[doc(alias = "backend")]
+pub use world::available_transports;
+#[doc(hidden)]
+pub use world::logging;
+pub use world::{Builder, Route, TransportReport, compiled_in as transports};

@@ -12,8 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::Message;
-use cargo_metadata::diagnostic::DiagnosticLevel;
+use serde_json::Value;
 
 /// Lines and codes of errors.
 type Errors = BTreeSet<(usize, String)>;
@@ -30,70 +29,72 @@ fn announced(path: &Path) -> Errors {
     text.lines().zip(1..).filter_map(|(line, number)| Some((number, code(line)?))).collect()
 }
 
-/// A package with the programs as binaries, apart from this workspace but with its versions.
-fn package(programs: &BTreeMap<String, PathBuf>) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail");
-    fs::create_dir_all(&folder).unwrap();
-    let library = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut manifest = format!(
-        "[package]\nname = \"compile-fail\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
-         [workspace]\n\n[dependencies]\nringworld = {{ path = {library:?} }}\n"
-    );
-    for (name, path) in programs {
-        manifest += &format!("\n[[bin]]\nname = \"{name}\"\npath = {path:?}\n");
-    }
-    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    fs::copy(library.join("../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    folder
+/// The library as this test is linked with it: the newest of those beside this program. Cargo has just built it, or
+/// found nothing newer than it. Checking a package with the programs instead would compile every dependency once more.
+fn library() -> (PathBuf, PathBuf) {
+    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let built = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap()).filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with("libringworld-") && name.ends_with(".rlib")
+    });
+    let newest = built.max_by_key(|entry| entry.metadata().unwrap().modified().unwrap());
+    (newest.expect("a library that this test is linked with").path(), folder)
 }
 
-/// The errors that the compiler finds, by program, and everything it says.
-fn found(folder: &Path, programs: &BTreeMap<String, PathBuf>) -> (BTreeMap<String, Errors>, String) {
-    let output = Command::new(env!("CARGO"))
-        .args(["check", "--bins", "--keep-going", "--offline", "--quiet", "--message-format=json"])
-        .arg("--manifest-path")
-        .arg(folder.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(folder.join("target"))
+/// The errors that the compiler finds in a program, and everything it says. `None` if it says something of no line,
+/// which is not about the program.
+fn found(path: &Path) -> (Option<Errors>, String) {
+    let (library, dependencies) = library();
+    let output = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()))
+        .args([
+            "--edition",
+            "2024",
+            "--crate-type",
+            "bin",
+            "--emit",
+            "metadata",
+            "--error-format",
+            "json",
+            "-o",
+        ])
+        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(path.file_stem().unwrap()).with_extension("rmeta"))
+        .arg("-L")
+        .arg(dependencies)
+        .arg("--extern")
+        .arg(format!("ringworld={}", library.display()))
+        .arg(path)
         .output()
         .unwrap();
-    let mut said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let mut found: BTreeMap<String, Errors> = BTreeMap::new();
-    for message in Message::parse_stream(output.stdout.as_slice()) {
-        let message = match message.unwrap() {
-            Message::CompilerArtifact(artifact) => {
-                // Compiled: no errors, rather than not looked at.
-                found.entry(artifact.target.name.to_string()).or_default();
-                continue;
-            }
-            Message::CompilerMessage(message) => message,
-            _ => continue,
-        };
-        let diagnostic = message.message;
-        if !matches!(diagnostic.level, DiagnosticLevel::Error) {
+    let mut said = String::new();
+    let mut found = Errors::new();
+    let mut placed = true;
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        if message["level"] != "error" {
             continue;
         }
-        let program = message.target.name.to_string();
-        said += diagnostic.rendered.as_deref().unwrap_or_default();
-        // The closing "aborting due to 3 errors" has no place.
-        let Some(span) = diagnostic.spans.iter().find(|span| span.is_primary) else { continue };
-        assert!(programs.contains_key(&program), "{program} does not compile:\n{said}");
-        let code = diagnostic.code.map_or_else(|| diagnostic.message.clone(), |code| code.code);
-        found.entry(program).or_default().insert((span.line_start, code));
+        said += message["rendered"].as_str().unwrap_or_default();
+        let spans = message["spans"].as_array().unwrap();
+        let text = message["message"].as_str().unwrap();
+        let Some(span) = spans.iter().find(|span| span["is_primary"] == true) else {
+            // The closing "aborting due to 3 errors" has no place.
+            placed &= text.starts_with("aborting");
+            continue;
+        };
+        let line = usize::try_from(span["line_start"].as_u64().unwrap()).unwrap();
+        found.insert((line, message["code"]["code"].as_str().unwrap_or(text).to_owned()));
     }
-    (found, said)
+    let whole = placed && output.status.success() == found.is_empty();
+    (whole.then_some(found), said)
 }
 
 #[test]
 fn memory_in_flight_and_what_is_no_plain_data_are_out_of_reach() {
     let programs = programs();
-    let (found, said) = found(&package(&programs), &programs);
     for (program, path) in &programs {
-        let Some(errors) = found.get(program) else {
-            panic!("the compiler did not come to {program}:\n{said}");
-        };
-        let announced = announced(path);
-        assert_eq!(errors, &announced, "{program}: found, and announced; the compiler says\n{said}");
+        let (found, said) = found(path);
+        let errors = found.unwrap_or_else(|| panic!("the compiler did not come to {program}:\n{said}"));
+        assert_eq!(errors, announced(path), "{program}: found, and announced; the compiler says\n{said}");
     }
     assert!(announced(&programs["control"]).is_empty());
     let all: usize = programs.values().map(|path| announced(path).len()).sum();

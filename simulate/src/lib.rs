@@ -63,7 +63,7 @@ pub use estimate::{Budget, Estimate};
 pub use fabric::Fabric;
 pub use facts::Facts;
 pub use path::critical_path;
-pub use plan::{Method, Outcome, Verdict, simulate};
+pub use plan::{Method, Outcome, Verdict, simulate, simulate_watched};
 pub use symmetry::Relabel;
 pub use time::Time;
 pub use timeline::{Moment, Timeline, timeline};

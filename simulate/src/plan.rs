@@ -12,12 +12,14 @@
 //!                                                                  TooMuch
 //! ```
 
+use std::hash::Hasher as _;
+
 use ringworld_collectives::{Choice, Request, Schedule, build};
 
 use crate::engine::End;
 use crate::estimate::{Budget, Estimate, estimate};
 use crate::net::Net;
-use crate::observe::Observer;
+use crate::observe::{Counted, Observer, Steps};
 use crate::symmetry::{self, Likeness, Relabel};
 use crate::{Error, Fabric, Facts, Time, ask, engine};
 
@@ -80,9 +82,24 @@ pub fn simulate(
     fabric: &Fabric,
     budget: &Budget,
 ) -> Result<Verdict, Error> {
+    simulate_watched(request, choice, fabric, budget, &|_| ())
+}
+
+/// The same, and tells `watch` now and then how many steps have been run so far.
+///
+/// # Errors
+///
+/// As for [`simulate`].
+pub fn simulate_watched(
+    request: &Request,
+    choice: &Choice,
+    fabric: &Fabric,
+    budget: &Budget,
+    watch: &dyn Fn(u64),
+) -> Result<Verdict, Error> {
     let request = &ask::of_rank(request, 0);
     request.validate()?;
-    let job = Job { request, choice, fabric };
+    let job = Job { request, choice, fabric, steps: &Steps::new(watch) };
     let work = estimate(request, choice)?;
     if work.all <= budget.every.min(budget.steps) && request.size <= FEW_RANKS {
         return job.every(ask::count(request)).map(Verdict::Done);
@@ -126,15 +143,13 @@ pub(crate) fn every(
 }
 
 /// Notices whether two runs send at the same times.
-#[derive(Default, PartialEq, Eq)]
-struct Pulse(u64);
+#[derive(Default)]
+struct Pulse(fnv::FnvHasher);
 
 impl Observer for Pulse {
     fn leaving(&mut self, step: u32, start: Time, _: Time) {
-        // FNV-1a, over words.
-        for word in [u64::from(step), start.picos()] {
-            self.0 = (self.0 ^ word).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.0.write_u32(step);
+        self.0.write_u64(start.picos());
     }
 }
 
@@ -142,6 +157,7 @@ struct Job<'a> {
     request: &'a Request,
     choice: &'a Choice,
     fabric: &'a Fabric,
+    steps: &'a Steps<'a>,
 }
 
 impl Job<'_> {
@@ -150,7 +166,8 @@ impl Job<'_> {
     }
 
     fn every(&self, count: usize) -> Result<Outcome, Error> {
-        every(&ask::of_count(self.request, count), self.choice, self.fabric, &mut ())
+        let mut counted = Counted { steps: self.steps, inner: () };
+        every(&ask::of_count(self.request, count), self.choice, self.fabric, &mut counted)
     }
 
     /// One rank for all, if they are alike.
@@ -215,10 +232,10 @@ impl Job<'_> {
             }
         }
         let run = |schedule: &Schedule| {
-            let mut pulse = Pulse::default();
+            let mut counted = Counted { steps: self.steps, inner: Pulse::default() };
             let mut net = Net::image(schedule, self.request.element, relabel)?;
-            let end = engine::run(&mut net, self.fabric, &mut pulse)?;
-            Ok::<_, Error>((end, pulse, net.steps.len() as u64))
+            let end = engine::run(&mut net, self.fabric, &mut counted)?;
+            Ok::<_, Error>((end, counted.inner.0.finish(), net.steps.len() as u64))
         };
         let (End { mut time, mut busiest }, beat, mut simulated) = run(first)?;
         for rank in others {

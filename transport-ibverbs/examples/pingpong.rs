@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p ringworld-transport-ibverbs --features verbs --example pingpong [-- ROUNDS]`
 //!
-//! Every line is the median of several repetitions, with the fastest and the slowest. The side door is on
+//! Every line is the median of several repetitions, with the fastest and the slowest. The out-of-band channel is on
 //! `RINGWORLD_TEST_IP` (10.0.0.1 if unset).
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a measurement, not a product")]
@@ -36,7 +36,7 @@ impl End {
         }
     }
 
-    fn meet(&mut self) {
+    fn synchronise(&mut self) {
         self.side.send(self.peer, b"", b"");
         self.receive();
     }
@@ -54,7 +54,7 @@ impl End {
         let payload = Buffer::new(vec![1; size]);
         let mut times = Vec::new();
         for _ in 0..REPEATS {
-            self.meet();
+            self.synchronise();
             let start = Instant::now();
             for _ in 0..rounds {
                 if self.reports {
@@ -88,7 +88,7 @@ impl End {
                 keys.push(RemoteKey::new(&self.side.inbox.0[self.keys].header).unwrap());
                 self.keys += 1;
             }
-            self.meet();
+            self.synchronise();
             let start = Instant::now();
             if self.reports {
                 for key in &keys {
@@ -104,21 +104,21 @@ impl End {
             }
             let took = start.elapsed();
             rates.push((size * count) as f64 / took.as_secs_f64() / 1e6);
-            self.meet();
+            self.synchronise();
             // Rank 1's keys were for rank 0 only to be symmetrical; they are left open until the end.
         }
         self.say(&format!("puts of {size} B, {count} in a row"), rates, "MB/s");
     }
 
-    /// Transfers of `size` bytes from rank 0 to rank 1, one after the other and from the same memory into the same, each
-    /// with its exposure and the message that tells of it: as they come, and with the memory registered, in turns.
+    /// Transfers of `size` bytes from rank 0 to rank 1, one after the other and from the same memory into the same,
+    /// each with its exposure and the message that tells of it: as they come, and with the memory registered, in turns.
     fn transfers(&mut self, size: usize, count: usize) {
         let memory = Buffer::new(vec![1; size]);
         let mut rates = [Vec::new(), Vec::new()];
         for turn in 0..2 * REPEATS {
             let registers = turn % 2 == 1;
             let region = registers.then(|| self.side.transport.register(memory.lend_to_register()).unwrap());
-            self.meet();
+            self.synchronise();
             let start = Instant::now();
             for _ in 0..count {
                 if self.reports {
@@ -139,7 +139,7 @@ impl End {
                 }
             }
             rates[usize::from(registers)].push((size * count) as f64 / start.elapsed().as_secs_f64() / 1e6);
-            self.meet();
+            self.synchronise();
             if let Some(region) = region.flatten() {
                 self.side.transport.deregister(region);
             }
@@ -165,7 +165,7 @@ impl End {
     }
 
     fn run(mut self, rounds: usize) {
-        self.meet();
+        self.synchronise();
         std::thread::sleep(Duration::from_millis(20));
         for size in [2, 64, 1024, 4096, 65_536] {
             self.latency(size, rounds);
@@ -175,12 +175,12 @@ impl End {
         }
         for (size, count) in [(65_536, 32), (1 << 20, 8), (8 << 20, 2)] {
             self.transfers(size, count);
-            self.meet();
+            self.synchronise();
             // One at a time.
             if self.reports {
                 self.registering(size, 20);
             }
-            self.meet();
+            self.synchronise();
         }
     }
 }

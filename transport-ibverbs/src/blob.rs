@@ -1,13 +1,14 @@
-//! What ranks tell one another before a queue pair works: addresses at the rendezvous, offers at the side door.
+//! What ranks tell one another before a queue pair works: addresses at the rendezvous, offers at the out-of-band
+//! channel.
 //!
 //! ```text
-//! address   version, port's part, length and name of the device, address of the side door
+//! address   version, port's part, length and name of the device, address of the out-of-band channel
 //! offer     version, port's part, packet sequence number, numbers of the queue pairs
 //! ```
 //!
 //! The port's part is in both: at the rendezvous it lets a rank say at once that it cannot reach another; in
 //! the offer it is what the queue pair was really made with. Invariant: everything is checked when it is
-//! read. Pure. Neighbours: `verbs/meet.rs`.
+//! read. Pure. Neighbours: `verbs/connect.rs`.
 
 use ringworld_transport::{Address, MAX_HEADER};
 
@@ -28,7 +29,7 @@ pub(crate) const BITS_24: u32 = 0xff_ffff;
 
 /// How a port is reached, and what its rank can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PortPart {
+pub(crate) struct PortInfo {
     pub(crate) link_layer: LinkLayer,
     pub(crate) lid: u16,
     pub(crate) gid: Gid,
@@ -44,7 +45,7 @@ pub(crate) struct PortPart {
     pub(crate) pairs: u8,
 }
 
-impl PortPart {
+impl PortInfo {
     fn encode(&self) -> [u8; PORT] {
         let mut bytes = [0; PORT];
         bytes[0] = match self.link_layer {
@@ -120,20 +121,20 @@ const OTHER_VERSION: &str =
 
 /// What stands at the rendezvous.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Whereabouts {
-    pub(crate) port: PortPart,
+pub(crate) struct PortAddress {
+    pub(crate) port: PortInfo,
     pub(crate) device: String,
-    pub(crate) door: Address,
+    pub(crate) oob: Address,
 }
 
-impl Whereabouts {
+impl PortAddress {
     pub(crate) fn encode(&self) -> Address {
         let mut bytes = vec![VERSION];
         bytes.extend(self.port.encode());
         let name = &self.device.as_bytes()[..self.device.len().min(255)];
         bytes.push(name.len() as u8);
         bytes.extend(name);
-        bytes.extend(self.door.as_bytes());
+        bytes.extend(self.oob.as_bytes());
         Address::new(bytes)
     }
 
@@ -144,16 +145,16 @@ impl Whereabouts {
         };
         let (port, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
         let (&length, rest) = rest.split_first().ok_or(DAMAGED)?;
-        let (name, door) = rest.split_at_checked(usize::from(length)).ok_or(DAMAGED)?;
+        let (name, oob) = rest.split_at_checked(usize::from(length)).ok_or(DAMAGED)?;
         let device = String::from_utf8(name.to_vec()).map_err(|_| DAMAGED)?;
-        Ok(Self { port: PortPart::decode(port)?, device, door: Address::new(door.to_vec()) })
+        Ok(Self { port: PortInfo::decode(port)?, device, oob: Address::new(oob.to_vec()) })
     }
 }
 
 /// Queue pairs that wait for their other ends, the first to the first, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
-    pub(crate) port: PortPart,
+    pub(crate) port: PortInfo,
     /// Where the packet numbers of all of them begin.
     pub(crate) sequence: u32,
     /// One at least.
@@ -176,7 +177,7 @@ impl Offer {
         let Some((&VERSION, rest)) = bytes.split_first() else { return Err(OTHER_VERSION.to_owned()) };
         let (port, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
         let (sequence, rest) = rest.split_first_chunk().ok_or(DAMAGED)?;
-        let (port, sequence) = (PortPart::decode(port)?, u32::from_le_bytes(*sequence));
+        let (port, sequence) = (PortInfo::decode(port)?, u32::from_le_bytes(*sequence));
         let (numbers, rest) = rest.as_chunks::<NUMBER>();
         let numbers: Vec<u32> = numbers.iter().map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0])).collect();
         let several = (1..=usize::from(port.pairs)).contains(&numbers.len());
@@ -193,8 +194,8 @@ impl Offer {
 mod tests {
     use super::*;
 
-    fn part(ip: &str) -> PortPart {
-        PortPart {
+    fn part(ip: &str) -> PortInfo {
+        PortInfo {
             link_layer: LinkLayer::Ethernet,
             lid: 0x1234,
             gid: Gid(ip.parse::<std::net::Ipv6Addr>().unwrap().octets()),
@@ -208,26 +209,26 @@ mod tests {
 
     #[test]
     fn addresses_and_offers_survive() {
-        let whereabouts = Whereabouts {
+        let address = PortAddress {
             port: part("::ffff:10.0.0.1"),
             device: "rxe0".to_owned(),
-            door: Address::new(vec![1, 2, 3]),
+            oob: Address::new(vec![1, 2, 3]),
         };
-        assert_eq!(Whereabouts::decode(&whereabouts.encode()), Ok(whereabouts));
+        assert_eq!(PortAddress::decode(&address.encode()), Ok(address));
         for numbers in [vec![17], vec![BITS_24, 1, 0x01_0203]] {
             let offer = Offer { port: part("fe80::1"), sequence: BITS_24, numbers };
             assert_eq!(Offer::decode(&offer.encode()), Ok(offer));
         }
-        let port = PortPart { pairs: Config::MAX_QUEUE_PAIRS as u8, ..part("fe80::1") };
+        let port = PortInfo { pairs: Config::MAX_QUEUE_PAIRS as u8, ..part("fe80::1") };
         let most = Offer { port, sequence: 0, numbers: (0..u32::from(port.pairs)).collect() };
         assert_eq!(Offer::decode(&most.encode()), Ok(most));
     }
 
     #[test]
     fn the_smaller_number_of_queue_pairs_holds_whoever_asks() {
-        let (few, many) = (part("fe80::1"), PortPart { pairs: 8, ..part("fe80::1") });
+        let (few, many) = (part("fe80::1"), PortInfo { pairs: 8, ..part("fe80::1") });
         assert_eq!((few.agreed_pairs(&many), many.agreed_pairs(&few), many.agreed_pairs(&many)), (3, 3, 8));
-        let short = PortPart { mtu: 3, ..part("10::1") };
+        let short = PortInfo { mtu: 3, ..part("10::1") };
         assert_eq!(
             (few.agreed_packet(&many), few.agreed_packet(&short), short.agreed_packet(&few)),
             (4096, 1024, 1024)
@@ -253,17 +254,17 @@ mod tests {
         }
         assert!(Offer::decode(&[&whole[..], &[1]].concat()).is_err());
         let address =
-            Whereabouts { port: part("fe80::1"), device: "a".to_owned(), door: Address::new(vec![]) };
+            PortAddress { port: part("fe80::1"), device: "a".to_owned(), oob: Address::new(vec![]) };
         let address = address.encode();
         for end in 0..address.as_bytes().len() {
-            assert!(Whereabouts::decode(&Address::new(address.as_bytes()[..end].to_vec())).is_err(), "{end}");
+            assert!(PortAddress::decode(&Address::new(address.as_bytes()[..end].to_vec())).is_err(), "{end}");
         }
     }
 
     #[test]
     fn ports_that_cannot_reach_each_other_say_why() {
         let (v4, v6) = (part("::ffff:10.0.0.1"), part("fe80::1"));
-        let infiniband = PortPart { link_layer: LinkLayer::InfiniBand, ..v6 };
+        let infiniband = PortInfo { link_layer: LinkLayer::InfiniBand, ..v6 };
         assert!(v4.reaches(&v4).is_ok());
         assert!(v4.reaches(&v6).unwrap_err().contains("family"));
         assert!(v4.reaches(&infiniband).unwrap_err().contains("InfiniBand"));

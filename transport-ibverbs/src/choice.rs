@@ -5,7 +5,7 @@
 //! speed, then in the system's order. GIDs of an Ethernet port, per device because tables differ between
 //! hosts: RoCE v2 with an IPv4 address of the rendezvous' network first, other RoCE v2 IPv4, v2 global IPv6,
 //! v2 link-local, then v1. InfiniBand ports use index 0, and address by LID. An index that was given is taken
-//! or refused, never replaced. Neighbours: `config.rs` (the wishes), `verbs/survey.rs` (asks the devices).
+//! or refused, never replaced. Neighbours: `config.rs` (the wishes), `verbs/devices.rs` (asks the devices).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};

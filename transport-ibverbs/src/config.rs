@@ -20,7 +20,7 @@ pub(crate) const SHARED_SLOTS: usize = 16;
 /// often powers of two, and the few bytes that did not fit would take a slot of their own.
 pub(crate) const SLOT: usize = (8 << 10) + 128;
 
-/// Receive slots of each extra queue pair: far more than it has pieces of puts under way.
+/// Receive slots of each extra queue pair: far more than it has fragments of puts under way.
 pub(crate) const BULK_SLOTS: usize = 16;
 /// Bytes of each: nothing but credits ever comes there, and a cache line is more than those need.
 pub(crate) const BULK_SLOT: usize = 64;
@@ -38,7 +38,7 @@ pub struct Config {
     pub size: usize,
     /// Distinguishes this job from all others; the same on every rank.
     pub job: u64,
-    /// Addresses of this host that lead to the others, best first. The side door listens there, and the
+    /// Addresses of this host that lead to the others, best first. The out-of-band channel listens there, and the
     /// device whose GID is one of them is preferred.
     pub local: Vec<IpAddr>,
     /// What only processes of this job know.
@@ -67,7 +67,7 @@ pub struct Config {
     /// Queue pairs with each peer, from 1 to [`MAX_QUEUE_PAIRS`](Self::MAX_QUEUE_PAIRS); of two ranks that say
     /// different things the smaller number holds.
     ///
-    /// Puts that are long enough to be written from where they are go over all of them, a piece at a time, each
+    /// Puts that are long enough to be written from where they are go over all of them, a fragment at a time, each
     /// taking the next when it has room; everything else stays on the first. One does for most networks. More help
     /// where several ways lead to the other host and are chosen by queue pair, and on cards that one pair does not
     /// fill. Each more pins 8 KiB.
@@ -78,7 +78,7 @@ impl Config {
     /// Default of [`shared_above`](Self::shared_above).
     pub const SHARED_ABOVE: usize = 64;
 
-    /// The largest [`queue_pairs`](Self::queue_pairs): their numbers have to fit into one word at the side door.
+    /// The largest [`queue_pairs`](Self::queue_pairs): their numbers have to fit into one out-of-band message.
     pub const MAX_QUEUE_PAIRS: usize = 16;
 
     /// Settings with defaults for everything that has one.
@@ -163,9 +163,11 @@ pub enum OpenError {
         /// Given.
         size: usize,
     },
-    /// The side door cannot be opened.
-    #[error("the side door, by which ranks tell each other of their queue pairs, cannot be opened: {0}")]
-    Door(String),
+    /// The out-of-band channel cannot be opened.
+    #[error(
+        "the out-of-band channel, by which ranks tell each other of their queue pairs, cannot be opened: {0}"
+    )]
+    OutOfBand(String),
     /// The device refuses something that every device can do.
     #[error("device {device} cannot {what}: {source}")]
     Device {

@@ -1,8 +1,8 @@
 //! How many slots of the peer are free: so that a send always finds one, and is never refused by the device.
 //!
-//! Of the peer's slots some are in reserve for what must get through without a credit: credits themselves and the
-//! farewell. Credits ride back on every slot; by themselves they travel once half of them have gathered, so at most
-//! two such are under way, and bye and its acknowledgement are two more: four in reserve would do. Pure.
+//! Of the peer's slots some are in reserve for what must get through without a credit: credits themselves, FIN and
+//! FIN-ACK. Credits ride back on every slot; by themselves they travel once half of them have gathered, so at most two
+//! such are under way, and FIN and FIN-ACK are two more: four in reserve would do. Pure.
 //! Neighbours: `wire.rs`, `verbs/link.rs`.
 
 /// Slots in reserve, of `slots`.
@@ -82,12 +82,9 @@ mod tests {
             let mut receiver = Credits::new(slots, slots).unwrap();
             // Filled at the receiver; credits on their way; slots of credits at the sender, unread.
             let (mut filled, mut back) = (0u16, std::collections::VecDeque::new());
-            let (mut state, mut sent) = (seed * 0x9e37_79b9_u64, 0);
+            let (mut random, mut sent) = (fastrand::Rng::with_seed(seed), 0);
             while sent < 10_000 {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                match state % 3 {
+                match random.u8(..3) {
                     0 if sender.take() => (filled, sent) = (filled + 1, sent + 1),
                     1 if filled > 0 => {
                         filled -= 1;

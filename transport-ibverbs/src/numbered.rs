@@ -1,7 +1,7 @@
 //! Things by a number that no other has while they are there.
 //!
 //! Invariant: a number comes again only after all others have been given, so whoever still names a thing that is
-//! gone finds nothing rather than another. Pure. Neighbours: `exposures.rs`, `pieces.rs`.
+//! gone finds nothing rather than another. Pure. Neighbours: `exposures.rs`, `fragments.rs`.
 
 use std::collections::BTreeMap;
 

@@ -123,18 +123,15 @@ mod tests {
 
     #[test]
     fn what_is_found_agrees_with_a_look_at_every_region() {
-        let mut state = 7u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 33) % below) as usize
-        };
+        let mut rng = fastrand::Rng::with_seed(7);
+        let mut random = |below: usize| rng.usize(..below);
         let (mut regions, mut all) = (Regions::default(), Vec::new());
         for round in 0..3_000 {
             if random(3) > 0 {
                 let (start, length) = (random(200), 1 + random(60));
                 all.push((regions.insert(start, length, (start, start + length)), start, start + length));
             } else if !all.is_empty() {
-                let (region, start, end) = all.swap_remove(random(all.len() as u64));
+                let (region, start, end) = all.swap_remove(random(all.len()));
                 assert_eq!(regions.remove(region), Some((start, end)));
             }
             if round % 500 == 499 {

@@ -5,10 +5,10 @@
 //! kind   header    credits  id    length or offset    then the message's header, then payload
 //! ```
 //!
-//! A message begins with [`Kind::Message`] and the length of its whole payload; what does not fit in its slot
-//! follows in slots of [`Kind::More`], with nothing of the same queue pair in between. `credits` rides on every slot.
-//! On extra queue pairs there are credits only. Invariant: nothing is believed before [`Prelude::decode`] has checked it. Neighbours: `credits.rs`;
-//! `verbs/sending.rs` writes, `verbs/receiving.rs` reads.
+//! A message begins with [`Kind::Message`] and the length of its whole payload; what does not fit in its slot follows
+//! in slots of [`Kind::More`], with nothing of the same queue pair in between. `credits` rides on every slot. On extra
+//! queue pairs there are credits only. Invariant: nothing is believed before [`Prelude::decode`] has checked it.
+//! Neighbours: `credits.rs`; `verbs/sending.rs` writes, `verbs/receiving.rs` reads.
 
 use ringworld_transport::MAX_HEADER;
 
@@ -26,11 +26,11 @@ pub(crate) enum Kind {
     Staged = 3,
     /// Nothing but credits.
     Credits = 4,
-    /// Nothing more will come from the side that says it. `length` pieces of puts have gone by extra queue pairs, where
-    /// this may have overtaken them.
-    Bye = 5,
-    /// Everything before the other side's bye has been read, and nothing more will come from here; `length` likewise.
-    ByeAck = 6,
+    /// Nothing more will come from the side that says it. `length` fragments of puts have gone by extra queue pairs,
+    /// where this may have overtaken them.
+    Fin = 5,
+    /// Everything before the other side's FIN has been read, and nothing more will come from here; `length` likewise.
+    FinAck = 6,
 }
 
 impl Kind {
@@ -40,8 +40,8 @@ impl Kind {
             2 => Self::More,
             3 => Self::Staged,
             4 => Self::Credits,
-            5 => Self::Bye,
-            6 => Self::ByeAck,
+            5 => Self::Fin,
+            6 => Self::FinAck,
             _ => return None,
         })
     }
@@ -101,7 +101,8 @@ impl Prelude {
 }
 
 /// How many of `left` bytes go into a slot of `room` bytes behind `front` others: all if they fit, else as many as make
-/// whole packets. A slot costs by its packets, and one for the few bytes beyond the last whole one costs as much as any.
+/// whole packets. A slot costs by its packets, and one for the few bytes beyond the last whole one costs as much as
+/// any.
 pub(crate) fn share(left: usize, front: usize, room: usize, packet: usize) -> usize {
     if front + left <= room {
         return left;

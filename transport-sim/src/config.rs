@@ -9,15 +9,15 @@ pub struct Config {
     pub latency_ns: u64,
     /// Bandwidth of each port, in bytes per microsecond; 0 means without limit. Default 10 000.
     pub bytes_per_us: u64,
-    /// Each piece takes up to this much longer, in nanoseconds, evenly spread. Default 0.
+    /// Each fragment takes up to this much longer, in nanoseconds, evenly spread. Default 0.
     pub jitter_ns: u64,
     /// Time to open a connection, paid by the first operation between two ranks. Default 15 000.
     pub connect_ns: u64,
     /// How many operations of one rank to another may be accepted and not yet taken by the receiver's
     /// poll; beyond that `post` answers `Busy`. Taken as at least 1. Default 64.
     pub max_in_flight: usize,
-    /// Payloads travel in pieces of this many bytes, which interleave; 0 means in one piece. Default 65 536.
-    pub chunk: usize,
+    /// Payloads travel in fragments of this many bytes, which interleave; 0 means in one. Default 65 536.
+    pub fragment: usize,
     /// Payloads up to this long are copied by `post`, which then answers `Complete`. Default 64, so that
     /// both answers are met.
     pub inline: usize,
@@ -40,7 +40,7 @@ impl Default for Config {
             jitter_ns: 0,
             connect_ns: 15_000,
             max_in_flight: 64,
-            chunk: 65_536,
+            fragment: 65_536,
             inline: 64,
             max_message: usize::MAX,
             in_order: false,
@@ -58,9 +58,9 @@ impl Config {
         }
     }
 
-    /// How many pieces a payload of `length` bytes travels in; an empty one still needs a piece.
-    pub(crate) fn pieces(&self, length: usize) -> usize {
-        if self.chunk == 0 { 1 } else { length.div_ceil(self.chunk).max(1) }
+    /// How many fragments a payload of `length` bytes travels in; an empty one still needs a fragment.
+    pub(crate) fn fragments(&self, length: usize) -> usize {
+        if self.fragment == 0 { 1 } else { length.div_ceil(self.fragment).max(1) }
     }
 }
 
@@ -69,10 +69,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_payload_travels_in_at_least_one_piece() {
-        let config = Config { chunk: 10, ..Config::default() };
-        assert_eq!([0, 1, 10, 11, 20].map(|length| config.pieces(length)), [1, 1, 1, 2, 2]);
-        assert_eq!(Config { chunk: 0, ..config }.pieces(1 << 30), 1);
+    fn every_payload_travels_in_at_least_one_fragment() {
+        let config = Config { fragment: 10, ..Config::default() };
+        assert_eq!([0, 1, 10, 11, 20].map(|length| config.fragments(length)), [1, 1, 1, 2, 2]);
+        assert_eq!(Config { fragment: 0, ..config }.fragments(1 << 30), 1);
     }
 
     #[test]

@@ -44,13 +44,13 @@ pub(crate) enum LinkState {
 /// An operation that was accepted and not yet taken by the receiver's poll.
 #[derive(Debug)]
 pub(crate) struct Flight {
-    /// Pieces that have not reached the receiver's inbox.
+    /// Fragments that have not reached the receiver's inbox.
     pub(crate) to_arrive: usize,
-    /// Pieces that the receiver has not polled.
+    /// Fragments that the receiver has not polled.
     pub(crate) to_take: usize,
 }
 
-/// A message of which some pieces have come.
+/// A message of which some fragments have come.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) memory: RecvMemory,
@@ -72,15 +72,15 @@ pub(crate) struct Link {
     /// Accepted as `Pending`, and neither `Sent` nor ended.
     pub(crate) open_sends: usize,
     pub(crate) flights: BTreeMap<u64, Flight>,
-    /// How many flights have pieces that have not arrived.
+    /// How many flights have fragments that have not arrived.
     pub(crate) undelivered: usize,
-    /// When the last piece of a message arrives; later ones must not overtake it.
+    /// When the last fragment of a message arrives; later ones must not overtake it.
     pub(crate) last_arrival: u64,
     pub(crate) incoming: Option<Incoming>,
-    pub(crate) bye_sent: bool,
-    /// The peer has answered our `Bye`.
+    pub(crate) fin_sent: bool,
+    /// The peer has answered our `Fin`.
     pub(crate) acked: bool,
-    /// The peer's `Bye` has not been answered yet.
+    /// The peer's `Fin` has not been answered yet.
     pub(crate) owes_ack: bool,
 }
 
@@ -97,7 +97,7 @@ impl Link {
             undelivered: 0,
             last_arrival: 0,
             incoming: None,
-            bye_sent: false,
+            fin_sent: false,
             acked: false,
             owes_ack: false,
         }
@@ -107,7 +107,7 @@ impl Link {
         matches!(self.state, LinkState::Down(_))
     }
 
-    /// Whether a piece could leave now or later.
+    /// Whether a fragment could leave now or later.
     pub(crate) fn wants_port(&self) -> bool {
         !self.stalled && (!self.messages.is_empty() || !self.puts.is_empty())
     }

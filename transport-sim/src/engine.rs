@@ -1,4 +1,4 @@
-//! The wire itself: an agenda in virtual time, ports that send one piece after another, and the faults.
+//! The wire itself: an agenda in virtual time, ports that send one fragment after another, and the faults.
 //!
 //! Invariant: happenings are carried out in order of (time, order of planning), so a run depends on the
 //! seed and on the order of calls only. Neighbours: `end` (state of one rank), `receive` (the polling
@@ -10,16 +10,15 @@ use ringworld_transport::{Cause, Event, Rank, Token};
 
 use crate::Config;
 use crate::end::{End, Link, LinkState, Notice, Stage};
-use crate::rng::Rng;
 use crate::trace::Trace;
 use crate::wire::Packet;
 
 /// Something planned for a time.
 #[derive(Debug)]
 enum Happening {
-    /// The sending port of a rank takes its next piece.
+    /// The sending port of a rank takes its next fragment.
     Egress(Rank),
-    /// The last piece of an operation has left.
+    /// The last fragment of an operation has left.
     Left { rank: Rank, peer: Rank, token: Token },
     /// A packet reaches its receiver.
     Arrival { from: Rank, to: Rank, flight: Option<u64>, packet: Packet },
@@ -32,7 +31,8 @@ pub(crate) struct Engine {
     pub(crate) now: u64,
     agenda: BTreeMap<(u64, u64), Happening>,
     planned: u64,
-    rng: Rng,
+    /// The one source of chance.
+    rng: fastrand::Rng,
     pub(crate) ends: Vec<End>,
     pub(crate) trace: Trace,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(size: usize, config: Config) -> Self {
         Self {
-            rng: Rng::new(config.seed),
+            rng: fastrand::Rng::with_seed(config.seed),
             config,
             now: 0,
             agenda: BTreeMap::new(),
@@ -88,7 +88,7 @@ impl Engine {
 
     fn carry_out(&mut self, happening: Happening) {
         match happening {
-            Happening::Egress(rank) => self.send_piece(rank),
+            Happening::Egress(rank) => self.send_fragment(rank),
             Happening::Left { rank, peer, token } => {
                 let end = &mut self.ends[rank];
                 if end.links.get(&peer).is_some_and(|link| !link.is_down()) {
@@ -113,9 +113,9 @@ impl Engine {
         }
     }
 
-    /// Sends one of the pieces that wait at the port.
-    fn send_piece(&mut self, rank: Rank) {
-        let (now, chunk) = (self.now, self.config.chunk);
+    /// Sends one of the fragments that wait at the port.
+    fn send_fragment(&mut self, rank: Rank) {
+        let (now, chunk) = (self.now, self.config.fragment);
         let end = &mut self.ends[rank];
         if end.egress_planned != Some(now) {
             return;
@@ -127,7 +127,7 @@ impl Engine {
             // What waited has been dropped, or another link is being opened.
             return self.plan_egress(rank);
         }
-        let picked = if self.config.in_order { end.oldest(now) } else { self.any_piece(rank, choices) };
+        let picked = if self.config.in_order { end.oldest(now) } else { self.any_fragment(rank, choices) };
         let Some((peer, put)) = picked else { return };
         let muted = self.ends[rank].silent || self.ends[peer].silent;
         let Some(link) = self.ends[rank].links.get_mut(&peer) else { return };
@@ -138,7 +138,7 @@ impl Engine {
         let Some(outgoing) = outgoing else { return };
         let (flight, token) = (outgoing.flight, outgoing.token);
         let most = if chunk == 0 { usize::MAX } else { chunk };
-        let (packet, length, last) = outgoing.next_piece(most);
+        let (packet, length, last) = outgoing.next_fragment(most);
         if last {
             match put {
                 None => drop(link.messages.pop_front()),
@@ -161,25 +161,25 @@ impl Engine {
         self.plan_egress(rank);
     }
 
-    /// Lets the seed choose among the links of which a piece could leave, and then among its pieces: the message
+    /// Lets the seed choose among the links of which a fragment could leave, and then among its fragments: the message
     /// at the front (`None`), or any put by its index.
-    fn any_piece(&mut self, rank: Rank, choices: usize) -> Option<(Rank, Option<usize>)> {
+    fn any_fragment(&mut self, rank: Rank, choices: usize) -> Option<(Rank, Option<usize>)> {
         let now = self.now;
-        let choice = self.rng.below(choices);
+        let choice = self.rng.usize(..choices);
         let mut links = self.ends[rank].links.iter();
         let (&peer, link) =
             links.by_ref().filter(|(_, l)| l.wants_port() && l.ready_at <= now).nth(choice)?;
         let messages = usize::from(!link.messages.is_empty());
-        let pick = self.rng.below(messages + link.puts.len());
+        let pick = self.rng.usize(..messages + link.puts.len());
         Some((peer, pick.checked_sub(messages)))
     }
 
-    /// When a piece that has left at `left` is completely at its receiver.
+    /// When a fragment that has left at `left` is completely at its receiver.
     fn arrival_time(&mut self, from: Rank, to: Rank, left: u64, occupancy: u64, packet: &Packet) -> u64 {
         let free = &mut self.ends[to].ingress_free;
         let at_port = left.saturating_add(self.config.latency_ns).max(free.saturating_add(occupancy));
         *free = at_port;
-        let mut at = at_port.saturating_add(self.rng.up_to(self.config.jitter_ns));
+        let mut at = at_port.saturating_add(self.rng.u64(..=self.config.jitter_ns));
         if let Packet::Message { .. } = packet
             && let Some(link) = self.ends[from].links.get_mut(&to)
         {
@@ -209,24 +209,24 @@ impl Engine {
                 }
             }
             // It has reported all there was, so it agrees to any end.
-            Stage::Closed if matches!(packet, Packet::Bye) => self.signal(to, from, Packet::ByeAck),
+            Stage::Closed if matches!(packet, Packet::Fin) => self.signal(to, from, Packet::FinAck),
             Stage::Closed | Stage::Killed | Stage::Aborted => {}
         }
-        self.piece_arrived(from, to, flight);
+        self.fragment_arrived(from, to, flight);
     }
 
-    fn piece_arrived(&mut self, from: Rank, to: Rank, flight: Option<u64>) {
+    fn fragment_arrived(&mut self, from: Rank, to: Rank, flight: Option<u64>) {
         let Some(link) = self.ends[from].links.get_mut(&to) else { return };
         let Some(flight) = flight.and_then(|id| link.flights.get_mut(&id)) else { return };
         flight.to_arrive -= 1;
         if flight.to_arrive == 0 {
             link.undelivered -= 1;
-            self.say_bye(from, to);
+            self.send_fin(from, to);
         }
     }
 
-    /// Frees the sender's room once the receiver has taken every piece of an operation.
-    pub(crate) fn piece_taken(&mut self, from: Rank, to: Rank, flight: Option<u64>) {
+    /// Frees the sender's room once the receiver has taken every fragment of an operation.
+    pub(crate) fn fragment_taken(&mut self, from: Rank, to: Rank, flight: Option<u64>) {
         let Some(link) = self.ends[from].links.get_mut(&to) else { return };
         let Some(id) = flight else { return };
         let Some(flight) = link.flights.get_mut(&id) else { return };
@@ -236,21 +236,21 @@ impl Engine {
         }
     }
 
-    /// Sends `Bye` and `ByeAck` if they are owed and nothing is left that must arrive before them.
-    pub(crate) fn say_bye(&mut self, rank: Rank, peer: Rank) {
+    /// Sends `Fin` and `FinAck` if they are owed and nothing is left that must arrive before them.
+    pub(crate) fn send_fin(&mut self, rank: Rank, peer: Rank) {
         let closing = self.ends[rank].stage == Stage::Closing;
         let Some(link) = self.ends[rank].links.get_mut(&peer) else { return };
         if link.is_down() || link.undelivered > 0 {
             return;
         }
-        let bye = closing && !link.bye_sent;
+        let fin = closing && !link.fin_sent;
         let ack = std::mem::take(&mut link.owes_ack);
-        link.bye_sent |= bye;
-        if bye {
-            self.signal(rank, peer, Packet::Bye);
+        link.fin_sent |= fin;
+        if fin {
+            self.signal(rank, peer, Packet::Fin);
         }
         if ack {
-            self.signal(rank, peer, Packet::ByeAck);
+            self.signal(rank, peer, Packet::FinAck);
         }
     }
 
@@ -276,7 +276,7 @@ impl Engine {
         match refusal {
             Some(cause) => self.signal(peer, rank, Packet::Lost(cause)),
             // A rank that is closing says so to whoever comes.
-            None => self.say_bye(peer, rank),
+            None => self.send_fin(peer, rank),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A seeded, deterministic fabric in virtual time, behind the transport seam of ringworld.
+//! A seeded, deterministic fabric in virtual time, behind the transport interface of ringworld.
 //!
 //! All ranks live in one process. Nothing waits for a wall clock: time is a number that moves to the next
 //! event when [`Fabric::advance`] is called (or, with [`Config::auto_advance`], when a poll finds nothing
@@ -8,13 +8,13 @@
 //! # What the wire does
 //!
 //! Every rank has one port that sends and one that receives, both of [`Config::bytes_per_us`]. Operations
-//! are cut into pieces of [`Config::chunk`] bytes; whenever the sending port is free the seed picks the
-//! next piece among everything that waits there (or, with [`Config::in_order`], it is that of the operation
-//! that was posted first). A piece takes [`Config::latency_ns`] plus a seeded jitter.
+//! are cut into fragments of [`Config::fragment`] bytes; whenever the sending port is free the seed picks the
+//! next fragment among everything that waits there (or, with [`Config::in_order`], it is that of the operation
+//! that was posted first). A fragment takes [`Config::latency_ns`] plus a seeded jitter.
 //! Messages of a pair stay in order. Puts keep no order at all, neither among themselves nor with
 //! messages nor within one put, because the contract allows that and some wires do it.
 //!
-//! Payloads are read when their piece leaves, as late as possible, so that memory changed before `Sent`
+//! Payloads are read when their fragment leaves, as late as possible, so that memory changed before `Sent`
 //! shows. Puts that overlap, miss their memory or come from the wrong rank take the connection down with
 //! [`Cause::Protocol`](ringworld_transport::Cause::Protocol): a strict wire finds bugs that a kind one
 //! hides.
@@ -43,7 +43,6 @@ mod end;
 mod engine;
 mod fabric;
 mod receive;
-mod rng;
 mod sim;
 mod trace;
 mod wire;

@@ -31,7 +31,7 @@ impl Engine {
                 }
                 Notice::Arrived { peer, flight, packet } => {
                     self.take(rank, peer, packet, placer, events);
-                    self.piece_taken(peer, rank, flight);
+                    self.fragment_taken(peer, rank, flight);
                 }
             }
             events.append(&mut self.ends[rank].due);
@@ -61,11 +61,11 @@ impl Engine {
                 self.take_message(rank, peer, opening, &bytes, placer, events)
             }
             Packet::Put { id, offset, bytes } => self.take_put(rank, peer, id, offset, &bytes, events),
-            Packet::Bye => {
-                self.take_bye(rank, peer, events);
+            Packet::Fin => {
+                self.read_fin(rank, peer, events);
                 Ok(())
             }
-            Packet::ByeAck => {
+            Packet::FinAck => {
                 if let Some(link) = self.ends[rank].links.get_mut(&peer) {
                     link.acked = true;
                 }
@@ -139,18 +139,18 @@ impl Engine {
         Ok(())
     }
 
-    fn take_bye(&mut self, rank: Rank, peer: Rank, events: &mut Vec<Event>) {
+    fn read_fin(&mut self, rank: Rank, peer: Rank, events: &mut Vec<Event>) {
         let Some(link) = self.ends[rank].links.get_mut(&peer) else { return };
         link.state = LinkState::Finished;
         link.owes_ack = true;
         events.push(Event::PeerClosed { peer });
         if self.ends[rank].exposures.values().any(|exposure| exposure.peer == peer) {
             // The peer has sent all it ever will, so these exposures can only end this way.
-            self.signal(rank, peer, Packet::ByeAck);
+            self.signal(rank, peer, Packet::FinAck);
             self.ends[rank].take_down(peer, Cause::Finished);
             events.push(Event::PeerDown { peer, cause: Cause::Finished });
         } else {
-            self.say_bye(rank, peer);
+            self.send_fin(rank, peer);
         }
     }
 

@@ -111,10 +111,10 @@ impl Transport for Sim {
             return Err(Refused::Busy(operation));
         }
         let (Operation::Message { payload, token, .. } | Operation::Put { payload, token, .. }) = operation;
-        let pieces = config.pieces(payload.len());
+        let fragments = config.fragments(payload.len());
         let flight = *next_flight;
         *next_flight += 1;
-        link.flights.insert(flight, Flight { to_arrive: pieces, to_take: pieces });
+        link.flights.insert(flight, Flight { to_arrive: fragments, to_take: fragments });
         link.undelivered += 1;
         let copied = config.inline > 0 && payload.len() <= config.inline;
         let (payload, token, posted) = if copied {
@@ -167,7 +167,7 @@ impl Transport for Sim {
                 engine.ends[self.rank].stage = Stage::Closing;
                 let peers: Vec<Rank> = engine.ends[self.rank].links.keys().copied().collect();
                 for peer in peers {
-                    engine.say_bye(self.rank, peer);
+                    engine.send_fin(self.rank, peer);
                 }
             }
             // Nobody can be told any more, but the caller waits for an end.

@@ -1,24 +1,32 @@
 //! A running hash of everything that happened, to prove that a run was repeated exactly.
 
+use std::hash::Hasher as _;
+
+use fnv::FnvHasher;
 use ringworld_transport::{Event, Rank};
 
 /// FNV-1a over every delivery and every reported event.
-#[derive(Debug)]
-pub(crate) struct Trace(u64);
+pub(crate) struct Trace(FnvHasher);
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Trace").field(&self.hash()).finish()
+    }
+}
 
 impl Trace {
     pub(crate) fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(FnvHasher::default())
     }
 
     pub(crate) fn hash(&self) -> u64 {
-        self.0
+        self.0.finish()
     }
 
     /// Adds the numbers that describe one happening.
     pub(crate) fn add(&mut self, numbers: &[u64]) {
-        for byte in numbers.iter().flat_map(|number| number.to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        for number in numbers {
+            self.0.write(&number.to_le_bytes());
         }
     }
 

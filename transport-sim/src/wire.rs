@@ -2,17 +2,17 @@
 
 use ringworld_transport::{Address, Cause, Header, Rank, RemoteKey, SendMemory, Token};
 
-/// One piece on its way.
+/// One fragment on its way.
 #[derive(Debug)]
 pub(crate) enum Packet {
-    /// A piece of a message; the first one has the header and the length of the whole payload.
+    /// A fragment of a message; the first one has the header and the length of the whole payload.
     Message { opening: Option<(Header, usize)>, bytes: Vec<u8> },
-    /// A piece of a put, already at its own offset.
+    /// A fragment of a put, already at its own offset.
     Put { id: u64, offset: usize, bytes: Vec<u8> },
     /// The sender has closed, and everything it sent has arrived.
-    Bye,
-    /// Answers `Bye`, and everything that the answerer sent has arrived.
-    ByeAck,
+    Fin,
+    /// Answers `Fin`, and everything that the answerer sent has arrived.
+    FinAck,
     /// The connection is gone.
     Lost(Cause),
 }
@@ -23,8 +23,8 @@ impl Packet {
         match self {
             Self::Message { bytes, .. } => [1, bytes.len() as u64],
             Self::Put { offset, bytes, .. } => [2 + ((*offset as u64) << 3), bytes.len() as u64],
-            Self::Bye => [3, 0],
-            Self::ByeAck => [4, 0],
+            Self::Fin => [3, 0],
+            Self::FinAck => [4, 0],
             Self::Lost(_) => [5, 0],
         }
     }
@@ -33,7 +33,7 @@ impl Packet {
 /// A payload that waits to leave.
 #[derive(Debug)]
 pub(crate) enum Payload {
-    /// The caller's memory, read when each piece leaves.
+    /// The caller's memory, read when each fragment leaves.
     Lent(SendMemory),
     /// Copied by `post`.
     Copied(Vec<u8>),
@@ -68,8 +68,8 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Cuts off the next piece of at most `most` bytes; the second value says whether it is the last.
-    pub(crate) fn next_piece(&mut self, most: usize) -> (Packet, usize, bool) {
+    /// Cuts off the next fragment of at most `most` bytes; the second value says whether it is the last.
+    pub(crate) fn next_fragment(&mut self, most: usize) -> (Packet, usize, bool) {
         let payload = self.payload.as_slice();
         let start = self.sent;
         let end = payload.len().min(start.saturating_add(most));

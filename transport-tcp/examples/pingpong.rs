@@ -35,7 +35,7 @@ fn receive(side: &mut Side) {
 }
 
 /// Sends one empty message and waits for one.
-fn meet(side: &mut Side, peer: usize) {
+fn synchronise(side: &mut Side, peer: usize) {
     side.send(peer, b"", SendMemory::empty());
     receive(side);
 }
@@ -56,7 +56,7 @@ fn transfer(side: &mut Side, peer: usize, out: Option<&Buffer>, into: Option<&Bu
     while side.filled < filled || !side.all_sent() {
         side.poll();
     }
-    meet(side, peer);
+    synchronise(side, peer);
     start.elapsed()
 }
 
@@ -75,13 +75,13 @@ fn run(mut side: Side, reports: bool) {
             report(name, times, per as u32);
         }
     };
-    meet(&mut side, peer);
+    synchronise(&mut side, peer);
     std::thread::sleep(Duration::from_millis(20));
     for size in [8, 4096, 65_536] {
         let payload = Buffer::new(vec![1; size]);
         let mut times = Vec::new();
         for _ in 0..REPEATS {
-            meet(&mut side, peer);
+            synchronise(&mut side, peer);
             let start = Instant::now();
             for _ in 0..ROUNDS / 20 {
                 if reports {

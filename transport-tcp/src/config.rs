@@ -1,7 +1,7 @@
 //! What the transport is told at its start, and what can be wrong with that.
 //!
 //! Every default stands here with its reason. Neighbours: the runtime fills [`Config`] from its settings;
-//! `listener.rs` and `lobby.rs` apply it to sockets.
+//! `listener.rs` and `pending.rs` apply it to sockets.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use ringworld_auth::Secret;
 use ringworld_transport::Rank;
 
-/// The most lanes between two ranks: the farewell counts them in 64 bits.
+/// The most lanes between two ranks: a FIN names them in 64 bits.
 pub const MAX_LANES: usize = 64;
 
 /// Settings of one [`Tcp`](crate::Tcp).
@@ -29,11 +29,11 @@ pub struct Config {
     /// Connections per pair of ranks, from 1 to [`MAX_LANES`]; the same on every rank.
     ///
     /// With two, large puts of each direction have a socket of their own; with more, all lanes share
-    /// the chunks of all puts. Loopback hardly cares, because chunks interleave well on one socket too
+    /// the fragments of all puts. Loopback hardly cares, because fragments interleave well on one socket too
     /// (64 MiB both ways, best of medians: 14.3 to 16.6 ms with one lane, 14.9 to 17.5 with two, 17.2
     /// to 18.0 with three or four). Lanes are for networks that spread connections over queues or paths.
     pub lanes: usize,
-    /// Lanes take turns among the networks that both hosts are on, and all of them share the chunks of all
+    /// Lanes take turns among the networks that both hosts are on, and all of them share the fragments of all
     /// puts: each pulls the next when it has room, so that together they are as fast as the sum of the
     /// networks.
     ///

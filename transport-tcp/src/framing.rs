@@ -5,14 +5,14 @@
 //! passes through this file. Integers are little-endian.
 //!
 //! ```text
-//! byte  0      kind: 1 message, 2 put, 3 bye, 4 bye acknowledged
+//! byte  0      kind: 1 message, 2 put, 3 FIN, 4 FIN-ACK
 //! byte  1      bytes of the extension
 //! bytes 2..4   the constant [`CHECK`], so that a stream out of step is noticed at once
 //! bytes 4..8   zero
-//! bytes 8..16  bytes of payload; for both kinds of bye the set of lanes that carry one, as bits
+//! bytes 8..16  bytes of payload; for FIN and FIN-ACK the set of lanes that carry one, as bits
 //! ```
 //!
-//! Neighbours: `connection.rs` moves what is encoded here.
+//! Neighbours: `lane.rs` moves what is encoded here.
 
 use ringworld_transport::MAX_HEADER;
 
@@ -24,8 +24,8 @@ pub(crate) const MAX_PRELUDE: usize = FIXED + MAX_HEADER;
 const CHECK: u16 = 0x5257;
 const MESSAGE: u8 = 1;
 const PUT: u8 = 2;
-const BYE: u8 = 3;
-const BYE_ACK: u8 = 4;
+const FIN: u8 = 3;
+const FIN_ACK: u8 = 4;
 const PUT_EXTENSION: usize = 16;
 
 /// A frame without its payload, ready to be written.
@@ -50,13 +50,13 @@ impl Prelude {
     }
 
     /// The last frame of a side on this lane; `lanes` is the set of lanes that get one.
-    pub(crate) fn bye(lanes: u64) -> Self {
-        Self::new(BYE, &[], lanes)
+    pub(crate) fn fin(lanes: u64) -> Self {
+        Self::new(FIN, &[], lanes)
     }
 
-    /// The answer to [`Prelude::bye`]: everything before it has been read; `lanes` as there.
-    pub(crate) fn bye_ack(lanes: u64) -> Self {
-        Self::new(BYE_ACK, &[], lanes)
+    /// The answer to [`Prelude::fin`]: everything before it has been read; `lanes` as there.
+    pub(crate) fn fin_ack(lanes: u64) -> Self {
+        Self::new(FIN_ACK, &[], lanes)
     }
 
     /// Nothing at all, in front of frames that are complete already.
@@ -92,8 +92,8 @@ impl std::fmt::Debug for Prelude {
 pub(crate) enum Frame<'a> {
     Message { header: &'a [u8], length: usize },
     Put { key: u64, offset: u64, length: usize },
-    Bye { lanes: u64 },
-    ByeAck { lanes: u64 },
+    Fin { lanes: u64 },
+    FinAck { lanes: u64 },
 }
 
 /// Why bytes are not a frame.
@@ -115,7 +115,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Option<(Frame<'_>, usize)>, FrameEr
     let expected = match kind {
         MESSAGE => extension <= MAX_HEADER,
         PUT => extension == PUT_EXTENSION,
-        BYE | BYE_ACK => extension == 0,
+        FIN | FIN_ACK => extension == 0,
         _ => false,
     };
     if !expected || u16::from_le_bytes([c0, c1]) != CHECK || [z0, z1, z2, z3] != [0; 4] {
@@ -135,8 +135,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Option<(Frame<'_>, usize)>, FrameEr
                 length: length()?,
             }
         }
-        BYE => Frame::Bye { lanes: word },
-        _ => Frame::ByeAck { lanes: word },
+        FIN => Frame::Fin { lanes: word },
+        _ => Frame::FinAck { lanes: word },
     };
     Ok(Some((frame, used)))
 }
@@ -157,8 +157,8 @@ mod tests {
         let put = Prelude::put(u64::MAX, 1 << 40, 7);
         let expected = Frame::Put { key: u64::MAX, offset: 1 << 40, length: 7 };
         assert_eq!(decode(put.as_bytes()), Ok(Some((expected, FIXED + 16))));
-        assert_eq!(decode(Prelude::bye(3).as_bytes()), Ok(Some((Frame::Bye { lanes: 3 }, FIXED))));
-        assert_eq!(decode(Prelude::bye_ack(1).as_bytes()), Ok(Some((Frame::ByeAck { lanes: 1 }, FIXED))));
+        assert_eq!(decode(Prelude::fin(3).as_bytes()), Ok(Some((Frame::Fin { lanes: 3 }, FIXED))));
+        assert_eq!(decode(Prelude::fin_ack(1).as_bytes()), Ok(Some((Frame::FinAck { lanes: 1 }, FIXED))));
     }
 
     #[test]
@@ -172,15 +172,10 @@ mod tests {
 
     #[test]
     fn any_bytes_are_decoded_or_refused_without_panic() {
-        let seed = std::process::id() as u64 | 1;
+        let seed = u64::from(std::process::id());
         println!("seed {seed}");
-        let mut state = seed;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state as u8
-        };
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut next = || random.u8(..);
         for round in 0..20_000 {
             let mut bytes: Vec<u8> = (0..usize::from(next() % 140)).map(|_| next()).collect();
             // Half of the rounds look nearly right, so that the deeper branches are reached.

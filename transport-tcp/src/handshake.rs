@@ -11,7 +11,7 @@
 //! Invariant: nobody is believed to be a rank of this job before it has proved, by
 //! [`ringworld_auth`], that it knows the job's secret, for exactly this job, pair of ranks and lane.
 //! All frames have a fixed size, so that reading one never takes bytes of what follows. Integers are
-//! little-endian. Neighbours: `lobby.rs` owns the sockets, `dial.rs` and `admit.rs` decide what a
+//! little-endian. Neighbours: `pending.rs` owns the sockets, `connect.rs` decides what a
 //! verified connection is good for.
 
 use ringworld_auth::{LENGTH, Nonce, Proof, Role, Secret};
@@ -241,7 +241,7 @@ pub(crate) struct Responder {
 }
 
 impl Responder {
-    /// Whether `bytes`, a part of a Hello from its beginning, can still become one: lets strangers be
+    /// Whether `bytes`, a part of a Hello from its beginning, can still become one: lets whoever is no rank be
     /// turned away at their first byte.
     pub(crate) fn plausible(bytes: &[u8]) -> Result<(), Rejection> {
         let magic = bytes.len().min(MAGIC.len());
@@ -282,7 +282,7 @@ impl Responder {
         Ok((responder, reply(WELCOME, 0, Some((&ours, &proof)))))
     }
 
-    /// Digests the initiator's answer; `Ok` says that it is [`Responder::from`], and Ready may be sent.
+    /// Checks the initiator's answer; `Ok` says that it is [`Responder::from`], and Ready may be sent.
     pub(crate) fn on_answer(&self, identity: &Identity, bytes: &[u8; ANSWER]) -> Result<(), Rejection> {
         let context = identity.context(self.from, identity.rank, self.lane);
         let proof = Proof(part(bytes, 4));
@@ -307,7 +307,7 @@ mod tests {
         Initiator::new(from, to, 1, Nonce([1; LENGTH]))
     }
 
-    fn meet(a: &Identity, b: &Identity, to: Rank) -> Result<Responder, Rejection> {
+    fn connect(a: &Identity, b: &Identity, to: Rank) -> Result<Responder, Rejection> {
         let (_, hello) = hello_of(a, to);
         Responder::on_hello(b, &hello, Nonce([2; LENGTH])).map(|(responder, _)| responder)
     }
@@ -326,12 +326,12 @@ mod tests {
     #[test]
     fn whoever_does_not_belong_is_rejected_for_the_right_reason() {
         let me = identity(3, 7, b"s");
-        assert_eq!(meet(&identity(0, 8, b"s"), &me, 3).unwrap_err(), Rejection::Job);
-        assert_eq!(meet(&identity(0, 7, b"s"), &me, 2).unwrap_err(), Rejection::WrongRank);
-        assert_eq!(meet(&identity(4, 7, b"s"), &me, 3).unwrap_err(), Rejection::BadRank);
-        assert_eq!(meet(&identity(3, 7, b"s"), &me, 3).unwrap_err(), Rejection::BadRank);
+        assert_eq!(connect(&identity(0, 8, b"s"), &me, 3).unwrap_err(), Rejection::Job);
+        assert_eq!(connect(&identity(0, 7, b"s"), &me, 2).unwrap_err(), Rejection::WrongRank);
+        assert_eq!(connect(&identity(4, 7, b"s"), &me, 3).unwrap_err(), Rejection::BadRank);
+        assert_eq!(connect(&identity(3, 7, b"s"), &me, 3).unwrap_err(), Rejection::BadRank);
         let lanes = Identity { lanes: 4, ..identity(0, 7, b"s") };
-        assert_eq!(meet(&lanes, &me, 3).unwrap_err(), Rejection::Lanes);
+        assert_eq!(connect(&lanes, &me, 3).unwrap_err(), Rejection::Lanes);
         assert_eq!(Responder::plausible(b"GET / HT"), Err(Rejection::Magic));
         for version in [1, VERSION + 1] {
             let other = [&MAGIC[..], &version.to_le_bytes()].concat();

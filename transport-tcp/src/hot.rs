@@ -1,7 +1,8 @@
 //! Which lanes have had traffic of late.
 //!
 //! One lane with traffic is read directly; more are found by one epoll call. So only the two that were seen last are
-//! remembered, however many ranks there are: that tells "none", "one" and "more". Neighbour: `transport.rs` polls by it.
+//! remembered, however many ranks there are: that tells "none", "one" and "more". Neighbour: `transport.rs` polls by
+//! it.
 
 use ringworld_transport::Rank;
 

@@ -4,18 +4,19 @@
 //! post, from either side; both sides prove that they belong to the job before anything else is
 //! believed. Between two ranks run several sockets, called lanes: lane 0 carries all messages, which is
 //! what keeps their order, and large puts use the others so that each direction has a socket of its own,
-//! or all of them, of which each pulls the next piece when it has room.
+//! or all of them, of which each pulls the next fragment when it has room.
 //! Payloads are read from the kernel straight into the memory that they are for.
 //!
 //! ```text
 //! config.rs      settings, errors of `bind`        handshake.rs  who is who (pure)
-//! listener.rs    sockets, options, addresses       lobby.rs      sockets in the handshake
-//! transport.rs   post, poll, sleep                 meet.rs       dialling, accepting, the tie-break
-//! peer.rs        state of one peer                 part.rs       losing a peer, the orderly end
-//! connection.rs  one lane: write queue, reading    framing.rs    bytes of a frame (pure)
-//! puts.rs        chunks and exposed memory (pure)  spread.rs  which networks lanes use (pure)
+//! listener.rs    sockets, options, addresses       pending.rs    sockets in the handshake
+//! transport.rs   post, poll, sleep                 connect.rs    dialling, accepting, the tie-break
+//! peer.rs        state of one peer                 shutdown.rs   losing a peer, the orderly end
+//! lane.rs        one lane: write queue, reading    framing.rs    bytes of a frame (pure)
+//! puts.rs        fragments and exposed memory (pure)  spread.rs  which networks lanes use (pure)
 //! waiting.rs     frames before there is a connection   shortage.rs  no descriptors left
 //! staging.rs     what lanes read into               hot.rs       lanes with recent traffic (pure)
+//! fins.rs        which lanes the peer has ended (pure)
 //! ```
 //!
 //! ```
@@ -33,17 +34,18 @@
 #![forbid(unsafe_code)]
 
 mod config;
-mod connection;
+mod connect;
+mod fins;
 mod framing;
 mod handshake;
 mod hot;
+mod lane;
 mod listener;
-mod lobby;
-mod meet;
-mod part;
 mod peer;
+mod pending;
 mod puts;
 mod shortage;
+mod shutdown;
 mod spread;
 mod staging;
 mod transport;

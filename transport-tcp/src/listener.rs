@@ -2,7 +2,7 @@
 //!
 //! Invariant: every socket made here is non-blocking, closed on exec, and has its buffers set before it
 //! connects or listens, which is when TCP fixes the window's scale. Neighbours: `config.rs` says what to
-//! set; `lobby.rs` takes the sockets from here.
+//! set; `pending.rs` takes the sockets from here.
 //!
 //! An address is a version byte (1), then for each listener, best first: family (4 or 6), the IP
 //! address, the port (both in network order).

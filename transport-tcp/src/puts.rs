@@ -1,23 +1,23 @@
 //! Puts on their way out ([`PutQueue`]) and memory that is open to puts of the peer ([`Exposures`]).
 //!
-//! Outgoing puts are cut into chunks that lanes *pull* when they have room, so that several lanes share
-//! the work at their own speeds and a message on lane 0 never waits behind more than one chunk.
+//! Outgoing puts are cut into fragments that lanes *pull* when they have room, so that several lanes share
+//! the work at their own speeds and a message on lane 0 never waits behind more than one fragment.
 //! Invariant: a put is reported sent, and an exposure filled, when the last byte has moved and no lane
-//! holds a piece of it. Both structures keep their storage, so the steady state allocates nothing.
-//! Neighbours: `connection.rs` moves the bytes, `peer.rs` owns one of each per peer.
+//! holds a fragment of it. Both structures keep their storage, so the steady state allocates nothing.
+//! Neighbours: `lane.rs` moves the bytes, `peer.rs` owns one of each per peer.
 
 use std::collections::VecDeque;
 
 use ringworld_transport::{Event, RecvMemory, SendMemory, Token};
 
 /// The most bytes of a put in one frame.
-pub(crate) const CHUNK: usize = 512 << 10;
+pub(crate) const FRAGMENT: usize = 512 << 10;
 /// The same on one host while nothing is expected from the peer.
-pub(crate) const LONG_CHUNK: usize = 2 << 20;
+pub(crate) const LONG_FRAGMENT: usize = 2 << 20;
 
-/// One piece of a put, held by the lane that writes it.
+/// One fragment of a put, held by the lane that writes it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct Fragment {
     put: u64,
     start: usize,
     pub(crate) length: usize,
@@ -56,30 +56,31 @@ impl PutQueue {
         self.exhausted < self.puts.len()
     }
 
-    /// Hands out the next chunk, of `longest` bytes at most, with its key and the offset at the receiver.
-    pub(crate) fn pull(&mut self, longest: usize) -> Option<(Chunk, u64, u64)> {
+    /// Hands out the next fragment, of `longest` bytes at most, with its key and the offset at the receiver.
+    pub(crate) fn pull(&mut self, longest: usize) -> Option<(Fragment, u64, u64)> {
         let put = self.puts.get_mut(self.exhausted)?;
         let start = put.pulled;
         let length = longest.min(put.payload.len() - start);
         put.pulled += length;
-        let chunk = Chunk { put: self.first + self.exhausted as u64, start, length };
+        let fragment = Fragment { put: self.first + self.exhausted as u64, start, length };
         let at = (put.key, put.offset + start as u64);
         if put.pulled == put.payload.len() {
             self.exhausted += 1;
         }
-        Some((chunk, at.0, at.1))
+        Some((fragment, at.0, at.1))
     }
 
-    /// The bytes of a chunk that was pulled here.
-    pub(crate) fn bytes(&self, chunk: &Chunk) -> &[u8] {
-        let put = self.puts.get((chunk.put - self.first) as usize);
-        put.and_then(|put| put.payload.as_slice().get(chunk.start..chunk.start + chunk.length)).unwrap_or(&[])
+    /// The bytes of a fragment that was pulled here.
+    pub(crate) fn bytes(&self, fragment: &Fragment) -> &[u8] {
+        let put = self.puts.get((fragment.put - self.first) as usize);
+        put.and_then(|put| put.payload.as_slice().get(fragment.start..fragment.start + fragment.length))
+            .unwrap_or(&[])
     }
 
-    /// A whole chunk has gone to the kernel.
-    pub(crate) fn written(&mut self, chunk: &Chunk, events: &mut Vec<Event>) {
-        let Some(put) = self.puts.get_mut((chunk.put - self.first) as usize) else { return };
-        put.written += chunk.length;
+    /// A whole fragment has gone to the kernel.
+    pub(crate) fn written(&mut self, fragment: &Fragment, events: &mut Vec<Event>) {
+        let Some(put) = self.puts.get_mut((fragment.put - self.first) as usize) else { return };
+        put.written += fragment.length;
         if put.written == put.payload.len() {
             events.push(Event::Sent { token: put.token });
             // Later puts may be done before earlier ones; the memory goes back now in any case.
@@ -184,22 +185,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_put_is_sent_when_its_last_chunk_is_written_in_any_order() {
-        static BYTES: [u8; 2 * CHUNK + 3] = [5; 2 * CHUNK + 3];
+    fn a_put_is_sent_when_its_last_fragment_is_written_in_any_order() {
+        static BYTES: [u8; 2 * FRAGMENT + 3] = [5; 2 * FRAGMENT + 3];
         let mut queue = PutQueue::default();
         queue.push(9, 100, SendMemory::from_static(&BYTES), Token(1));
         queue.push(9, 0, SendMemory::from_static(&[1, 2]), Token(2));
-        let chunks: Vec<_> = std::iter::from_fn(|| queue.pull(CHUNK)).collect();
-        let at: Vec<_> = chunks.iter().map(|(chunk, _, offset)| (*offset, chunk.length)).collect();
-        let next = 100 + CHUNK as u64;
-        assert_eq!(at, [(100, CHUNK), (next, CHUNK), (next + CHUNK as u64, 3), (0, 2)]);
+        let fragments: Vec<_> = std::iter::from_fn(|| queue.pull(FRAGMENT)).collect();
+        let at: Vec<_> = fragments.iter().map(|(fragment, _, offset)| (*offset, fragment.length)).collect();
+        let next = 100 + FRAGMENT as u64;
+        assert_eq!(at, [(100, FRAGMENT), (next, FRAGMENT), (next + FRAGMENT as u64, 3), (0, 2)]);
         let mut events = Vec::new();
         for index in [3, 2, 0] {
-            queue.written(&chunks[index].0, &mut events);
+            queue.written(&fragments[index].0, &mut events);
         }
         assert!(matches!(events[..], [Event::Sent { token: Token(2) }]), "{events:?}");
-        assert_eq!(queue.bytes(&chunks[1].0).len(), CHUNK);
-        queue.written(&chunks[1].0, &mut events);
+        assert_eq!(queue.bytes(&fragments[1].0).len(), FRAGMENT);
+        queue.written(&fragments[1].0, &mut events);
         assert!(matches!(events[..], [_, Event::Sent { token: Token(1) }]), "{events:?}");
         assert!(queue.is_empty() && !queue.has_more());
     }

@@ -1,8 +1,8 @@
 //! When this process has no descriptors left, or the system no memory for sockets.
 //!
-//! That is nobody else's doing, so no peer is blamed for it; and mostly it passes, because something else of this process
-//! closes what it had open. If it lasts, the ranks that wait to be let in would wait for ever, so the runtime is told
-//! that this transport cannot go on. Pure but for [`limit`]. Neighbours: `meet.rs` runs into it.
+//! That is nobody else's doing, so no peer is blamed for it; and mostly it passes, because something else of this
+//! process closes what it had open. If it lasts, the ranks that wait to be let in would wait for ever, so the runtime
+//! is told that this transport cannot go on. Pure but for [`limit`]. Neighbours: `connect.rs` runs into it.
 
 use std::time::{Duration, Instant};
 
@@ -79,8 +79,8 @@ fn limit() -> Rlimit {
     getrlimit(Resource::Nofile)
 }
 
-/// Whether this process may open so many connections and what else it needs. While it may not, further lanes are not made:
-/// with the same limit on the other side, they would take the descriptors of connections that somebody waits for.
+/// Whether this process may open so many connections and what else it needs. While it may not, further lanes are not
+/// made: with the same limit on the other side, they would take the descriptors of connections that somebody waits for.
 pub(crate) fn is_room_for(connections: usize) -> bool {
     limit().current.is_none_or(|current| current >= (connections + OTHERS) as u64)
 }

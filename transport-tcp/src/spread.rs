@@ -2,7 +2,7 @@
 //!
 //! Pure: the only question to the system, which of this host's addresses leads to a remote one, is an
 //! argument. Invariant: the first route is where lane 0 reached the peer, and no two routes leave this host
-//! by the same address, so that lanes on different routes use different interfaces. Neighbours: `meet.rs`
+//! by the same address, so that lanes on different routes use different interfaces. Neighbours: `connect.rs`
 //! dials the lanes, `listener.rs` asks the system.
 
 use std::net::{IpAddr, SocketAddr};

@@ -2,7 +2,7 @@
 //!
 //! Between two calls a lane has at most the beginning of a prelude left over ([`Rest`]), so one [`Staging`] serves all
 //! lanes of a transport in turn: it stays in the cache, and a peer costs a hundred bytes and not 64 KiB. Neighbour:
-//! `connection.rs` fills and empties it.
+//! `lane.rs` fills and empties it.
 
 use crate::framing::MAX_PRELUDE;
 
@@ -21,7 +21,7 @@ impl Rest {
     pub(crate) const NONE: Self = Self { bytes: [0; MAX_PRELUDE], length: 0 };
 }
 
-/// What has been read and not been digested.
+/// What has been read and not been delivered.
 pub(crate) struct Staging {
     bytes: Box<[u8]>,
     start: usize,

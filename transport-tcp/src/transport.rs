@@ -2,14 +2,15 @@
 //!
 //! Invariants: a lane with anything left to write has its socket watched for room, so the descriptor of
 //! [`Transport::wait_fd`] is readable whenever a poll would move something; what happens outside of a
-//! poll is kept in `deferred` for the next. Neighbours: `meet.rs` (connections come to be), `part.rs`
-//! (connections end), `connection.rs` (bytes).
+//! poll is deferred to the next. Neighbours: `connect.rs` (connections come to be), `shutdown.rs`
+//! (connections end), `lane.rs` (bytes).
 
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
+use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
     RemoteKey, SendMemory, Token, Transport,
@@ -19,14 +20,14 @@ use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 use socket2::Socket;
 
 use crate::config::{BindError, Config};
-use crate::connection::{Inward, Outgoing, Payload};
 use crate::framing::Prelude;
 use crate::handshake::Identity;
 use crate::hot::HotLanes;
+use crate::lane::{Inward, Outgoing, Payload};
 use crate::listener::{self, Options};
-use crate::lobby::Lobby;
 use crate::peer::{Peer, State};
-use crate::puts::CHUNK;
+use crate::pending::PendingHandshakes;
+use crate::puts::FRAGMENT;
 use crate::shortage::Shortage;
 use crate::staging::Staging;
 
@@ -40,7 +41,7 @@ const EVENTS: usize = 64;
 /// What an epoll event is about, packed into its 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
-    Link(Rank, usize),
+    Lane(Rank, usize),
     Pending(usize),
     Listener(usize),
     Timer,
@@ -49,7 +50,7 @@ pub(crate) enum Watch {
 impl Watch {
     pub(crate) fn data(self) -> epoll::EventData {
         epoll::EventData::new_u64(match self {
-            Self::Link(rank, lane) => (rank as u64) << 8 | lane as u64,
+            Self::Lane(rank, lane) => (rank as u64) << 8 | lane as u64,
             Self::Pending(slot) => 1 << 62 | slot as u64,
             Self::Listener(index) => 2 << 62 | index as u64,
             Self::Timer => 3 << 62,
@@ -59,22 +60,12 @@ impl Watch {
     fn from_data(data: u64) -> Self {
         let low = data & (u64::MAX >> 2);
         match data >> 62 {
-            0 => Self::Link((low >> 8) as usize, (low & 0xff) as usize),
+            0 => Self::Lane((low >> 8) as usize, (low & 0xff) as usize),
             1 => Self::Pending(low as usize),
             2 => Self::Listener(low as usize),
             _ => Self::Timer,
         }
     }
-}
-
-/// How far the transport's own life has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Live,
-    /// `close` has been called.
-    Closing,
-    /// Closed has been reported, or `abort` has been called.
-    Over,
 }
 
 pub(crate) struct Listener {
@@ -97,24 +88,20 @@ pub struct Tcp {
     pub(crate) timer_runs: bool,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) peers: Vec<Peer>,
-    pub(crate) lobby: Lobby,
+    pub(crate) handshakes: PendingHandshakes,
     /// Peers with an [`Attempt`](crate::peer::Attempt).
     pub(crate) dialing: Vec<Rank>,
     /// Descriptors, or memory for sockets, that this process lacks.
     pub(crate) shortage: Shortage,
     /// Further lanes to be tried again, and when.
     pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
-    pub(crate) phase: Phase,
-    /// Events that happened outside of a poll, or that must come after those of the poll.
-    pub(crate) deferred: Vec<Event>,
+    pub(crate) life: Lifecycle,
     /// Lanes with a failed write, to be read out and given up at the next poll.
     pub(crate) troubled: Vec<(Rank, usize)>,
-    /// Something has to be done at the next poll that no descriptor will announce.
-    pub(crate) due: bool,
     /// Lanes watched for room to write.
     pub(crate) blocked: usize,
-    /// Peers with messages that were put off until the next poll.
-    put_off: Vec<Rank>,
+    /// Peers with messages that are coalesced until the next poll.
+    coalescing: Vec<Rank>,
     capabilities: Capabilities,
     address: Address,
     hot: HotLanes,
@@ -131,7 +118,7 @@ impl std::fmt::Debug for Tcp {
             .field("rank", &self.identity.rank)
             .field("size", &self.identity.size)
             .field("listens", &addresses)
-            .field("phase", &self.phase)
+            .field("phase", &self.life.phase())
             .finish_non_exhaustive()
     }
 }
@@ -178,16 +165,14 @@ impl Tcp {
             timer_runs: false,
             listeners,
             peers: std::iter::repeat_with(Peer::new).take(config.size).collect(),
-            lobby: Lobby::default(),
+            handshakes: PendingHandshakes::default(),
             dialing: Vec::new(),
             shortage: Shortage::default(),
             lane_retries: Vec::new(),
-            phase: Phase::Live,
-            deferred: Vec::new(),
+            life: Lifecycle::default(),
             troubled: Vec::new(),
-            due: false,
             blocked: 0,
-            put_off: Vec::new(),
+            coalescing: Vec::new(),
             capabilities,
             address: listener::encode(&addresses),
             hot: HotLanes::default(),
@@ -225,14 +210,14 @@ impl Tcp {
         }
     }
 
-    /// Writes what a lane has to write, reporting into `deferred`.
+    /// Writes what a lane has to write, reporting at the next poll.
     pub(crate) fn flush(&mut self, rank: Rank, lane: usize) -> bool {
         let preferred = self.put_lanes(rank);
         let Some(peer) = self.peers.get_mut(rank) else { return false };
         let may_pull = peer.may_pull(lane, preferred);
         let Peer { lanes, puts, exposures, .. } = peer;
-        let Some(Some(link)) = lanes.get_mut(lane) else { return false };
-        let moved = link.flush(puts, may_pull, exposures.is_empty(), &mut self.deferred);
+        let Some(Some(connection)) = lanes.get_mut(lane) else { return false };
+        let moved = connection.flush(puts, may_pull, exposures.is_empty(), self.life.deferred());
         self.watch_writes(rank, lane);
         moved
     }
@@ -242,10 +227,10 @@ impl Tcp {
         let preferred = self.put_lanes(rank);
         let Some(peer) = self.peers.get_mut(rank) else { return };
         let more = peer.puts.has_more() && peer.may_pull(lane, preferred);
-        let Some(Some(link)) = peer.lanes.get_mut(lane) else { return };
-        let wants = link.broken.is_none() && (more || !link.queue.is_empty());
-        if wants != link.wants_write {
-            link.wants_write = wants;
+        let Some(Some(connection)) = peer.lanes.get_mut(lane) else { return };
+        let wants = connection.broken.is_none() && (more || !connection.queue.is_empty());
+        if wants != connection.wants_write {
+            connection.wants_write = wants;
             let (flags, blocked) = if wants {
                 (epoll::EventFlags::IN | epoll::EventFlags::OUT, self.blocked + 1)
             } else {
@@ -253,12 +238,12 @@ impl Tcp {
             };
             self.blocked = blocked;
             if let Err(errno) =
-                epoll::modify(&self.epoll, &link.socket, Watch::Link(rank, lane).data(), flags)
+                epoll::modify(&self.epoll, &connection.socket, Watch::Lane(rank, lane).data(), flags)
             {
-                link.broken = link.broken.or(Some(errno));
+                connection.broken = connection.broken.or(Some(errno));
             }
         }
-        if link.broken.is_some() && !self.troubled.contains(&(rank, lane)) {
+        if connection.broken.is_some() && !self.troubled.contains(&(rank, lane)) {
             self.troubled.push((rank, lane));
         }
     }
@@ -278,9 +263,10 @@ impl Tcp {
         self.open_lanes(rank);
         let preferred = self.put_lanes(rank);
         let peer = &mut self.peers[rank];
-        if matches!(peer.state, State::Open) && !peer.puts.has_more() && memory.len() <= CHUNK {
-            let free = peer.lanes.iter().enumerate().position(|(lane, link)| {
-                peer.may_pull(lane, preferred) && link.as_ref().is_some_and(|link| link.is_free())
+        if matches!(peer.state, State::Open) && !peer.puts.has_more() && memory.len() <= FRAGMENT {
+            let free = peer.lanes.iter().enumerate().position(|(lane, connection)| {
+                peer.may_pull(lane, preferred)
+                    && connection.as_ref().is_some_and(|connection| connection.is_free())
             });
             if let Some(lane) = free {
                 let prelude = Prelude::put(key, offset, memory.len());
@@ -294,8 +280,10 @@ impl Tcp {
             return Posted::Pending;
         }
         for lane in 0..self.identity.lanes {
-            let link = self.peers[rank].lanes.get(lane);
-            if link.is_some_and(|link| link.as_ref().is_some_and(|link| link.is_free())) {
+            let connection = self.peers[rank].lanes.get(lane);
+            if connection
+                .is_some_and(|connection| connection.as_ref().is_some_and(|connection| connection.is_free()))
+            {
                 self.flush(rank, lane);
             }
         }
@@ -304,24 +292,24 @@ impl Tcp {
 
     /// Writes a frame at once if the lane is free, and queues what is left of it.
     fn post_on(&mut self, rank: Rank, lane: usize, mut outgoing: Outgoing) -> Posted {
-        let Some(Some(link)) = self.peers[rank].lanes.get_mut(lane) else { return Posted::Pending };
-        if !link.is_free() {
-            link.queue.push_back(outgoing);
+        let Some(Some(connection)) = self.peers[rank].lanes.get_mut(lane) else { return Posted::Pending };
+        if !connection.is_free() {
+            connection.queue.push_back(outgoing);
             return Posted::Pending;
         }
         let Payload::Owned { memory, .. } = &outgoing.payload else { return Posted::Pending };
-        outgoing.sent = link.write_now(&outgoing.prelude, memory.as_slice());
+        outgoing.sent = connection.write_now(&outgoing.prelude, memory.as_slice());
         if outgoing.sent == outgoing.prelude.as_bytes().len() + memory.len() {
             return Posted::Complete;
         }
-        link.queue.push_back(outgoing);
+        connection.queue.push_back(outgoing);
         self.watch_writes(rank, lane);
         Posted::Pending
     }
 
-    fn write_what_was_put_off(&mut self) -> bool {
+    fn flush_coalesced(&mut self) -> bool {
         let mut moved = false;
-        while let Some(rank) = self.put_off.pop() {
+        while let Some(rank) = self.coalescing.pop() {
             moved |= self.flush(rank, 0);
         }
         moved
@@ -330,31 +318,23 @@ impl Tcp {
     /// Reads what a lane has.
     fn receive(&mut self, rank: Rank, lane: usize, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         let Some(peer) = self.peers.get_mut(rank) else { return false };
-        let Peer { lanes, exposures, farewell, .. } = peer;
-        let Some(Some(link)) = lanes.get_mut(lane) else { return false };
+        let Peer { lanes, exposures, fins, .. } = peer;
+        let Some(Some(connection)) = lanes.get_mut(lane) else { return false };
         let before = events.len();
-        let mut inward = Inward { rank, lane, exposures, farewell, placer, events };
-        let result = link.receive(&mut self.staging, &mut inward);
-        let parting = farewell.bye.begun() || farewell.ack.begun();
+        let mut inward = Inward { rank, lane, exposures, fins, placer, events };
+        let result = connection.receive(&mut self.staging, &mut inward);
+        let ending = fins.fin.any() || fins.fin_ack.any();
         let moved = match result {
             Ok(moved) => moved,
             Err(ended) => {
-                self.link_ended(rank, lane, ended);
+                self.lane_ended(rank, lane, ended);
                 true
             }
         };
-        if parting {
-            self.part(rank);
+        if ending {
+            self.advance_shutdown(rank);
         }
         moved || events.len() > before
-    }
-
-    /// Hands on what happened outside of a poll, or must come now.
-    fn report(&mut self, events: &mut Vec<Event>) {
-        // Asked first: most polls find nothing.
-        if !self.deferred.is_empty() {
-            events.append(&mut self.deferred);
-        }
     }
 
     /// Notes that a lane has traffic.
@@ -404,11 +384,11 @@ impl Tcp {
         for event in ready.iter() {
             let flags = event.flags;
             match Watch::from_data(event.data.u64()) {
-                Watch::Link(rank, lane) => {
+                Watch::Lane(rank, lane) => {
                     if flags.contains(epoll::EventFlags::OUT) && self.flush(rank, lane) {
                         moved = true;
-                        if self.peers.get(rank).is_some_and(|peer| peer.farewell.reported) {
-                            self.part(rank);
+                        if self.peers.get(rank).is_some_and(|peer| peer.shutdown.is_peer_closed()) {
+                            self.advance_shutdown(rank);
                         }
                     }
                     if flags != epoll::EventFlags::OUT && self.receive(rank, lane, placer, events) {
@@ -416,7 +396,7 @@ impl Tcp {
                         self.heat_if_open(rank, lane);
                     }
                 }
-                Watch::Pending(slot) => moved |= self.drive(slot),
+                Watch::Pending(slot) => moved |= self.drive_handshake(slot),
                 Watch::Listener(index) => moved |= self.accept(index),
                 Watch::Timer => self.tick(),
             }
@@ -449,12 +429,12 @@ impl Transport for Tcp {
 
     fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
         let rank = operation.peer();
-        if self.phase != Phase::Live {
+        if !self.life.is_live() {
             return Err(Refused::PeerDown(operation, Cause::Finished));
         }
         let Some(peer) = self.peers.get(rank) else { return Err(Refused::Unknown(operation)) };
         match &peer.state {
-            State::Open if peer.farewell.reported => {
+            State::Open if peer.shutdown.is_peer_closed() => {
                 return Err(Refused::PeerDown(operation, Cause::Finished));
             }
             State::Open => {}
@@ -481,22 +461,22 @@ impl Transport for Tcp {
         }
     }
 
-    fn post_soon(&mut self, operation: Operation) -> Result<Posted, Refused> {
+    fn post_coalesced(&mut self, operation: Operation) -> Result<Posted, Refused> {
         let polls = self.polls;
         let Operation::Message { peer, header, payload, token } = operation else {
             return self.post(operation);
         };
-        if self.phase == Phase::Live
-            && let Some(Peer { state: State::Open, farewell, lanes, .. }) = self.peers.get_mut(peer)
-            && !farewell.reported
-            && let Some(Some(link)) = lanes.first_mut()
-            && link.may_put_off(payload.len(), polls)
+        if self.life.is_live()
+            && let Some(Peer { state: State::Open, shutdown, lanes, .. }) = self.peers.get_mut(peer)
+            && !shutdown.is_peer_closed()
+            && let Some(Some(connection)) = lanes.first_mut()
+            && connection.may_coalesce(payload.len(), polls)
         {
-            let begins = link.queue.is_empty();
-            let posted = link.put_off(Prelude::message(&header, payload.len()), payload, token);
-            let due = link.is_due();
+            let begins = connection.queue.is_empty();
+            let posted = connection.coalesce(Prelude::message(&header, payload.len()), payload, token);
+            let due = connection.is_due();
             if begins {
-                self.put_off.push(peer);
+                self.coalescing.push(peer);
             }
             if due {
                 self.flush(peer, 0);
@@ -508,13 +488,13 @@ impl Transport for Tcp {
     }
 
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
-        if self.phase != Phase::Live {
+        if !self.life.is_live() {
             return Err(Cause::Finished);
         }
         let unknown = || Cause::Unreachable(format!("no address of rank {peer} is known"));
         let entry = self.peers.get_mut(peer).ok_or_else(unknown)?;
         match &entry.state {
-            State::Open if entry.farewell.reported => return Err(Cause::Finished),
+            State::Open if entry.shutdown.is_peer_closed() => return Err(Cause::Finished),
             State::Gone(cause) => return Err(cause.clone()),
             State::Idle if entry.addresses.is_empty() => return Err(unknown()),
             _ => {}
@@ -531,12 +511,12 @@ impl Transport for Tcp {
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         let before = events.len();
-        self.report(events);
-        if self.phase == Phase::Over {
+        self.life.report(events);
+        if self.life.is_over() {
             return events.len() > before;
         }
         self.polls += 1;
-        let mut moved = self.write_what_was_put_off();
+        let mut moved = self.flush_coalesced();
         moved |= if self.reads_directly() {
             self.poll_hot(placer, events)
         } else {
@@ -549,11 +529,11 @@ impl Transport for Tcp {
                 self.watch_writes(rank, lane);
             }
         }
-        self.due = false;
-        if self.phase == Phase::Closing {
-            self.part_all();
+        self.life.begin_poll();
+        if self.life.is_closing() {
+            self.advance_shutdowns();
         }
-        self.report(events);
+        self.life.report(events);
         moved || events.len() > before
     }
 
@@ -562,7 +542,7 @@ impl Transport for Tcp {
     }
 
     fn arm(&mut self) -> bool {
-        if self.due || !self.put_off.is_empty() || !self.deferred.is_empty() || !self.troubled.is_empty() {
+        if self.life.forbids_sleep() || !self.coalescing.is_empty() || !self.troubled.is_empty() {
             return false;
         }
         // Whatever wakes the sleeper is not necessarily a lane with recent traffic.
@@ -570,34 +550,35 @@ impl Transport for Tcp {
         true
     }
 
-    fn is_linked(&self, peer: Rank) -> bool {
+    fn is_connected(&self, peer: Rank) -> bool {
         self.peers.get(peer).is_some_and(|peer| matches!(peer.state, State::Open))
     }
 
     fn owes(&self) -> bool {
         // A connection is made from here only because something waits for it.
-        self.blocked > 0 || !self.dialing.is_empty() || !self.put_off.is_empty() || !self.troubled.is_empty()
+        self.blocked > 0
+            || !self.dialing.is_empty()
+            || !self.coalescing.is_empty()
+            || !self.troubled.is_empty()
     }
 
     fn disconnect(&mut self, peer: Rank, cause: Cause) {
-        if self.phase != Phase::Over && peer != self.identity.rank {
+        if !self.life.is_over() && peer != self.identity.rank {
             self.fail(peer, cause);
         }
     }
 
     fn close(&mut self) {
-        if self.phase == Phase::Live {
-            self.write_what_was_put_off();
-            self.phase = Phase::Closing;
-            self.due = true;
+        if self.life.is_live() {
+            self.flush_coalesced();
+            self.life.close();
         }
     }
 
     fn abort(&mut self) {
-        self.phase = Phase::Over;
-        self.deferred.clear();
+        self.life.abort();
         self.troubled.clear();
-        self.put_off.clear();
+        self.coalescing.clear();
         self.end_everything();
     }
 }
@@ -608,7 +589,7 @@ mod tests {
 
     #[test]
     fn what_epoll_reports_is_what_was_watched() {
-        for watch in [Watch::Link(70_000, 63), Watch::Pending(9), Watch::Listener(1), Watch::Timer] {
+        for watch in [Watch::Lane(70_000, 63), Watch::Pending(9), Watch::Listener(1), Watch::Timer] {
             assert_eq!(Watch::from_data(watch.data().u64()), watch);
         }
     }

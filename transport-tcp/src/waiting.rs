@@ -1,17 +1,17 @@
 //! Frames posted before lane 0 is established.
 //!
 //! A message is taken over, and is complete for whoever posted it: how long the connection takes is up to the other
-//! rank's program. What is taken over is bounded twice, per message ([`PROMPT`]) and per peer ([`KEPT`]); beyond
-//! that, messages wait in their sender's memory. The runtime sends no more without asking than its credits with a peer allow,
-//! of which there are less than [`KEPT`] unless it is set otherwise, and which all together are bounded too. Neighbours:
-//! `peer.rs` has one for each peer, `meet.rs` hands the frames to the connection.
+//! rank's program. What is taken over is bounded twice, per message ([`PROMPT`]) and per peer ([`KEPT`]); beyond that,
+//! messages wait in their sender's memory. The runtime sends no more without asking than its credits with a peer allow,
+//! of which there are less than [`KEPT`] unless it is set otherwise, and which all together are bounded too.
+//! Neighbours: `peer.rs` has one for each peer, `connect.rs` hands the frames to the connection.
 
 use std::collections::VecDeque;
 
 use ringworld_transport::{KEPT, PROMPT, Posted, SendMemory, Token};
 
-use crate::connection::{Outgoing, Payload, copy_behind};
 use crate::framing::Prelude;
+use crate::lane::{Outgoing, Payload, copy_behind};
 
 /// Frames in the order in which they were posted.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Waiting {
     }
 
     /// Hands all of them to the connection.
-    pub(crate) fn take(&mut self) -> VecDeque<Outgoing> {
+    pub(crate) fn take_frames(&mut self) -> VecDeque<Outgoing> {
         self.kept = 0;
         std::mem::take(&mut self.frames)
     }

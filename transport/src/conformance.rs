@@ -17,7 +17,7 @@
 //! order, and (by overwriting memory as soon as it is the caller's again) that a transport never touches
 //! memory it has given back. All transports of a world are stepped from one thread, so a failing check
 //! fails the same way again. Neighbours: the contract in the crate documentation, `harness` (stepping),
-//! `books` (the state of every operation), `buffer` (the memory lent to transports).
+//! `accounting` (the state of every operation), `buffer` (the memory lent to transports).
 
 #![allow(
     clippy::panic,
@@ -29,13 +29,10 @@
     reason = "a test kit: a broken promise is reported by a panic that names it"
 )]
 
-use std::time::Duration;
-
-use crate::Transport;
-
-mod books;
+mod accounting;
 mod buffer;
 mod closing;
+mod fabric;
 mod failures;
 mod first;
 mod harness;
@@ -52,17 +49,17 @@ pub use closing::{
     a_closed_transport_and_its_peers_refuse_everything, a_lonely_transport_closes,
     a_vanished_peer_does_not_hold_up_close, all_may_close_at_once, close_delivers_everything_first,
 };
+pub use fabric::Fabric;
 pub use failures::{
     a_refused_header_takes_only_that_peer_down, a_vanished_peer_is_down_exactly_once,
     abort_frees_everything_at_once, disconnect_is_reported_once,
 };
 pub use first::{first_messages_keep_their_order, the_first_message_waits_for_nobody};
 pub use messages::{
-    all_to_all_messages_and_puts_arrive, both_sides_may_connect_at_once,
+    all_to_all_messages_and_puts_arrive, both_sides_may_connect_at_once, coalesced_messages_keep_their_order,
     each_message_is_placed_and_received_once, headers_of_every_length_are_intact,
     large_messages_both_ways_at_once_finish, messages_arrive_in_order_and_intact,
-    messages_put_off_keep_their_order, operations_complete_exactly_once,
-    short_placements_truncate_and_the_stream_goes_on,
+    operations_complete_exactly_once, short_placements_truncate_and_the_stream_goes_on,
 };
 pub use puts::{
     an_exposure_is_filled_by_its_last_byte_only, large_puts_and_messages_both_ways_at_once_finish,
@@ -80,21 +77,6 @@ pub use sleeping::{
     a_sleeper_is_woken_although_others_poll_and_arm, waiting_wakes_for_a_finished_send,
     waiting_wakes_for_a_lost_peer, waiting_wakes_for_a_message,
 };
-
-/// What a transport's test file supplies: a way to make worlds.
-pub trait Fabric {
-    /// Makes the transports of a new world, rank by rank, each of which knows the address of every other
-    /// (by [`Transport::connect`]). Worlds of one fabric must not disturb one another.
-    fn world(&mut self, size: usize) -> Vec<Box<dyn Transport>>;
-
-    /// Called after each round of polls; a fabric in virtual time moves its clock here.
-    fn advance(&mut self) {}
-
-    /// How long a check may go without reaching its end before it fails.
-    fn patience(&self) -> Duration {
-        Duration::from_secs(20)
-    }
-}
 
 /// A check of one promise; panics with the name of the promise when it is broken.
 pub type Check = fn(&mut dyn Fabric);
@@ -117,7 +99,7 @@ macro_rules! conformance_tests {
     (@promises $kind:ident $arguments:tt) => {
         $crate::conformance_tests! { @$kind $arguments
             messages_arrive_in_order_and_intact
-            messages_put_off_keep_their_order
+            coalesced_messages_keep_their_order
             headers_of_every_length_are_intact
             each_message_is_placed_and_received_once
             short_placements_truncate_and_the_stream_goes_on

@@ -1,5 +1,7 @@
 //! Why a peer cannot be reached, now or any more.
 
+use crate::rank::Rank;
+
 /// Why a peer is down. Cloneable, because one cause may end many operations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -32,7 +34,7 @@ pub enum Cause {
 #[error("the address of rank {peer} cannot be used by transport {transport}: {reason}")]
 pub struct ConnectError {
     /// Whose address it is.
-    pub peer: crate::Rank,
+    pub peer: Rank,
     /// The transport that was asked.
     pub transport: &'static str,
     /// What is wrong with it.

@@ -1,4 +1,4 @@
-//! The seam between ringworld and any wire: the [`Transport`] trait and everything that crosses it.
+//! The transport interface: the [`Transport`] trait between ringworld and any wire, and everything that crosses it.
 //!
 //! This crate knows nothing of tags, collectives, environment variables or configuration. A transport
 //! moves bytes between ranks, reliably and first-in-first-out per ordered pair, and that is all. The
@@ -29,7 +29,7 @@
 //! may wait so at once, of which each armed when it began. Whoever posts or polls while others sleep takes over
 //! for them: before it goes its way it arms once more, and wakes them by other means when the answer is `false`. A
 //! transport whose `arm` said `true` wakes all who wait on the descriptor, whoever asked last. A caller
-//! that says it will poll soon ([`Transport::post_soon`]) lets small messages leave together instead.
+//! that says it will poll soon ([`Transport::post_coalesced`]) lets small messages leave together instead.
 //!
 //! **One question upward.** While polling, and only then, a transport asks its [`Placer`] where the
 //! payload of an arriving message should go, once per message, as soon as the header is known and in
@@ -75,15 +75,16 @@ mod address;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod error;
+pub mod lifecycle;
+pub mod log;
 pub mod loopback;
 mod memory;
+mod rank;
 
 pub use address::Address;
 pub use error::{Cause, ConnectError};
 pub use memory::{Lease, RecvMemory, Region, RemoteKey, SendMemory};
-
-/// A rank in the world, from `0` to the size of the world less one.
-pub type Rank = usize;
+pub use rank::Rank;
 
 /// The longest header of a message, in bytes.
 pub const MAX_HEADER: usize = 96;
@@ -93,8 +94,8 @@ pub const MAX_HEADER: usize = 96;
 /// As long as the messages that the runtime sends without asking where it has not been told otherwise.
 pub const PROMPT: usize = 256 << 10;
 
-/// Bytes of messages that a transport keeps for one peer until there is a connection, headers included; further ones wait
-/// in the memory of their sender.
+/// Bytes of messages that a transport keeps for one peer until there is a connection, headers included; further ones
+/// wait in the memory of their sender.
 pub const KEPT: usize = 4 << 20;
 
 /// A name that the caller gives to an operation and gets back when it completes.
@@ -280,8 +281,8 @@ pub enum Event {
     /// [`Transport::close`] has finished: every peer has acknowledged.
     Closed,
     /// This process cannot go on with this transport for want of something that only it lacks, such as descriptors; no
-    /// peer is to blame. Reported once, and only when waiting has not helped. It ends no operation: whoever hears it should
-    /// tell the others, and [abort](Transport::abort).
+    /// peer is to blame. Reported once, and only when waiting has not helped. It ends no operation: whoever hears it
+    /// should tell the others, and [abort](Transport::abort).
     Broken {
         /// What is missing, how much of it is needed, and what to do, in words.
         cause: String,
@@ -338,7 +339,7 @@ pub trait Transport: Send {
     /// # Errors
     ///
     /// As for [`Transport::post`].
-    fn post_soon(&mut self, operation: Operation) -> Result<Posted, Refused> {
+    fn post_coalesced(&mut self, operation: Operation) -> Result<Posted, Refused> {
         self.post(operation)
     }
 
@@ -389,15 +390,15 @@ pub trait Transport: Send {
     /// [`Event::PeerDown`], after everything that it has sent. Asked when somebody else has found out that the peer has
     /// finished, who cannot know what it has sent before. A transport that always reports the end of a peer, or never
     /// learns of it by itself, need not say.
-    fn is_linked(&self, peer: Rank) -> bool {
+    fn is_connected(&self, peer: Rank) -> bool {
         let _unknown = peer;
         false
     }
 
     /// Whether anything that was accepted, and may have been reported complete, still lies here and needs polls of this
-    /// side to leave: messages kept until their connection stands, messages put off, bytes for which the wire had no
-    /// room. While it does, somebody must poll although nobody waits, or sleep on [`Transport::wait_fd`] to do so. Once
-    /// it does not, everything accepted is on its way, and only the peer can hold it up.
+    /// side to leave: messages kept until their connection stands, messages being coalesced, bytes for which the wire
+    /// had no room. While it does, somebody must poll although nobody waits, or sleep on [`Transport::wait_fd`] to do
+    /// so. Once it does not, everything accepted is on its way, and only the peer can hold it up.
     ///
     /// A transport that lets everything go within [`Transport::post`], or by other means than polls, never owes.
     fn owes(&self) -> bool {
@@ -411,7 +412,7 @@ pub trait Transport: Send {
     /// Begins the orderly end; nothing can be posted any more. [`Event::Closed`] says when it is over.
     fn close(&mut self);
 
-    /// Drops every operation, placement, exposure, registered region and connection at once. No more events; all memory is
-    /// the caller's again when this returns.
+    /// Drops every operation, placement, exposure, registered region and connection at once. No more events; all memory
+    /// is the caller's again when this returns.
     fn abort(&mut self);
 }

@@ -329,11 +329,11 @@ mod tests {
         ] {
             assert!(matches!(loopback.post(put(key, offset, payload, 1)), Err(Refused::Invalid(..))));
         }
-        let mut stranger = message(b"h", b"x", 1);
-        if let Operation::Message { peer, .. } = &mut stranger {
+        let mut foreign = message(b"h", b"x", 1);
+        if let Operation::Message { peer, .. } = &mut foreign {
             *peer = 4;
         }
-        assert!(matches!(loopback.post(stranger), Err(Refused::Unknown(_))));
+        assert!(matches!(loopback.post(foreign), Err(Refused::Unknown(_))));
         assert!(loopback.expose(4, RecvMemory::empty(), Token(1)).is_err());
         assert!(loopback.connect(4, &Loopback::new(4).address()).is_err());
         assert!(loopback.connect(3, &Loopback::new(3).address()).is_ok());

@@ -1,7 +1,7 @@
 //! Helpers of the workspace. One so far: `cargo demo`.
 //!
-//! `cargo demo [-n RANKS] [--profile NAME] [TRAINER ARGUMENTS]` builds the launcher and the trainer, with the cargo that
-//! called it, and runs `ringworld run -n RANKS -- trainer …`. It returns the launcher's exit status. It needs no
+//! `cargo demo [-n RANKS] [--profile NAME] [TRAINER ARGUMENTS]` builds the launcher and the trainer, with the cargo
+//! that called it, and runs `ringworld run -n RANKS -- trainer …`. It returns the launcher's exit status. It needs no
 //! dependency, so that it is built in a moment.
 
 #![forbid(unsafe_code)]
@@ -50,7 +50,7 @@ fn demo(arguments: Vec<OsString>) -> Result<ExitCode, String> {
     // Both in one, so that nothing is built twice with different features.
     let status = Command::new(&cargo)
         .args(["build", "--package", "ringworld-launcher", "--bin", "ringworld"])
-        .args(["--package", "ringworld", "--example", "trainer", "--profile"])
+        .args(["--package", "ringworld-trainer", "--bin", "trainer", "--profile"])
         .arg(&profile)
         .status()
         .map_err(|error| format!("cannot run {}: {error}", cargo.display()))?;
@@ -64,7 +64,7 @@ fn demo(arguments: Vec<OsString>) -> Result<ExitCode, String> {
         .args(["run", "-n"])
         .arg(ranks)
         .arg("--")
-        .arg(built.join("examples").join("trainer"))
+        .arg(built.join("trainer"))
         .args(trainer)
         .exec();
     Err(format!("cannot start {}: {error}", launcher.display()))

@@ -12,8 +12,8 @@
 //! - `ring`: an all-reduce of 16 KiB on two ranks, by the ring: two steps.
 //!
 //! Invariant: nobody is waited for, so that no run polls more often than another. That takes a peer that answers
-//! at once, and where nothing is said of TCP it is a mirror: a loopback that calls itself rank 1 and gives back what was
-//! sent to it. Two ranks that do the same send one another the same, so rank 0 notices nothing.
+//! at once, and where nothing is said of TCP it is a mirror: a loopback that calls itself rank 1 and gives back what
+//! was sent to it. Two ranks that do the same send one another the same, so rank 0 notices nothing.
 
 use std::process::ExitCode;
 

@@ -16,11 +16,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use crate::error::Error;
+use crate::event::{ControlEvent, Listener, Report};
 use crate::interfaces::Interface;
 use crate::master::MasterHandle;
-use crate::parent::Listener;
-use crate::session::{ControlEvent, Report};
 use crate::settings::Settings;
+use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ReadError, ToMaster, ToRank};
 use reach::{Reached, Search};
 
@@ -76,6 +76,7 @@ impl Client {
         node: &str,
         world_size: usize,
         interfaces: Vec<Interface>,
+        only_loopback: Option<String>,
     ) -> Result<(Self, Begun), Error> {
         let (settings, node) = (settings.clone(), node.to_string());
         let (commands, orders) = mpsc::unbounded_channel();
@@ -84,26 +85,32 @@ impl Client {
             .enable_all()
             .build()
             .map_err(|error| Error::system("starting the control plane", error))?;
-        let thread = std::thread::Builder::new()
-            .name("ringworld-control".into())
-            .spawn(move || {
-                runtime.block_on(async {
-                    let search =
-                        Search { settings: &settings, node: &node, world_size, interfaces: &interfaces };
-                    let label = search.label();
-                    match search.run().await {
-                        Err(error) => drop(reply.send(Err(error))),
-                        Ok(Reached { stream, local, job, peer_timeout, master }) => {
-                            let begun = Begun { job, local, master, label: label.clone() };
-                            if reply.send(Ok(begun)).is_ok() {
-                                let patience = settings.timeout + GRACE;
-                                Control::new(stream, orders, peer_timeout, patience, label).run().await;
-                            }
+        let thread = crate::thread::spawn("ringworld-control", move || {
+            runtime.block_on(async {
+                let search = Search {
+                    settings: &settings,
+                    node: &node,
+                    world_size,
+                    interfaces: &interfaces,
+                    only_loopback: only_loopback.as_deref(),
+                };
+                let label = search.label();
+                match search.run().await {
+                    Err(error) => drop(reply.send(Err(error))),
+                    Ok(Reached { stream, local, job, peer_timeout, master, elsewhere }) => {
+                        let begun = Begun { job, local, master, label: label.clone() };
+                        if reply.send(Ok(begun)).is_ok() {
+                            let patience = settings.timeout + GRACE;
+                            // Of the ranks of a host that know their places, one speaks.
+                            let speaks = elsewhere && settings.local_rank.unwrap_or(0) == 0;
+                            let control = Control::new(stream, orders, peer_timeout, patience, label);
+                            Control { speaks, ..control }.run().await;
                         }
                     }
-                });
-            })
-            .map_err(|error| Error::system("starting the control plane's thread", error))?;
+                }
+            });
+        })
+        .map_err(|error| Error::system("starting the control plane's thread", error))?;
         let gone = || Error::system("joining the world", "the control thread ended unexpectedly");
         let begun = begun.recv().map_err(|_| gone())??;
         Ok((Self { commands, thread: Some(thread) }, begun))
@@ -141,7 +148,7 @@ struct Control {
     writing: Option<OwnedWriteHalf>,
     inbound: mpsc::Receiver<Heard>,
     orders: mpsc::UnboundedReceiver<Command>,
-    peer_timeout: Duration,
+    peer_timeout: Option<Duration>,
     patience: Duration,
     label: String,
     forming: Option<Forming>,
@@ -150,13 +157,17 @@ struct Control {
     waiting: Vec<SyncSender<()>>,
     lost: Option<String>,
     bytes: u64,
+    /// Says that it waits for the world: nobody on this host hears the master say so.
+    speaks: bool,
 }
 
 /// Between `Ready` and the end of the table.
 struct Forming {
     reply: SyncSender<Result<Formed, Error>>,
     listener: Listener,
+    since: Instant,
     deadline: Instant,
+    reminders: Reminders,
     assigned: Option<(Formed, Option<u64>)>,
 }
 
@@ -166,14 +177,14 @@ struct World {
     hosts: Vec<String>,
     serving: Option<u64>,
     rank: u64,
-    farewell: bool,
+    leaving: bool,
 }
 
 impl Control {
     fn new(
         stream: TcpStream,
         orders: mpsc::UnboundedReceiver<Command>,
-        peer_timeout: Duration,
+        peer_timeout: Option<Duration>,
         patience: Duration,
         label: String,
     ) -> Self {
@@ -201,14 +212,17 @@ impl Control {
             waiting: Vec::new(),
             lost: None,
             bytes: 0,
+            speaks: false,
         }
     }
 
     async fn run(mut self) {
-        let mut heartbeat = interval((self.peer_timeout / 4).max(Duration::from_millis(1)));
+        let mut heartbeat = interval(wire::heartbeat(self.peer_timeout));
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let patience = self.forming.as_ref().map(|forming| forming.deadline);
+            let reminder = self.forming.as_ref().filter(|_| self.speaks);
+            let reminder = reminder.map(|forming| forming.since + forming.reminders.next());
             tokio::select! {
                 order = self.orders.recv() => match order {
                     Some(Command::Leave) | None => return,
@@ -223,6 +237,7 @@ impl Control {
                     None => self.master_lost("the connection was closed".into()),
                 },
                 _ = heartbeat.tick(), if self.lost.is_none() => self.say(&ToMaster::Ping).await,
+                () = sleep_until(reminder.unwrap_or_else(Instant::now)), if reminder.is_some() => self.remind(),
                 () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
                     self.fail_forming(Error::Incomplete(format!(
                         "the master {} gave no ranks within {:.1} s; raise RINGWORLD_TIMEOUT if the others need longer",
@@ -234,11 +249,22 @@ impl Control {
         }
     }
 
+    /// Says that the world has not formed yet.
+    fn remind(&mut self) {
+        let Some(forming) = &mut self.forming else { return };
+        let waited = forming.since.elapsed();
+        if forming.reminders.due(waited) {
+            let so_far = so_far(waited, self.patience.saturating_sub(GRACE));
+            tracing::warn!("reached the master {}; it waits for other ranks ({so_far})", self.label);
+        }
+    }
+
     async fn order(&mut self, order: Command) {
         match order {
             Command::Ready { addresses, listener, reply } => {
-                let deadline = Instant::now() + self.patience;
-                self.forming = Some(Forming { reply, listener, deadline, assigned: None });
+                let since = Instant::now();
+                let (deadline, reminders) = (since + self.patience, Reminders::default());
+                self.forming = Some(Forming { reply, listener, since, deadline, reminders, assigned: None });
                 match self.lost.clone() {
                     Some(cause) => self.fail_forming(self.lost_before(cause)),
                     None => self.say(&ToMaster::Ready { addresses }).await,
@@ -256,7 +282,7 @@ impl Control {
             Command::Say(words) => self.say(&words).await,
             Command::Last { words, done } => {
                 if let Some(world) = &mut self.formed {
-                    world.farewell = true;
+                    world.leaving = true;
                 }
                 self.say(&words).await;
                 if self.lost.is_some() {
@@ -271,7 +297,12 @@ impl Control {
 
     async fn say(&mut self, message: &ToMaster) {
         let Some(writing) = &mut self.writing else { return };
-        match timeout(self.peer_timeout, wire::write(writing, message)).await {
+        let write = wire::write(writing, message);
+        let written = match self.peer_timeout {
+            Some(limit) => timeout(limit, write).await,
+            None => Ok(write.await),
+        };
+        match written {
             Ok(Ok(_)) => {}
             // What the master said before it ended is still to be read, and says more.
             Ok(Err(_)) => self.writing = None,
@@ -282,7 +313,7 @@ impl Control {
     fn message(&mut self, message: ToRank) {
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         match message {
-            ToRank::Ping | ToRank::Welcome { .. } => {}
+            ToRank::Ping | ToRank::Welcome { .. } | ToRank::State { .. } => {}
             ToRank::Reject { reason, .. } => {
                 self.fail_forming(Error::Refused { master: self.label.clone(), reason });
             }
@@ -300,8 +331,8 @@ impl Control {
                     forming.assigned = Some((formed, serving));
                 }
             }
-            ToRank::Members(chunk) => self.members(chunk),
-            ToRank::News(notices) => notices.into_iter().for_each(|notice| self.notice(notice)),
+            ToRank::Members(batch) => self.members(batch),
+            ToRank::Notices(notices) => notices.into_iter().for_each(|notice| self.notice(notice)),
             ToRank::Left { rank, left } => self.tell(ControlEvent::Left { rank: number(rank), left }),
             ToRank::Abort { rank, code, reason } => {
                 self.tell(ControlEvent::Abort { rank: number(rank), code, reason });
@@ -345,13 +376,13 @@ impl Control {
         }
     }
 
-    fn members(&mut self, chunk: Vec<Member>) {
+    fn members(&mut self, batch: Vec<Member>) {
         let Some(mut forming) = self.forming.take() else { return };
         let Some((mut formed, serving)) = forming.assigned.take() else {
             self.forming = Some(forming);
             return;
         };
-        formed.members.extend(chunk);
+        formed.members.extend(batch);
         if formed.members.len() < formed.size {
             forming.assigned = Some((formed, serving));
             self.forming = Some(forming);
@@ -363,7 +394,7 @@ impl Control {
             hosts: formed.members.iter().map(|member| member.host.clone()).collect(),
             serving,
             rank: formed.rank as u64,
-            farewell: false,
+            leaving: false,
         });
         let _ = forming.reply.try_send(Ok(formed));
     }
@@ -400,7 +431,7 @@ impl Control {
             let _ = done.try_send(());
         }
         let Some(world) = &self.formed else { return };
-        if world.farewell {
+        if world.leaving {
             return;
         }
         // The rank whose process served the rendezvous is dead too, and naming it helps more.

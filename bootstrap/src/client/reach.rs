@@ -13,9 +13,10 @@ use tokio::time::{sleep, timeout};
 use crate::error::Error;
 use crate::handshake::{self, HandshakeError};
 use crate::host::{host_identity, host_name};
-use crate::interfaces::Interface;
+use crate::interfaces::{Interface, InterfaceError};
 use crate::master::{Master, MasterConfig, MasterHandle};
 use crate::settings::Settings;
+use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, EARLY_LIMIT, Hello, ToMaster, ToRank};
 
 /// How long one connection attempt may take before the next address gets its turn.
@@ -30,9 +31,11 @@ pub(super) struct Reached {
     pub(super) stream: TcpStream,
     pub(super) local: IpAddr,
     pub(super) job: u64,
-    pub(super) peer_timeout: Duration,
+    pub(super) peer_timeout: Option<Duration>,
     /// The master itself, when this process serves it.
     pub(super) master: Option<MasterHandle>,
+    /// The master is on another host, so what it says is not seen here.
+    pub(super) elsewhere: bool,
 }
 
 /// What is needed to find the master.
@@ -41,6 +44,8 @@ pub(super) struct Search<'a> {
     pub(super) node: &'a str,
     pub(super) world_size: usize,
     pub(super) interfaces: &'a [Interface],
+    /// The interfaces left out, if the user's words leave none but loopback.
+    pub(super) only_loopback: Option<&'a str>,
 }
 
 enum Failure {
@@ -57,6 +62,7 @@ impl Search<'_> {
         let deadline = begin + self.settings.timeout;
         let mut master: Option<MasterHandle> = None;
         let mut pause = SHORTEST_PAUSE;
+        let mut reminders = Reminders::default();
         let mut last;
         loop {
             last = match (self.node, self.settings.master_port).to_socket_addrs() {
@@ -65,6 +71,10 @@ impl Search<'_> {
                     let mut found: Vec<SocketAddr> = found.collect();
                     // A host's own addresses first: who serves should reach itself.
                     found.sort_by_key(|address| !self.is_mine(address.ip()));
+                    if let Err(error) = self.check_reach(&found) {
+                        stop(master);
+                        return Err(error.into());
+                    }
                     let mut met = Vec::new();
                     if master.is_none() && self.may_serve(&found) {
                         match self.serve(&found) {
@@ -76,6 +86,7 @@ impl Search<'_> {
                         match self.attempt(*address, master.is_some(), deadline).await {
                             Ok(mut reached) => {
                                 reached.master = master;
+                                reached.elsewhere = !self.settings.launcher && !self.may_serve(&found);
                                 return Ok(reached);
                             }
                             Err(Failure::Passing(reason)) => met.push(format!("{address}: {reason}")),
@@ -91,7 +102,11 @@ impl Search<'_> {
             if Instant::now() + pause >= deadline {
                 break;
             }
-            tracing::debug!("the master {} is not there yet: {last}", self.label());
+            if reminders.due(begin.elapsed()) {
+                self.remind(begin.elapsed(), &last);
+            } else {
+                tracing::debug!("the master {} is not there yet: {last}", self.label());
+            }
             sleep(pause).await;
             pause = (pause * 3 / 2).min(LONGEST_PAUSE);
         }
@@ -100,6 +115,17 @@ impl Search<'_> {
         }
         stop(master);
         Err(Error::Unreachable { master: self.label(), seconds: begin.elapsed().as_secs_f64(), last })
+    }
+
+    /// Says that the master is still waited for; of the ranks of a host that know their places, one does.
+    fn remind(&self, waited: Duration, last: &str) {
+        let so_far = so_far(waited, self.settings.timeout);
+        let text = format!("waiting for the master {}: {last} ({so_far})", self.label());
+        if self.settings.local_rank.unwrap_or(0) == 0 {
+            tracing::warn!("{text}");
+        } else {
+            tracing::info!("{text}");
+        }
     }
 
     pub(super) fn label(&self) -> String {
@@ -117,6 +143,38 @@ impl Search<'_> {
     /// Only on the master's host, and only if nobody else is in charge of serving.
     fn may_serve(&self, found: &[SocketAddr]) -> bool {
         !self.settings.launcher && found.iter().any(|address| self.is_mine(address.ip()))
+    }
+
+    /// Refuses to offer loopback to other hosts: they would learn of it at their first message.
+    fn check_reach(&self, found: &[SocketAddr]) -> Result<(), InterfaceError> {
+        let Some(left_out) = self.only_loopback else { return Ok(()) };
+        let others = if !found.is_empty() && !found.iter().any(|address| self.is_mine(address.ip())) {
+            format!("the master {} is on another host", self.label())
+        } else if self.settings.num_nodes.is_some_and(|nodes| nodes > 1) && !all_loopback(found) {
+            "NUM_NODES says that there are other hosts".into()
+        } else {
+            return Ok(());
+        };
+        Err(InterfaceError::OnlyLoopback { others, left_out: left_out.into() })
+    }
+
+    /// Why the others may not come to a master that this process serves, if they are on other hosts: what they call the
+    /// master means loopback here, and this host is not known to be the one that is meant.
+    fn seclusion(&self, found: &[SocketAddr]) -> Option<String> {
+        if self.settings.num_nodes == Some(1) || !all_loopback(found) || same_host(self.node, &host_name()) {
+            return None;
+        }
+        let address = found.first()?.ip();
+        let meaning = if self.node.parse() == Ok(address) {
+            "means each host itself".into()
+        } else {
+            format!("is {address} on this host")
+        };
+        Some(format!(
+            "{} {meaning}, so this process serves the rendezvous where no other host looks for it; set MASTER_NODE to a \
+             name or an address that leads to one host from all of them",
+            self.node
+        ))
     }
 
     fn whose_job_it_is(&self) -> String {
@@ -149,7 +207,8 @@ impl Search<'_> {
         for address in bind {
             match listen(address) {
                 Ok(listener) => {
-                    let config = MasterConfig::new(self.world_size, self.settings);
+                    let mut config = MasterConfig::new(self.world_size, self.settings);
+                    config.seclusion = self.seclusion(found);
                     return Master::serve(listener, config).map(Some).map_err(|error| error.to_string());
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => return Ok(None),
@@ -182,16 +241,23 @@ impl Search<'_> {
         let _ = stream.set_nodelay(true);
         let greeting = timeout(GREETING.min(left), self.greet(&mut stream, serves)).await;
         let (job, peer_timeout) = greeting.map_err(|_| passing("it accepted but did not answer"))??;
-        Ok(Reached { stream, local: local.ip().to_canonical(), job, peer_timeout, master: None })
+        Ok(Reached {
+            stream,
+            local: local.ip().to_canonical(),
+            job,
+            peer_timeout,
+            master: None,
+            elsewhere: false,
+        })
     }
 
-    async fn greet(&self, stream: &mut TcpStream, serves: bool) -> Result<(u64, Duration), Failure> {
+    async fn greet(&self, stream: &mut TcpStream, serves: bool) -> Result<(u64, Option<Duration>), Failure> {
         let master = || self.label();
         let job = handshake::connect(stream, &self.settings.secret).await.map_err(|error| match error {
             HandshakeError::Io(error) => Failure::Passing(format!("the connection was lost ({error})")),
             error @ HandshakeError::Silent => Failure::Passing(error.to_string()),
             HandshakeError::Magic(_) => {
-                Failure::Final(Error::Stranger { master: master(), reason: error.to_string() })
+                Failure::Final(Error::NotMaster { master: master(), reason: error.to_string() })
             }
             HandshakeError::Secret(reason) => {
                 Failure::Final(Error::Secret { master: master(), reason: reason.into() })
@@ -204,7 +270,7 @@ impl Search<'_> {
         wire::write(stream, &hello).await.map_err(|error| Failure::Passing(error.to_string()))?;
         match wire::read::<ToRank>(stream, EARLY_LIMIT).await {
             Ok((ToRank::Welcome { peer_timeout_ms }, _)) => {
-                Ok((job, Duration::from_millis(peer_timeout_ms.max(1))))
+                Ok((job, (peer_timeout_ms > 0).then(|| Duration::from_millis(peer_timeout_ms))))
             }
             Ok((ToRank::Reject { reason, retry: true }, _)) => Err(Failure::Passing(reason)),
             Ok((ToRank::Reject { reason, retry: false }, _)) => {
@@ -231,6 +297,16 @@ impl Search<'_> {
     }
 }
 
+fn all_loopback(found: &[SocketAddr]) -> bool {
+    found.iter().all(|address| address.ip().is_loopback())
+}
+
+/// Whether the master's name is this host's, with or without a domain.
+fn same_host(node: &str, host: &str) -> bool {
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    node.parse::<IpAddr>().is_err() && short(node) == short(host)
+}
+
 /// Ends a master that this process serves in vain.
 fn stop(master: Option<MasterHandle>) {
     if let Some(master) = master {
@@ -250,4 +326,50 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(4096)?;
     Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search<'a>(settings: &'a Settings, node: &'a str, left_out: Option<&'a str>) -> Search<'a> {
+        Search { settings, node, world_size: 2, interfaces: &[], only_loopback: left_out }
+    }
+
+    fn at(addresses: &[&str]) -> Vec<SocketAddr> {
+        addresses.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 1)).collect()
+    }
+
+    #[test]
+    fn a_name_for_loopback_is_explained_unless_it_is_this_hosts_own() {
+        let settings = Settings::default();
+        let why = |node: &str, found: &[&str]| search(&settings, node, None).seclusion(&at(found));
+        let text = why("some-other-host", &["127.0.1.1"]).unwrap();
+        assert!(
+            text.starts_with("some-other-host is 127.0.1.1 on this host, so this process serves"),
+            "{text}"
+        );
+        assert!(why("127.0.0.1", &["127.0.0.1"]).unwrap().contains("means each host itself"));
+        assert_eq!(why(&host_name(), &["127.0.1.1"]), None);
+        assert_eq!(why("some-other-host", &["127.0.1.1", "10.0.0.1"]), None);
+        let one = Settings { num_nodes: Some(1), ..Settings::default() };
+        assert_eq!(search(&one, "127.0.0.1", None).seclusion(&at(&["127.0.0.1"])), None);
+        assert!(same_host("N1.cluster", "n1") && !same_host("n1", "n11") && !same_host("10.0.0.1", "10"));
+    }
+
+    #[test]
+    fn nothing_but_loopback_is_refused_where_there_are_other_hosts() {
+        let two = Settings { num_nodes: Some(2), ..Settings::default() };
+        let check = |settings: &Settings, found: &[&str], left_out| {
+            search(settings, "n1", left_out).check_reach(&at(found)).map_err(|error| error.to_string())
+        };
+        let unset = Settings::default();
+        let text = check(&unset, &["10.0.0.1"], Some("eth0")).unwrap_err();
+        assert!(text.contains("n1:29500 is on another host") && text.contains("left out: eth0"), "{text}");
+        assert_eq!(check(&unset, &["10.0.0.1"], None), Ok(()));
+        assert_eq!(check(&unset, &["127.0.1.1"], Some("eth0")), Ok(()));
+        // All of a job may be on this host, whatever it calls its hosts.
+        assert_eq!(check(&two, &["127.0.0.1"], Some("eth0")), Ok(()));
+        assert_eq!(check(&two, &[], Some("eth0")), Ok(()), "a name that does not resolve yet");
+    }
 }

@@ -4,6 +4,7 @@
 //! interface ends up chosen or excluded, each with a reason. Neighbours: `pattern` reads the entries,
 //! the rendezvous puts the address that reached the master in front.
 
+mod interface;
 mod pattern;
 #[cfg(test)]
 mod tests;
@@ -13,26 +14,7 @@ use std::net::IpAddr;
 use crate::settings::Settings;
 use pattern::{Nccl, Pattern};
 
-/// One address of one interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interface {
-    /// Name, such as `eth0`.
-    pub name: String,
-    /// The address.
-    pub addr: IpAddr,
-    /// Length of the network prefix.
-    pub prefix: u8,
-    /// Only reaches this host.
-    pub loopback: bool,
-    /// Not known to be down.
-    pub up: bool,
-}
-
-impl std::fmt::Display for Interface {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}/{}", self.name, self.addr, self.prefix)
-    }
-}
+pub use interface::Interface;
 
 /// What was chosen, and what was not; each with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +25,19 @@ pub struct Choice {
     pub excluded: Vec<(Interface, String)>,
     /// The user named the interfaces to use, or those not to use.
     pub explicit: bool,
+}
+
+impl Choice {
+    /// What was left out, if the user's words leave nothing but loopback. Where nothing was said, the address that
+    /// reaches the master is taken too, so `None`.
+    pub(crate) fn only_loopback(&self) -> Option<String> {
+        if !self.explicit || !self.chosen.iter().all(|(interface, _)| interface.loopback) {
+            return None;
+        }
+        let others = self.excluded.iter().filter(|(interface, _)| !interface.loopback);
+        let left_out: Vec<String> = others.map(|(interface, why)| format!("{interface} ({why})")).collect();
+        Some(left_out.join(", "))
+    }
 }
 
 /// Why no interface can be chosen.
@@ -59,6 +54,14 @@ pub enum InterfaceError {
         /// All there are.
         interfaces: String,
     },
+    /// An entry looks like a network and is none.
+    #[error("{setting} names {entry:?}, which is no network; give one such as 10.0.0.0/8 or fd00::/64")]
+    NoNetwork {
+        /// Which setting.
+        setting: &'static str,
+        /// The entry.
+        entry: String,
+    },
     /// Nothing is left.
     #[error("no interface is left to use ({reason}); this host has {interfaces}")]
     NothingLeft {
@@ -66,6 +69,17 @@ pub enum InterfaceError {
         reason: String,
         /// All there are.
         interfaces: String,
+    },
+    /// Loopback is left, and the job has other hosts.
+    #[error(
+        "only loopback is left to use here, and {others}, where nobody can reach it; left out: {left_out}; leave one of \
+         them in"
+    )]
+    OnlyLoopback {
+        /// How it is known that there are other hosts.
+        others: String,
+        /// Interfaces that were left out, with the reasons.
+        left_out: String,
     },
     /// Inclusion and exclusion are both set.
     #[error("RINGWORLD_IF_INCLUDE and RINGWORLD_IF_EXCLUDE are both set; keep only one of them")]
@@ -240,6 +254,10 @@ fn unlikely(interface: &Interface) -> Option<String> {
 }
 
 fn unknown(setting: &'static str, entry: &str, interfaces: &[Interface]) -> InterfaceError {
+    // No interface has a slash in its name.
+    if entry.contains('/') && entry.parse::<ipnet::IpNet>().is_err() {
+        return InterfaceError::NoNetwork { setting, entry: entry.into() };
+    }
     InterfaceError::Unknown { setting, entry: entry.into(), interfaces: names(interfaces) }
 }
 

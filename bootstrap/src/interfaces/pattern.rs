@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::Interface;
+use super::interface::Interface;
 
 /// One entry of a list of interfaces.
 #[derive(Clone, Debug, PartialEq, Eq)]

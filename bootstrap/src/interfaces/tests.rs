@@ -97,6 +97,28 @@ fn an_entry_that_matches_nothing_lists_what_there_is() {
 }
 
 #[test]
+fn an_entry_that_is_no_network_is_called_so() {
+    for settings in [settings(&["10.0.0.0/99"], &[], None), settings(&[], &["10.0.0/8"], None)] {
+        let text = choose(&host(), &settings).unwrap_err().to_string();
+        assert!(text.contains("is no network; give one such as"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_left_is_known_to_be_loopback_alone_when_the_user_said_so() {
+    let left_out = |include: &[&str], exclude: &[&str]| {
+        choose(&host(), &settings(include, exclude, None)).unwrap().only_loopback()
+    };
+    let text = left_out(&[], &["eth0", "ib0"]).unwrap();
+    assert!(text.contains("ib0 10.1.0.2/16 (RINGWORLD_IF_EXCLUDE names ib0)"), "{text}");
+    assert!(left_out(&["lo"], &[]).unwrap().contains("RINGWORLD_IF_INCLUDE does not name it"));
+    assert_eq!(left_out(&[], &["eth0"]), None);
+    assert_eq!(left_out(&[], &[]), None);
+    let only: Vec<_> = host().into_iter().filter(|interface| interface.loopback).collect();
+    assert_eq!(choose(&only, &Settings::default()).unwrap().only_loopback(), None, "nobody said so");
+}
+
+#[test]
 fn nothing_left_is_an_error_that_lists_what_there_is() {
     for settings in [
         settings(&["fe80::/10"], &[], None),

@@ -1,6 +1,6 @@
 //! One control connection as the master sees it: handshake, then a reader and a writer.
 //!
-//! Strangers end here, with a log line, and never reach the hub. A reader reports every message and, at
+//! Unauthenticated connections end here, with a log line, and never reach the hub. A reader reports every message and, at
 //! the end, why there will be no more; a writer sends what the hub says and a heartbeat when it says
 //! nothing, so that neither a slow nor a stopped peer can hold up the hub.
 
@@ -16,28 +16,20 @@ use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::hub::Inbound;
+use super::mail::{Inbound, Outgoing};
 use crate::handshake;
 use crate::wire::{self, EARLY_LIMIT, Hello, RANK_LIMIT, ReadError, ToMaster, ToRank};
 
-/// How long a stranger may keep a place among the handshakes.
+/// How long an unauthenticated connection may keep a place among the handshakes.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long the last words may take to leave.
 const LINGER: Duration = Duration::from_secs(2);
-
-/// Something for the writer.
-pub(super) enum Outgoing {
-    /// A frame; shared, because most go to everybody.
-    Frame(Arc<[u8]>),
-    /// Answer when everything before has been handed to the system.
-    Flush(oneshot::Sender<()>),
-}
 
 /// What every connection needs to know.
 pub(super) struct Common {
     pub(super) secret: Secret,
     pub(super) job: u64,
-    pub(super) peer_timeout: Duration,
+    pub(super) peer_timeout: Option<Duration>,
     pub(super) hub: mpsc::Sender<Inbound>,
     pub(super) bytes_sent: Arc<AtomicU64>,
 }
@@ -53,7 +45,8 @@ pub(super) async fn serve(
     // Latency of small frames matters more than their number; a failure only costs speed.
     let _ = stream.set_nodelay(true);
     let hello = match timeout(HANDSHAKE, introduce(&mut stream, &common)).await {
-        Ok(Ok(hello)) => hello,
+        Ok(Ok(Some(hello))) => hello,
+        Ok(Ok(None)) => return,
         Ok(Err(reason)) => return turned_away(&common, from, reason).await,
         Err(_) => return turned_away(&common, from, format!("no handshake within {HANDSHAKE:?}")).await,
     };
@@ -88,13 +81,24 @@ async fn turned_away(common: &Common, from: SocketAddr, reason: String) {
     // A socket that listens for both kinds of addresses shows the old ones in the form of the new.
     let from = SocketAddr::new(from.ip().to_canonical(), from.port());
     // An error means that the hub has ended and nobody cares any more.
-    let _ = common.hub.send(Inbound::Stranger { from, reason }).await;
+    let _ = common.hub.send(Inbound::Unauthenticated { from, reason }).await;
 }
 
-async fn introduce(stream: &mut TcpStream, common: &Common) -> Result<Hello, String> {
+/// Who it is; `None` when it only had a question, which has been answered.
+async fn introduce(stream: &mut TcpStream, common: &Common) -> Result<Option<Hello>, String> {
     handshake::accept(stream, &common.secret, common.job).await.map_err(|error| error.to_string())?;
     match wire::read::<ToMaster>(stream, EARLY_LIMIT).await {
-        Ok((ToMaster::Hello(hello), _)) => Ok(hello),
+        Ok((ToMaster::Hello(hello), _)) => Ok(Some(hello)),
+        Ok((ToMaster::Inquire, _)) => {
+            let (reply, answer) = oneshot::channel();
+            // An error here means that the hub has ended, and there is nothing to tell.
+            let _ = common.hub.send(Inbound::Inquiry { reply }).await;
+            if let Ok(answer) = answer.await {
+                // Who has asked and left needs no answer.
+                let _ = wire::write(stream, &answer).await;
+            }
+            Ok(None)
+        }
         Ok(_) => Err("it did not introduce itself".into()),
         Err(error) => Err(error.to_string()),
     }
@@ -111,7 +115,7 @@ async fn write(
         let next = tokio::select! {
             biased;
             next = inbox.recv() => next,
-            () = sleep(common.peer_timeout / 4) => Some(Outgoing::Frame(Arc::clone(&ping))),
+            () = sleep(wire::heartbeat(common.peer_timeout)) => Some(Outgoing::Frame(Arc::clone(&ping))),
         };
         match next {
             Some(Outgoing::Frame(bytes)) => {

@@ -14,56 +14,27 @@ use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use super::connection::Outgoing;
-use super::news::News;
+use super::config::MasterConfig;
+use super::mail::{Inbound, Outgoing};
+use super::notices::Notices;
+use super::outcome::{Account, Departure, Outcome};
 use super::roster::Roster;
-use super::{Account, Departure, MasterConfig, Outcome};
+use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, Hello, Member, ReadError, ToMaster, ToRank};
 
 /// Bytes of members per frame of the table, about: one frame for any world that there is, and far from the
 /// longest that a rank reads.
-const CHUNK: usize = 8 << 20;
-/// Notices per frame of news, each of which may bring a text.
+const BATCH: usize = 8 << 20;
+/// Notices per frame, each of which may bring a text.
 const NOTICES: usize = 256;
-/// What telling one rank costs the master, generously; news wait for ten times as long as telling all takes.
+/// What telling one rank costs the master, generously; notices wait for ten times as long as telling all takes.
 const TELLING: Duration = Duration::from_micros(4);
-/// How long news wait at most: who waits for a rank that has left is to know within the second.
+/// How long notices wait at most: who waits for a rank that has left is to know within the second.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long the failure detector waits for better evidence before it believes what a peer saw.
 const SUSPICION: Duration = Duration::from_millis(200);
 /// How long last words may take to be handed to the system, and again to be read by everybody.
 const FLUSH: Duration = Duration::from_secs(1);
-
-/// Everything that can happen to the master.
-pub(super) enum Inbound {
-    Joined {
-        connection: u64,
-        hello: Hello,
-        outbox: mpsc::UnboundedSender<Outgoing>,
-    },
-    Message {
-        connection: u64,
-        message: ToMaster,
-    },
-    Gone {
-        connection: u64,
-        cause: ReadError,
-    },
-    /// Somebody knocked and did not come in.
-    Stranger {
-        from: SocketAddr,
-        reason: String,
-    },
-    Suspected {
-        by: usize,
-        rank: usize,
-    },
-    /// What had been said to all when this was asked for has been handed to the system.
-    Flushed,
-    /// The process that serves is leaving.
-    Close,
-    Shutdown,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -87,7 +58,7 @@ pub(super) struct Hub {
     roster: Option<Roster>,
     size: usize,
     timeout: Duration,
-    peer_timeout: Duration,
+    peer_timeout: Option<Duration>,
     host: u64,
     outboxes: HashMap<u64, mpsc::UnboundedSender<Outgoing>>,
     /// Connections that are still read.
@@ -102,13 +73,17 @@ pub(super) struct Hub {
     /// Who lost the connection to whom, and how; waiting for better evidence.
     suspicions: HashMap<usize, Vec<(usize, String)>>,
     /// What all are to be told.
-    news: News,
-    /// Before this, news are gathered only.
+    notices: Notices,
+    /// Before this, notices are gathered only.
     quiet_until: Instant,
     /// Whose last words are to be answered when what follows from them has been passed on.
     unanswered: Vec<u64>,
     /// The same, of those whose words are on their way to the system.
     flushing: Vec<u64>,
+    /// See [`MasterConfig::seclusion`].
+    seclusion: Option<String>,
+    /// Since when somebody waits for the world, and when to say so again.
+    waiting: Option<(Instant, Reminders)>,
     back: mpsc::Sender<Inbound>,
 }
 
@@ -129,10 +104,12 @@ impl Hub {
             aborted: None,
             account,
             suspicions: HashMap::new(),
-            news: News::default(),
+            notices: Notices::default(),
             quiet_until: Instant::now(),
             unanswered: Vec::new(),
             flushing: Vec::new(),
+            seclusion: config.seclusion.clone(),
+            waiting: None,
             back,
         }
     }
@@ -141,12 +118,17 @@ impl Hub {
     pub(super) async fn run(mut self, mut inbound: mpsc::Receiver<Inbound>) -> Outcome {
         let deadline = Instant::now() + self.timeout;
         loop {
+            let reminder = self.waiting.as_ref().map(|(since, reminders)| *since + reminders.next());
             let first = tokio::select! {
                 first = inbound.recv() => first,
+                () = sleep_until(reminder.unwrap_or(deadline)), if reminder.is_some() => {
+                    self.remind();
+                    continue;
+                }
                 () = sleep_until(deadline), if self.roster.is_some() => {
                     return self.give_up(inbound).await;
                 }
-                () = sleep_until(self.quiet_until), if !self.news.is_empty() => {
+                () = sleep_until(self.quiet_until), if !self.notices.is_empty() => {
                     self.tell();
                     self.answer();
                     continue;
@@ -162,7 +144,10 @@ impl Hub {
                     Some(Inbound::Gone { connection, cause }) => self.gone(connection, &cause),
                     Some(Inbound::Suspected { by, rank }) => self.believe(by, Some(rank)),
                     Some(Inbound::Flushed) => self.flushed(),
-                    Some(Inbound::Stranger { from, reason }) => self.stranger(from, &reason),
+                    Some(Inbound::Inquiry { reply }) => drop(reply.send(self.state())),
+                    Some(Inbound::Unauthenticated { from, reason }) => {
+                        self.note_unauthenticated(from, &reason)
+                    }
                     Some(Inbound::Close) => {
                         self.close(inbound).await;
                         return self.outcome();
@@ -196,7 +181,7 @@ impl Hub {
 
     async fn give_up(mut self, inbound: mpsc::Receiver<Inbound>) -> Outcome {
         let reason = match &self.roster {
-            Some(roster) => roster.describe(self.timeout),
+            Some(roster) => roster.describe(self.timeout) + &self.hint(roster),
             None => String::new(),
         };
         let joined: Vec<u64> = self.roster.iter().flat_map(Roster::connections).collect();
@@ -207,10 +192,41 @@ impl Hub {
         Outcome::Incomplete(reason)
     }
 
-    fn stranger(&mut self, from: SocketAddr, reason: &str) {
+    /// How the world stands.
+    fn state(&self) -> ToRank {
+        let (present, formed) = match &self.roster {
+            Some(roster) => (roster.connections().count(), false),
+            None => (self.alive, true),
+        };
+        ToRank::State { present: present as u64, size: self.size as u64, formed }
+    }
+
+    /// Says whom the world waits for.
+    fn remind(&mut self) {
+        let Some((since, reminders)) = &mut self.waiting else { return };
+        let waited = since.elapsed();
+        if reminders.due(waited)
+            && let Some(roster) = &self.roster
+            && let Some(text) = roster.waiting()
+        {
+            tracing::warn!("{text} ({}){}", so_far(waited, self.timeout), self.hint(roster));
+        }
+    }
+
+    /// Why nobody comes from other hosts, if nobody does and something is known.
+    fn hint(&self, roster: &Roster) -> String {
+        match &self.seclusion {
+            Some(why) if roster.only_from(self.host) => {
+                format!("\n  if the others are on other hosts: {why}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn note_unauthenticated(&mut self, from: SocketAddr, reason: &str) {
         tracing::warn!("dropped a connection from {from}: {reason}");
         if let Some(roster) = &mut self.roster {
-            roster.stranger(&format!("a connection from {}", from.ip()), reason);
+            roster.note_unauthenticated(&format!("a connection from {}", from.ip()), reason);
         }
     }
 
@@ -231,7 +247,9 @@ impl Hub {
         };
         let (answer, admitted) = match verdict {
             Ok(()) => {
-                let peer_timeout_ms = u64::try_from(self.peer_timeout.as_millis()).unwrap_or(u64::MAX);
+                let millis =
+                    |silence: Duration| u64::try_from(silence.as_millis()).unwrap_or(u64::MAX).max(1);
+                let peer_timeout_ms = self.peer_timeout.map_or(0, millis);
                 (ToRank::Welcome { peer_timeout_ms }, true)
             }
             Err((reason, retry)) => {
@@ -244,6 +262,8 @@ impl Hub {
         }
         if admitted {
             tracing::debug!("{who} has joined");
+            // From the first joiner on: a program that never joins any world waits for none.
+            self.waiting.get_or_insert_with(|| (Instant::now(), Reminders::default()));
             self.outboxes.insert(connection, outbox);
         }
         // A refused one ends by itself: its writer closes as soon as the answer is out.
@@ -281,7 +301,7 @@ impl Hub {
                 }
             }
             ToMaster::Fault(fault) => {
-                if self.news.fault(rank as u64, fault.clipped()) {
+                if self.notices.fault(rank as u64, fault.clipped()) {
                     self.tell();
                 }
             }
@@ -311,7 +331,7 @@ impl Hub {
             }
             ToMaster::Goodbye => {
                 self.gone_from(rank, State::Finished);
-                self.news.finished(rank as u64);
+                self.notices.finished(rank as u64);
                 self.send(connection, &ToRank::Heard);
             }
             ToMaster::LeftBehind { mut left } => {
@@ -329,7 +349,7 @@ impl Hub {
                 }
                 self.tell_left(connection, other);
             }
-            ToMaster::Hello(_) | ToMaster::Ready { .. } | ToMaster::Ping => {}
+            ToMaster::Hello(_) | ToMaster::Ready { .. } | ToMaster::Ping | ToMaster::Inquire => {}
         }
     }
 
@@ -381,7 +401,7 @@ impl Hub {
     fn declare_down(&mut self, rank: usize, cause: String) {
         self.gone_from(rank, State::Down);
         tracing::info!("rank {rank} on {} is down: {cause}", self.ranks[rank].host);
-        self.news.down(rank as u64, &cause);
+        self.notices.down(rank as u64, &cause);
         self.down.push((rank, cause));
         if self.down.len() == 1 {
             // It is the cause of all that follows, and the others may see its effects already.
@@ -397,12 +417,12 @@ impl Hub {
 
     /// Tells everybody what there is to tell.
     fn tell(&mut self) {
-        let notices = self.news.take();
+        let notices = self.notices.take();
         if notices.is_empty() {
             return;
         }
         for notices in notices.chunks(NOTICES) {
-            self.tell_all(&ToRank::News(notices.to_vec()));
+            self.tell_all(&ToRank::Notices(notices.to_vec()));
         }
         let alive = u32::try_from(self.alive).unwrap_or(u32::MAX);
         self.quiet_until = Instant::now() + TELLING.saturating_mul(alive).saturating_mul(10).min(PATIENCE);
@@ -410,7 +430,7 @@ impl Hub {
 
     /// Sees to it that those whose last words have been passed on hear so.
     fn answer(&mut self) {
-        if self.unanswered.is_empty() || !self.flushing.is_empty() || !self.news.is_empty() {
+        if self.unanswered.is_empty() || !self.flushing.is_empty() || !self.notices.is_empty() {
             return;
         }
         self.flushing = std::mem::take(&mut self.unanswered);
@@ -430,6 +450,7 @@ impl Hub {
     /// Gives out the ranks and streams the table: encoded once, sent to everybody.
     fn form(&mut self) {
         let Some(roster) = self.roster.take() else { return };
+        self.waiting = None;
         let seats = roster.assign(self.host);
         let serving = seats.iter().position(|seat| seat.serves).map(|rank| rank as u64);
         let table = table(seats.iter().map(|seat| seat.member.clone()));
@@ -501,8 +522,8 @@ impl Hub {
                 Ok(Some(Inbound::Gone { connection, .. })) => drop(self.open.remove(&connection)),
                 // Dropping its outbox refuses it.
                 Ok(Some(Inbound::Joined { .. } | Inbound::Message { .. })) => {}
-                Ok(Some(Inbound::Suspected { .. } | Inbound::Stranger { .. })) => {}
-                Ok(Some(Inbound::Flushed | Inbound::Close)) => {}
+                Ok(Some(Inbound::Suspected { .. } | Inbound::Unauthenticated { .. })) => {}
+                Ok(Some(Inbound::Flushed | Inbound::Close | Inbound::Inquiry { .. })) => {}
                 Ok(Some(Inbound::Shutdown) | None) | Err(_) => return,
             }
         }
@@ -532,18 +553,18 @@ impl Hub {
 
 /// The table of members in frames, which are the same for everybody.
 fn table(members: impl Iterator<Item = Member>) -> Vec<Arc<[u8]>> {
-    let (mut frames, mut chunk, mut length) = (Vec::new(), Vec::new(), 0);
+    let (mut frames, mut batch, mut length) = (Vec::new(), Vec::new(), 0);
     for member in members {
         let addresses = member.addresses.iter().map(|(name, address)| name.len() + address.len() + 16);
         length += member.host.len() + 64 + addresses.sum::<usize>();
-        chunk.push(member);
-        if length >= CHUNK {
-            frames.extend(encode(&ToRank::Members(std::mem::take(&mut chunk))));
+        batch.push(member);
+        if length >= BATCH {
+            frames.extend(encode(&ToRank::Members(std::mem::take(&mut batch))));
             length = 0;
         }
     }
-    if !chunk.is_empty() {
-        frames.extend(encode(&ToRank::Members(chunk)));
+    if !batch.is_empty() {
+        frames.extend(encode(&ToRank::Members(batch)));
     }
     frames
 }

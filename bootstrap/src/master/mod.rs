@@ -2,86 +2,34 @@
 //!
 //! Runs in a thread of its own, inside the launcher or inside the first process that bound the port.
 //! Neighbours: `roster` decides ranks, `connection` talks to one process, `hub` is the state machine, and
-//! `news` what it has to tell.
+//! `notices` what it has to tell.
 
+mod config;
 mod connection;
 mod hub;
-mod news;
+mod mail;
+mod notices;
+mod outcome;
 mod roster;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringworld_auth::Secret;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::error::Error;
-use crate::settings::Settings;
 use connection::Common;
-use hub::{Hub, Inbound};
+use hub::Hub;
+use mail::Inbound;
+use outcome::Account;
+
+pub use config::MasterConfig;
+pub use outcome::{Departure, Outcome};
 
 /// Handshakes under way at once: enough for any start, and a bound for those who only knock.
 const HANDSHAKES: usize = 512;
-
-/// What a master needs to know.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct MasterConfig {
-    /// How many ranks to wait for.
-    pub world_size: usize,
-    /// How many hosts the joiners must agree on, if it matters.
-    pub num_nodes: Option<usize>,
-    /// What joiners must prove to know.
-    pub secret: Secret,
-    /// Name of the job; joiners must give the same.
-    pub job: Option<String>,
-    /// How long the world may take to form.
-    pub timeout: Duration,
-    /// Silence after which a rank is declared dead; told to every joiner.
-    pub peer_timeout: Duration,
-}
-
-impl MasterConfig {
-    /// A master for `world_size` ranks, with the secret, the job and the timeouts of the settings.
-    #[must_use]
-    pub fn new(world_size: usize, settings: &Settings) -> Self {
-        Self {
-            world_size,
-            num_nodes: settings.num_nodes,
-            secret: settings.secret.clone(),
-            job: settings.job.clone(),
-            timeout: settings.timeout,
-            peer_timeout: settings.peer_timeout,
-        }
-    }
-}
-
-/// How a world ended, from the master's point of view.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// Every rank said goodbye.
-    Finished,
-    /// Not everybody came in time; the text says who did.
-    Incomplete(String),
-    /// These ranks died, in this order, for these reasons; none is left.
-    Died(Vec<(usize, String)>),
-    /// A rank gave the world up.
-    Aborted {
-        /// Which rank.
-        rank: usize,
-        /// Its exit code.
-        code: i32,
-        /// Its reason.
-        reason: String,
-    },
-    /// [`MasterHandle::shutdown`] was called.
-    Stopped,
-    /// The master itself failed.
-    Failed(String),
-}
 
 /// Serves a rendezvous.
 #[derive(Debug)]
@@ -107,9 +55,9 @@ impl Master {
                  RINGWORLD_SECRET to the same value for all processes of the job"
             );
         }
-        // One per rank, those that strangers may take, and some for the rest of the process.
+        // One per rank, those that unauthenticated connections may take, and some for the rest of the process.
         let ranks = config.world_size as u64;
-        let raised = crate::raise_descriptor_limit(ranks + HANDSHAKES as u64 + 256);
+        let raised = crate::descriptors::raise_descriptor_limit(ranks + HANDSHAKES as u64 + 256);
         if let Some(most) = raised.err().filter(|most| *most < ranks + 64) {
             tracing::warn!(
                 "to serve {ranks} ranks takes as many open files, and this process may have {most} in all (the hard limit \
@@ -137,23 +85,21 @@ impl Master {
             bytes_sent: Arc::clone(&shared.bytes_sent),
         });
         let state = Hub::new(&config, hub, Arc::clone(&shared.account));
-        std::thread::Builder::new()
-            .name("ringworld-master".into())
-            .spawn(move || {
-                // Wakes those who wait even if this thread panics.
-                let mut last = LastWord { shared, outcome: Outcome::Failed("its thread panicked".into()) };
-                last.outcome = runtime.block_on(async {
-                    let accepting = tokio::spawn(accept(listener, common));
-                    let outcome = state.run(inbound).await;
-                    // Frees the port at once for the next job.
-                    accepting.abort();
-                    let _ = accepting.await;
-                    outcome
-                });
-                // Writers may still be closing; they hold nothing that anybody waits for.
-                runtime.shutdown_background();
-            })
-            .map_err(|e| Error::system("starting the master's thread", e))?;
+        crate::thread::spawn("ringworld-master", move || {
+            // Wakes those who wait even if this thread panics.
+            let mut last = LastWord { shared, outcome: Outcome::Failed("its thread panicked".into()) };
+            last.outcome = runtime.block_on(async {
+                let accepting = tokio::spawn(accept(listener, common));
+                let outcome = state.run(inbound).await;
+                // Frees the port at once for the next job.
+                accepting.abort();
+                let _ = accepting.await;
+                outcome
+            });
+            // Writers may still be closing; they hold nothing that anybody waits for.
+            runtime.shutdown_background();
+        })
+        .map_err(|e| Error::system("starting the master's thread", e))?;
         Ok(handle)
     }
 }
@@ -175,29 +121,6 @@ async fn accept(listener: tokio::net::TcpListener, common: Arc<Common>) {
             }
         }
     }
-}
-
-/// What is known while the world goes on, for whoever started it.
-#[derive(Default)]
-struct Account {
-    aborted: OnceLock<(usize, i32)>,
-    departures: Mutex<Vec<Departure>>,
-}
-
-impl Account {
-    fn departures(&self) -> MutexGuard<'_, Vec<Departure>> {
-        self.departures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A rank that has left the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Departure {
-    /// Which.
-    pub rank: usize,
-    /// It said goodbye; otherwise it died, left after a failure or was given up.
-    pub finished: bool,
 }
 
 #[derive(Default)]

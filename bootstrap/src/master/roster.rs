@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use crate::waiting::sentence;
 use crate::wire::{Addresses, Hello, Member};
 
 struct Joiner {
@@ -50,6 +51,10 @@ struct Refused {
 const REASONS: usize = 8;
 /// How many of those who share one are named.
 const NAMED: usize = 3;
+/// How many hosts are named to those who wait.
+const HOSTS_NAMED: usize = 8;
+/// How many ranks are named.
+const SHOWN: usize = 64;
 
 impl Roster {
     pub(super) fn new(size: usize, num_nodes: Option<usize>, job: Option<String>) -> Self {
@@ -81,8 +86,8 @@ impl Roster {
         verdict
     }
 
-    /// Notes a stranger. However many reasons they give, there is room for those of the job's own processes.
-    pub(super) fn stranger(&mut self, who: &str, reason: &str) {
+    /// Notes an unauthenticated connection. However many reasons they give, there is room for those of the job's own processes.
+    pub(super) fn note_unauthenticated(&mut self, who: &str, reason: &str) {
         self.turned_away(who, reason, REASONS / 2);
     }
 
@@ -223,8 +228,36 @@ impl Roster {
             .collect()
     }
 
-    /// Who is there, who is not, and who was turned away, for the message when `time` is up.
-    pub(super) fn describe(&self, time: Duration) -> String {
+    /// Whom this world still waits for; `None` when nobody has joined, or nobody is missing.
+    pub(super) fn waiting(&self) -> Option<String> {
+        if self.joiners.is_empty() || self.complete() {
+            return None;
+        }
+        let missing = self.size - self.joiners.len().min(self.size);
+        if missing == 0 {
+            let silent = self.joiners.values().filter(|joiner| joiner.addresses.is_none());
+            let silent: Vec<String> = silent.map(|joiner| process(&joiner.hello)).collect();
+            let who = sentence(&silent, HOSTS_NAMED);
+            return Some(format!("all {} ranks have joined; waiting for the addresses of {who}", self.size));
+        }
+        let hosts = self.hosts().into_iter().map(|(host, ranks)| match ranks.len() {
+            1 => host.to_string(),
+            ranks => format!("{host} ({ranks} ranks)"),
+        });
+        let hosts: Vec<String> = hosts.collect();
+        let which = self.absent().map_or(String::new(), |absent| format!(" (rank {absent})"));
+        let have = if hosts.len() == 1 { "has" } else { "have" };
+        let joined = sentence(&hosts, HOSTS_NAMED);
+        Some(format!("waiting for {missing} of {} ranks{which}; {joined} {have} joined", self.size))
+    }
+
+    /// Whether nobody has joined from another host than this one.
+    pub(super) fn only_from(&self, host: u64) -> bool {
+        self.joiners.values().all(|joiner| joiner.hello.host_id == host)
+    }
+
+    /// Everybody who has joined, by host.
+    fn hosts(&self) -> Vec<(&str, Vec<String>)> {
         let mut hosts = BTreeMap::new();
         for joiner in self.joiners.values() {
             let hello = &joiner.hello;
@@ -235,24 +268,32 @@ impl Roster {
             let entry = hosts.entry((natural(&hello.host), hello.host_id));
             entry.or_insert_with(|| (hello.host.as_str(), Vec::new())).1.push(who);
         }
+        hosts.into_values().collect()
+    }
+
+    /// The ranks that are missing, where all that are there were given theirs.
+    fn absent(&self) -> Option<String> {
+        if self.joiners.is_empty() || self.joiners.values().any(|joiner| joiner.hello.rank.is_none()) {
+            return None;
+        }
+        let here: BTreeSet<u64> = self.joiners.values().filter_map(|joiner| joiner.hello.rank).collect();
+        let absent = (0..self.size as u64).filter(|rank| !here.contains(rank)).take(SHOWN + 1);
+        let absent: Vec<String> = absent.map(|rank| rank.to_string()).collect();
+        (!absent.is_empty()).then(|| shorten(&absent))
+    }
+
+    /// Who is there, who is not, and who was turned away, for the message when `time` is up.
+    pub(super) fn describe(&self, time: Duration) -> String {
         let present: Vec<String> =
-            hosts.into_values().map(|(host, who)| format!("{host} ({})", shorten(&who))).collect();
+            self.hosts().into_iter().map(|(host, who)| format!("{host} ({})", shorten(&who))).collect();
         let present = if present.is_empty() { "nobody".into() } else { present.join(", ") };
         let missing = self.size - self.joiners.len().min(self.size);
         let mut text = format!("{} of {} ranks joined: {present}", self.joiners.len(), self.size);
         if missing > 0 {
             text += &format!("; {missing} missing");
         }
-        if !self.joiners.is_empty() && self.joiners.values().all(|joiner| joiner.hello.rank.is_some()) {
-            let here: BTreeSet<u64> = self.joiners.values().filter_map(|joiner| joiner.hello.rank).collect();
-            let absent: Vec<String> = (0..self.size as u64)
-                .filter(|rank| !here.contains(rank))
-                .take(65)
-                .map(|rank| rank.to_string())
-                .collect();
-            if !absent.is_empty() {
-                text += &format!(" (rank {})", shorten(&absent));
-            }
+        if let Some(absent) = self.absent() {
+            text += &format!(" (rank {absent})");
         }
         text += &format!(
             " after {:.1} s; start the others, check their MASTER_NODE and MASTER_PORT, or raise RINGWORLD_TIMEOUT",
@@ -274,7 +315,6 @@ fn process(hello: &Hello) -> String {
 }
 
 fn shorten(names: &[String]) -> String {
-    const SHOWN: usize = 64;
     if names.len() <= SHOWN {
         return names.join(", ");
     }
@@ -449,6 +489,30 @@ mod tests {
     }
 
     #[test]
+    fn those_who_wait_hear_which_hosts_are_there_and_how_many_ranks_are_not() {
+        let mut roster = Roster::new(4, None, None);
+        assert_eq!(roster.waiting(), None, "nobody waits");
+        for (connection, host) in ["n1", "n2", "n2"].into_iter().enumerate() {
+            roster.admit(connection as u64, hello(host)).unwrap();
+        }
+        let text = roster.waiting().unwrap();
+        assert_eq!(text, "waiting for 1 of 4 ranks; n1 and n2 (2 ranks) have joined");
+        roster.admit(3, hello("n3")).unwrap();
+        (0..3).for_each(|connection| assert!(roster.ready(connection, Addresses::new())));
+        let text = roster.waiting().unwrap();
+        assert_eq!(text, "all 4 ranks have joined; waiting for the addresses of process 100 on n3");
+        assert!(roster.ready(3, Addresses::new()));
+        assert_eq!(roster.waiting(), None, "nobody is missing");
+
+        let mut ranked = Roster::new(4, None, None);
+        for rank in [0, 2] {
+            ranked.admit(rank, Hello { rank: Some(rank), ..hello("n1") }).unwrap();
+        }
+        let text = ranked.waiting().unwrap();
+        assert_eq!(text, "waiting for 2 of 4 ranks (rank 1, 3); n1 (2 ranks) has joined");
+    }
+
+    #[test]
     fn those_who_were_turned_away_are_grouped_by_reason_and_counted() {
         let mut roster = Roster::new(4, None, None);
         for pid in 0..7 {
@@ -456,7 +520,7 @@ mod tests {
             roster.admit(u64::from(pid), wrong).unwrap_err();
         }
         for _ in 0..3 {
-            roster.stranger("a connection from 10.0.0.9", "it begins with \"GET / HT\"");
+            roster.note_unauthenticated("a connection from 10.0.0.9", "it begins with \"GET / HT\"");
         }
         let text = roster.describe(Duration::from_secs(6));
         let lines: Vec<&str> = text.lines().skip(1).collect();

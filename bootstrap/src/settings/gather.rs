@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::SettingsError;
+use super::error::SettingsError;
 use super::knobs::{self, KNOBS, Knob, RESERVED, Strength};
 use super::parse;
 
@@ -33,7 +33,7 @@ impl Gathered {
         gathered.overrides(overrides)?;
         gathered.environment(env)?;
         if let Some(config) = gathered.winner("config")?.cloned() {
-            gathered.file(&config.value)?;
+            gathered.file(&config)?;
         }
         let external = gathered.winner("master_external")?;
         let launched = gathered.winner("parent_pid")?.is_some()
@@ -175,8 +175,10 @@ impl Gathered {
         Ok(read(self.winner("local_rank")?).map(|local| (index * per_pod + local).to_string()))
     }
 
-    fn file(&mut self, path: &str) -> Result<(), SettingsError> {
-        let unreadable = |reason: String| SettingsError::File { path: path.into(), reason };
+    fn file(&mut self, config: &Said) -> Result<(), SettingsError> {
+        let Said { source: origin, value: path, .. } = config;
+        let unreadable =
+            |reason: String| SettingsError::File { origin: origin.clone(), path: path.clone(), reason };
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
         let table: toml::Table = toml::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
         for (key, value) in &table {

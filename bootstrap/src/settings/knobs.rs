@@ -142,9 +142,9 @@ pub const KNOBS: &[Knob] = &[
     ),
     knob(
         "peer_timeout",
-        "duration",
+        "duration or `none`",
         "20s",
-        "Silence on the control connection after which a rank is declared dead. Heartbeats go four times as often. The master's value counts for all. A process that dies is noticed at once, whatever this says.",
+        "Silence on the control connection after which a rank is declared dead. Heartbeats go four times as often. The master's value counts for all. A process that dies is noticed at once, whatever this says. `none` where a debugger stops ranks: then nobody is given up for being silent.",
     ),
     knob(
         "op_timeout",
@@ -292,7 +292,8 @@ pub const KNOBS: &[Knob] = &[
         "filter",
         "warn",
         "What is logged to standard error, a level or targets with levels, such as `debug`, `off` or `warn,ringworld_bootstrap=debug`. \
-         A program that installs a subscriber of its own before it makes its world decides by itself.",
+         A program that installs a subscriber of its own before it makes its world decides by itself; one that does so \
+         later should not be given this setting.",
     ),
 ];
 

@@ -5,6 +5,7 @@
 //! every rule can be tested. A world is never silently of size one when any source says it is larger.
 //! Neighbours: `knobs` is the table, `gather` decides who wins, `parse` reads single values.
 
+mod error;
 mod gather;
 mod knobs;
 mod parse;
@@ -16,68 +17,11 @@ use std::time::Duration;
 
 use ringworld_auth::Secret;
 
+pub use error::SettingsError;
 pub use knobs::{KNOBS, Knob, Strength};
 pub use parse::TransportChoice;
 
 use gather::{Gathered, Said, shown};
-
-/// Why the settings cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SettingsError {
-    /// A name that no knob has.
-    #[error("{origin} sets {key}, which is not a setting; did you mean {nearest}?")]
-    UnknownKey {
-        /// Where it was found.
-        origin: String,
-        /// What was found.
-        key: String,
-        /// The known name that is nearest to it.
-        nearest: String,
-    },
-    /// A value that makes no sense.
-    #[error("{origin} is {value:?}: {expected}")]
-    Invalid {
-        /// Which setting, and where it was found.
-        origin: String,
-        /// What was found.
-        value: String,
-        /// What would make sense.
-        expected: String,
-    },
-    /// Two sources of the same strength disagree.
-    #[error(
-        "{first} says {first_value}, but {second} says {second_value}; unset one of them, or set {} to decide",
-        key_env(.key)
-    )]
-    Conflict {
-        /// The key they disagree about.
-        key: &'static str,
-        /// One source.
-        first: String,
-        /// What it says.
-        first_value: String,
-        /// The other source.
-        second: String,
-        /// What that says.
-        second_value: String,
-    },
-    /// Settings that contradict one another or are incomplete; the text says what to change.
-    #[error("{0}")]
-    Inconsistent(String),
-    /// A file cannot be read.
-    #[error("the file {path} cannot be used: {reason}")]
-    File {
-        /// Which file.
-        path: String,
-        /// Why not.
-        reason: String,
-    },
-}
-
-fn key_env(key: &str) -> String {
-    format!("RINGWORLD_{}", key.to_ascii_uppercase())
-}
 
 /// One setting as it came out, for `ringworld info`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +54,8 @@ pub struct Settings {
     pub local_world_size: Option<usize>,
     /// How long rendezvous and connection set-up may take.
     pub timeout: Duration,
-    /// Silence after which a rank is declared dead.
-    pub peer_timeout: Duration,
+    /// Silence after which a rank is declared dead; `None`: never, for a rank that a debugger has stopped.
+    pub peer_timeout: Option<Duration>,
     /// How long one operation may wait; `None` for ever.
     pub op_timeout: Option<Duration>,
     /// Interfaces to use.
@@ -172,7 +116,7 @@ impl Default for Settings {
             local_rank: None,
             local_world_size: None,
             timeout: Duration::from_secs(60),
-            peer_timeout: Duration::from_secs(20),
+            peer_timeout: Some(Duration::from_secs(20)),
             op_timeout: None,
             if_include: Vec::new(),
             if_exclude: Vec::new(),
@@ -244,10 +188,6 @@ impl Settings {
         let d = Self::default();
         let any = |text: &str| Ok::<_, String>(text.to_string());
         let list = |text: &str| Ok::<_, String>(parse::list(text));
-        let none_or_duration = |text: &str| match text {
-            "none" | "0" => Ok(None),
-            text => parse::positive_duration(text).map(Some),
-        };
         let micros = |text: &str| {
             parse::number::<u64>(text, "whole microseconds, 0 or more").map(Duration::from_micros)
         };
@@ -261,8 +201,8 @@ impl Settings {
             local_rank: r.read("local_rank", |text| parse::number(text, "a rank, 0 or more"))?,
             local_world_size: r.read("local_world_size", parse::count)?,
             timeout: r.read("timeout", parse::positive_duration)?.unwrap_or(d.timeout),
-            peer_timeout: r.read("peer_timeout", parse::positive_duration)?.unwrap_or(d.peer_timeout),
-            op_timeout: r.read("op_timeout", none_or_duration)?.flatten(),
+            peer_timeout: r.read("peer_timeout", parse::none_or_duration)?.unwrap_or(d.peer_timeout),
+            op_timeout: r.read("op_timeout", parse::none_or_duration)?.flatten(),
             if_include: r.read("if_include", list)?.unwrap_or_default(),
             if_exclude: r.read("if_exclude", list)?.unwrap_or_default(),
             nccl_socket_ifname: r.read("nccl_socket_ifname", any)?,
@@ -370,7 +310,9 @@ impl Reader {
         let Some(path) = self.read("secret_file", |text| Ok(text.to_string()))? else {
             return Ok(Secret::default());
         };
-        let unusable = |reason: String| SettingsError::File { path: path.clone(), reason };
+        let origin = file.map_or(String::new(), |said| said.source);
+        let unusable =
+            |reason: String| SettingsError::File { origin: origin.clone(), path: path.clone(), reason };
         let mut bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
         while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             bytes.pop();

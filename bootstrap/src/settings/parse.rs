@@ -32,6 +32,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A duration, or `none` (or 0) for one without end.
+pub(crate) fn none_or_duration(text: &str) -> Result<Option<Duration>, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "none" | "0" => Ok(None),
+        _ => positive_duration(text).map(Some).map_err(|expected| format!("{expected}, or none")),
+    }
+}
+
 /// A duration that must not be zero.
 pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {

@@ -41,6 +41,20 @@ fn nothing_set_means_a_world_of_one() {
 }
 
 #[test]
+fn a_silent_peer_is_waited_for_without_end_where_that_is_asked_for() {
+    for (text, expected) in
+        [("none", None), ("NONE", None), ("0", None), ("2s", Some(Duration::from_secs(2)))]
+    {
+        assert_eq!(load(&[("RINGWORLD_PEER_TIMEOUT", text)]).unwrap().peer_timeout, expected, "{text}");
+    }
+    let config = file("peer_timeout = 'none'");
+    let of_file = load(&[("RINGWORLD_CONFIG", config.path().to_str().unwrap())]).unwrap();
+    assert_eq!(of_file.peer_timeout, None);
+    assert_eq!(load_with(&[("peer_timeout", "none")], &[]).unwrap().peer_timeout, None);
+    assert!(message(load(&[("RINGWORLD_PEER_TIMEOUT", "never")])).contains("or none"));
+}
+
+#[test]
 fn common_names_are_heard() {
     let env = [
         ("MASTER_ADDR", "n0"),

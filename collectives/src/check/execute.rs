@@ -2,21 +2,20 @@
 
 use super::engine::{Order, Run};
 use super::memory::Memory;
-use super::random::Random;
 use super::requests::for_schedules;
 use super::{Fault, Requests, matching};
 use crate::Schedule;
 
 /// Any possible event next; half of the sends are eager.
-struct Shuffled(Random);
+struct Shuffled(fastrand::Rng);
 
 impl Order for Shuffled {
     fn pick(&mut self, len: usize) -> usize {
-        self.0.below(len)
+        self.0.usize(..len)
     }
 
     fn eager(&mut self) -> bool {
-        self.0.below(2) == 0
+        self.0.bool()
     }
 }
 
@@ -66,7 +65,7 @@ pub fn execute<T: Clone>(
         cells.push(row);
     }
     let mut run = Run::new(schedules, &memories, &partners, cells);
-    run.finish(&mut Shuffled(Random::new(seed)), &mut |left, right, _| Ok(op(left, right)))?;
+    run.finish(&mut Shuffled(fastrand::Rng::with_seed(seed)), &mut |left, right, _| Ok(op(left, right)))?;
     let results = memories.iter().zip(&run.cells).map(|(memory, row)| row[memory.result()].to_vec());
     Ok(results.collect())
 }

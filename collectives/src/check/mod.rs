@@ -14,8 +14,9 @@
 //! 8. for barriers, no rank can leave before every rank has come.
 //!
 //! [`structure`] proves 1 to 4 alone, which look at spans only and take vectors of any length; 5 to 7 work
-//! element by element, so give [`check`](fn@check) small counts and short segments. [`execute`](fn@execute) runs the schedules on real values instead, in a random order. Both are
-//! public, so that the tests of executors and transports can use them.
+//! element by element, so give [`check`](fn@check) small counts and short segments. [`execute`](fn@execute) runs the
+//! schedules on real values instead, in a random order. Both are public, so that the tests of executors and transports
+//! can use them.
 //!
 //! Neighbours: nothing here shares code with [`crate::Builder`], whose mistakes it is meant to find.
 
@@ -27,7 +28,6 @@ mod fault;
 mod matching;
 mod memory;
 mod races;
-mod random;
 mod requests;
 mod results;
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every algorithm has one, which the compiler sees to.
 
-use super::Model;
+use super::model::Model;
 use crate::builder::parts;
 use crate::{Algorithm, Choice, Request};
 

@@ -16,7 +16,7 @@ const MOST_CALLS: u64 = 1 << 20;
 const MOST_UNDER_WAY: usize = 16 << 20;
 
 /// Part of the budget spent before anything counts.
-const WARM_UP: f64 = 0.2;
+pub(crate) const WARM_UP: f64 = 0.2;
 
 /// What came out.
 #[derive(Clone, Debug)]

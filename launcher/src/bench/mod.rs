@@ -8,12 +8,12 @@
 mod measure;
 mod table;
 
-use crate::cli::{BenchOptions, Operation, RunOptions};
+use crate::cli::{Assignment, BenchOptions, Operation, RunOptions};
 use crate::exit::{Failure, Status};
+use crate::style;
 use measure::Measure;
 use ringworld::World;
 use std::ffi::OsString;
-use std::io::{self, Write as _};
 use std::time::Duration;
 use table::{Row, Table};
 
@@ -23,8 +23,7 @@ pub(crate) fn bench(options: &BenchOptions) -> Status {
     match result {
         Ok(status) => status,
         Err(Failure { status, message }) => {
-            // There is nobody else to tell.
-            let _ = writeln!(io::stderr(), "ringworld bench: {message}");
+            style::err("bench", &message);
             status
         }
     }
@@ -40,8 +39,21 @@ fn check(options: &BenchOptions) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses what so many ranks cannot do.
+fn check_ranks(options: &BenchOptions, ranks: usize) -> Result<(), Failure> {
+    let pair = |op: &&Operation| matches!(op, Operation::PingPong | Operation::Stream);
+    match options.ops.iter().find(pair) {
+        Some(pair) if ranks < 2 => {
+            Err(Failure::usage(format!("{pair} needs 2 ranks; give -n 2, or --ops all-reduce")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Starts this program again, once per rank.
 fn start(options: &BenchOptions) -> Result<Status, Failure> {
+    // Before anything starts: each rank would say the same, and the launcher that it ended.
+    check_ranks(options, options.n)?;
     let myself =
         std::env::current_exe().map_err(|error| Failure::system("cannot find this program", error))?;
     let ops: Vec<String> = options.ops.iter().map(|op| op.to_string()).collect();
@@ -65,21 +77,27 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
         timestamp_output: false,
         timeout: None,
         grace: Duration::from_secs(2),
-        env: Vec::new(),
+        env: colours(),
         program,
     }))
+}
+
+/// The ranks write into a pipe; whether colours are wanted is seen here.
+fn colours() -> Vec<Assignment> {
+    match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => Vec::new(),
+        _ => vec![Assignment { key: "CLICOLOR_FORCE".to_owned(), value: "1".to_owned() }],
+    }
 }
 
 /// Measures as one rank.
 fn join(options: &BenchOptions) -> Result<Status, Failure> {
     let failed = |error: ringworld::Error| Failure { status: Status::SYSTEM, message: error.to_string() };
     let world = World::from_env().map_err(failed)?;
-    let pair = |op: &&Operation| matches!(op, Operation::PingPong | Operation::Stream);
-    if let Some(pair) = options.ops.iter().find(pair).filter(|_| world.size() < 2) {
-        return Err(Failure::usage(format!("{pair} needs 2 ranks; give -n 2, or --ops all-reduce")));
-    }
+    check_ranks(options, world.size())?;
     let table = Table::new(options.format, options.each, world.rank() == 0);
-    table.begin(&world);
+    let rows = options.ops.len() * sizes(options.min, options.max).len();
+    table.begin(&world, rows, options.budget);
     let measure = Measure::new(&world, options.budget, options.each);
     for &op in &options.ops {
         for bytes in sizes(options.min, options.max) {

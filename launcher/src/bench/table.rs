@@ -3,10 +3,11 @@
 //! *Algorithm bandwidth* is size over time; *bus bandwidth* is what one link had to carry, so that it can be
 //! compared with the wire for any number of ranks: an all-reduce moves 2 (n - 1) / n of the size per rank.
 
-use super::measure::Times;
+use super::measure::{Times, WARM_UP};
 use crate::cli::{Format, Operation};
+use crate::{style, units};
 use ringworld::World;
-use std::io::{self, Write as _};
+use std::time::Duration;
 
 /// One line of the table.
 #[derive(Clone, Debug)]
@@ -80,22 +81,28 @@ impl Table {
     }
 
     /// The head: what the columns are, and what was measured.
-    pub(crate) fn begin(&self, world: &World) {
+    pub(crate) fn begin(&self, world: &World, rows: usize, budget: Duration) {
         match self.format {
             Format::Table => {
                 let cores = std::thread::available_parallelism().map_or(0, usize::from);
                 let mut hosts: Vec<&str> = (0..world.size()).map(|rank| world.host(rank)).collect();
                 hosts.dedup();
                 self.print(&format!(
-                    "ringworld {}, {} ranks on {} ({cores} cores on the first)",
+                    "ringworld {}, {} on {} ({} on the first)",
                     env!("CARGO_PKG_VERSION"),
-                    world.size(),
+                    units::counted(world.size(), "rank"),
                     hosts.join(", "),
+                    units::counted(cores, "core"),
                 ));
-                self.print(&format!(
+                let seconds = budget.as_secs_f64() * (1.0 + WARM_UP) * rows as f64;
+                self.print(&style::faint(format!(
+                    "{}, about {seconds:.0} s in all",
+                    units::counted(rows, "line")
+                )));
+                self.print(&style::heading(format!(
                     "{:<10} {:>8} {:>9} {:>12} {:>12} {:>12} {:>10} {:>10}",
                     "", "size", "calls", "median us", "least us", "most us", "alg GB/s", "bus GB/s"
-                ));
+                )));
             }
             Format::Csv => {
                 self.print("op,bytes,calls,median_s,least_s,most_s,algorithm_bytes_per_s,bus_bytes_per_s")
@@ -119,13 +126,14 @@ impl Table {
             self.print(&format!(
                 "Median, least and most of {what}, slowest rank of each; ping-pong is half a round trip by rank 0's clock.",
             ));
+            self.print("alg GB/s: size by median time, in 10^9 bytes per second. bus GB/s: what each rank's link carried");
+            self.print("for it, to be compared with the network's speed: of an all-reduce on n ranks 2 (n - 1) / n of the size.");
         }
     }
 
     fn print(&self, line: &str) {
         if self.speaks {
-            // A reader that has seen enough ends this process by SIGPIPE or is not missed.
-            let _ = writeln!(io::stdout(), "{line}");
+            style::out(&format!("{line}\n"));
         }
     }
 }

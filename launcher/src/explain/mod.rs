@@ -7,7 +7,7 @@ mod story;
 mod svg;
 mod text;
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use ringworld_collectives::cost::cost;
@@ -17,6 +17,7 @@ use ringworld_simulate::{Time, timeline};
 use crate::exit::{Failure, Status};
 use crate::network::{self, Network, Question};
 use crate::simulate::create;
+use crate::style;
 use crate::units;
 use story::Story;
 
@@ -36,9 +37,9 @@ pub(crate) struct Options {
     /// This algorithm instead of the one that would be chosen
     #[arg(long, value_name = "NAME")]
     pub(crate) algorithm: Option<String>,
-    /// Show what this rank does, instead of all side by side
-    #[arg(long, value_name = "R")]
-    pub(crate) rank: Option<usize>,
+    /// Show what this rank does, or these (4-7), instead of all side by side
+    #[arg(long, value_name = "R", value_parser = some_ranks)]
+    pub(crate) rank: Option<Ranks>,
     /// Print every round, also when there are many
     #[arg(long)]
     pub(crate) all: bool,
@@ -47,13 +48,31 @@ pub(crate) struct Options {
     pub(crate) svg: Option<PathBuf>,
 }
 
+/// Ranks to show, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ranks(std::ops::Range<usize>);
+
+/// One rank, or from one to another that still fits beside it.
+fn some_ranks(text: &str) -> Result<Ranks, String> {
+    let most = text::MOST_COLUMNS;
+    let expected = format!("expected a rank, or up to {most} of them as in 4-7");
+    let number = |text: &str| text.parse::<usize>().map_err(|_| expected.clone());
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (number(first)?, number(last)?),
+        None => (number(text)?, number(text)?),
+    };
+    match last.checked_sub(first) {
+        Some(more) if more < most && last < usize::MAX => Ok(Ranks(first..last + 1)),
+        _ => Err(expected),
+    }
+}
+
 /// Explains.
 pub(crate) fn explain(options: &Options) -> Status {
     match run(options) {
         Ok(()) => Status::SUCCESS,
         Err(Failure { status, message }) => {
-            // There is nobody else to tell.
-            let _ = writeln!(io::stderr(), "ringworld explain: {message}");
+            style::err("explain", &message);
             status
         }
     }
@@ -62,8 +81,9 @@ pub(crate) fn explain(options: &Options) -> Status {
 fn run(options: &Options) -> Result<(), Failure> {
     let ranks = options.ranks;
     let request = options.question.request(ranks)?;
-    if let Some(rank) = options.rank.filter(|rank| *rank >= ranks) {
-        return Err(Failure::usage(format!("there is no --rank {rank}; the ranks are 0 to {}", ranks - 1)));
+    if let Some(Ranks(shown)) = options.rank.as_ref().filter(|Ranks(shown)| shown.end > ranks) {
+        let (last, most) = (shown.end - 1, ranks - 1);
+        return Err(Failure::usage(format!("there is no --rank {last}; the ranks are 0 to {most}")));
     }
     let fabric = options.network.fabric(ranks);
     let tuning = Tuning::default();
@@ -102,14 +122,15 @@ fn run(options: &Options) -> Result<(), Failure> {
     };
     let title = format!("{}{of} on {on}", choice.algorithm.path());
     let model = Time::from_seconds(cost(choice.algorithm, &request, &choice, &fabric.model()));
-    let mut out =
-        format!("{title}{elements}\n{segments}because {}\n{}\n\n", choice.reason, network::describe(&fabric));
-    match options.rank {
-        Some(rank) => out += &text::grid(&story, rank..rank + 1, options.all),
+    let mut out = format!("{}{elements}\n{segments}because {}\n", style::heading(&title), choice.reason);
+    out += &format!("{}\n\n", style::faint(network::describe(&fabric)));
+    match &options.rank {
+        Some(Ranks(shown)) => out += &text::grid(&story, shown.clone(), options.all),
         None if ranks <= text::MOST_COLUMNS => out += &text::grid(&story, 0..ranks, options.all),
         None => {
             let most = text::MOST_COLUMNS;
-            out += &format!("{on} do not fit side by side, up to {most} do; --rank 0 shows one of them\n");
+            out += &format!("{on} do not fit side by side, up to {most} do; ");
+            out += &format!("--rank 0 shows one of them, --rank 0-{} as many as fit\n", most - 1);
         }
     }
     if options.rank.is_some() || ranks <= text::MOST_COLUMNS {
@@ -119,12 +140,13 @@ fn run(options: &Options) -> Result<(), Failure> {
     out += &text::costs(&request, &timeline, &story);
     out += &format!("simulated time {}, by formula {model}\n\n", timeline.time);
     out += &text::path(&timeline);
-    // A reader that has seen enough (`| head`) is no failure.
-    let _ = io::stdout().write_all(out.as_bytes());
+    style::out(&out);
 
     let Some((path, mut file)) = svg else { return Ok(()) };
     let subtitle = format!("{} in all; {}", timeline.time, network::describe(&fabric));
     let picture = svg::draw(&title, &subtitle, &story, &timeline);
     file.write_all(picture.as_bytes())
-        .map_err(|error| Failure::system(format!("cannot write --svg {}", path.display()), error))
+        .map_err(|error| Failure::system(format!("cannot write --svg {}", path.display()), error))?;
+    style::note(&format!("wrote {}", path.display()));
+    Ok(())
 }

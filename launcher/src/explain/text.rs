@@ -24,7 +24,7 @@ pub(crate) fn grid(story: &Story, ranks: Range<usize>, all: bool) -> String {
         return "No messages.\n".to_owned();
     }
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "each round: {}", legend(story));
+    let _ = writeln!(text, "each round: {}", legend(story, &ranks));
     let mut cells = vec![vec![Vec::new(); ranks.len()]; story.rounds];
     for message in story.messages.iter().filter(|message| ranks.contains(&message.from)) {
         cells[message.round - 1][message.from - ranks.start].push(sent(message));
@@ -69,14 +69,19 @@ fn received(message: &Message) -> String {
 }
 
 /// What the marks mean, by messages that there are.
-fn legend(story: &Story) -> String {
+fn legend(story: &Story, ranks: &Range<usize>) -> String {
     let what = |message: &Message| match message.chunk {
         Some(chunk) => format!("chunk {}", letter(chunk)),
         None => "a message".to_owned(),
     };
-    let first = |reduced| story.messages.iter().find(|message| message.reduced == reduced);
+    // The topmost of those that are shown.
+    let top = |message: &&Message| (message.round, message.from);
+    let mut arriving: Vec<&Message> = story.messages.iter().filter(|m| ranks.contains(&m.to)).collect();
+    arriving.sort_by_key(top);
+    let first = |reduced| arriving.iter().copied().find(|message| message.reduced == reduced);
+    let sent_first = story.messages.iter().filter(|m| ranks.contains(&m.from)).min_by_key(top);
     let mut marks = Vec::new();
-    if let Some(message) = story.messages.first() {
+    if let Some(message) = sent_first {
         marks.push(format!("{}  sends {} to rank {}", sent(message), what(message), message.to));
     }
     for message in [first(false), first(true)].into_iter().flatten() {

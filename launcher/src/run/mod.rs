@@ -4,6 +4,7 @@
 //! each rank's environment (`rendezvous`, `environment`). What happens then is in `job` (processes, pipes, signals),
 //! `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
 
+mod complain;
 mod environment;
 mod input;
 mod job;
@@ -15,13 +16,13 @@ mod supervisor;
 
 use crate::cli::RunOptions;
 use crate::exit::{Failure, Status};
+use complain::complain;
 use environment::Rendezvous;
 use job::{Job, JobSpec, RankSpec};
 use output::Marks;
 use ringworld_bootstrap::raise_descriptor_limit;
 use rustix::process::Resource;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -107,9 +108,4 @@ fn raise_open_files() -> u64 {
     // As far as it goes; if that is not enough, starting ranks says what is missing.
     let _ = raise_descriptor_limit(u64::MAX);
     limit.current.unwrap_or(u64::MAX)
-}
-
-fn complain(sentence: &str) {
-    // There is nobody else to tell.
-    let _ = writeln!(io::stderr(), "ringworld run: {sentence}");
 }

@@ -58,15 +58,9 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure>
     let mut plan = Plan { ranks: options.n, rendezvous, parent, secret: None, job: None, env: &options.env };
     let given = settings(&plan)?;
     // The master's warnings (strangers, ranks of another job) belong beside the launcher's own words.
-    ringworld::logging::install(given.log.as_deref()).map_err(Failure::usage)?;
+    ringworld::logging::install(given.log.as_deref().unwrap_or("warn")).map_err(Failure::usage)?;
     let Some(listener) = listener else {
-        let nodes = options.nnodes.unwrap_or(1);
-        if given.secret.is_empty() && nodes > 1 {
-            super::complain(
-                "RINGWORLD_SECRET is not set, so anybody who reaches the master's port may join; set it to the \
-                 same random text on every host",
-            );
-        }
+        // That there is no secret is said by the rank that serves: once per job, and not once per host.
         return Ok((plan, Witness::default()));
     };
     if given.secret.is_empty() {

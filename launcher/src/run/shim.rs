@@ -4,10 +4,11 @@
 //! the kernel kills each rank with its parent, which needs no cooperation from the program, and the guard
 //! kills the process groups, which reaches what the ranks have started. Neighbour: `job` starts both.
 
+use super::complain::complain;
 use crate::exit::Status;
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -68,9 +69,4 @@ pub(crate) fn guard() -> Status {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
     Status::SUCCESS
-}
-
-fn complain(sentence: &str) {
-    // There is nobody else to tell.
-    let _ = writeln!(io::stderr(), "ringworld run: {sentence}");
 }

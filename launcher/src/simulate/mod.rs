@@ -6,7 +6,6 @@
 mod plot;
 mod table;
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -16,6 +15,9 @@ use ringworld_simulate::{Budget, Estimate, Fabric, Verdict};
 
 use crate::exit::{Failure, Status};
 use crate::network::{self, Network, Question};
+use crate::progress::Progress;
+use crate::style;
+use crate::units;
 pub(crate) use plot::create;
 use plot::{Curve, Plot};
 use table::{Row, Table};
@@ -49,8 +51,7 @@ pub(crate) fn simulate(options: &Options) -> Status {
     match run(options) {
         Ok(()) => Status::SUCCESS,
         Err(Failure { status, message }) => {
-            // There is nobody else to tell.
-            let _ = writeln!(io::stderr(), "ringworld simulate: {message}");
+            style::err("simulate", &message);
             status
         }
     }
@@ -76,25 +77,32 @@ fn run(options: &Options) -> Result<(), Failure> {
 
     let mut table = Table::new(options.json);
     table.begin(&request, &fabric, &selected);
+    let progress = Progress::new(algorithms.len());
     for &algorithm in &algorithms {
+        progress.now(algorithm.to_string());
         let choice = forced(algorithm, &request, &tuning)?;
         let start = Instant::now();
         let simulate = |budget: &Budget| {
-            ringworld_simulate::simulate(&request, &choice, &fabric, budget).map_err(failed)
+            let watch = |steps: u64| {
+                progress.now(format!("{algorithm}, {:.1} million steps", steps as f64 / 1e6));
+            };
+            ringworld_simulate::simulate_watched(&request, &choice, &fabric, budget, &watch).map_err(failed)
         };
         let mut verdict = simulate(&Budget::default())?;
         if let (Verdict::TooMuch(work), true) = (verdict, options.force) {
-            let _ = writeln!(io::stderr(), "{algorithm}: {}", table::too_much(&work));
+            progress.now(format!("{algorithm}, {}", table::too_much(&work)));
             verdict = simulate(&Budget::UNLIMITED)?;
         }
-        table.row(&Row {
+        let row = Row {
             algorithm,
             selected: algorithm == selected.algorithm,
             verdict,
             model: cost(algorithm, &request, &choice, &fabric.model()),
             took: start.elapsed(),
-        });
+        };
+        progress.done(|| table.row(&row));
     }
+    drop(progress);
     table.end();
     match plot {
         Some(plot) => draw(plot, &request, &algorithms, &fabric),
@@ -107,12 +115,7 @@ fn draw(plot: Plot, request: &Request, algorithms: &[Algorithm], fabric: &Fabric
     const BUDGET: Budget = Budget { steps: 3_000_000, every: 200_000 };
     let tuning = Tuning::default();
     let sizes: Vec<usize> = (3..30).step_by(3).chain([30]).map(|power| 1usize << power).collect();
-    let _ = writeln!(
-        io::stderr(),
-        "drawing {} sizes of {} algorithms; this may take as long again for each",
-        sizes.len(),
-        algorithms.len()
-    );
+    let progress = Progress::new(sizes.len() * algorithms.len());
     let mut curves: Vec<Curve> = algorithms.iter().map(|algorithm| Curve::new(*algorithm)).collect();
     let mut skipped = 0;
     for &bytes in &sizes {
@@ -123,16 +126,18 @@ fn draw(plot: Plot, request: &Request, algorithms: &[Algorithm], fabric: &Fabric
         }
         let selected = select(&request, &tuning).algorithm;
         for curve in &mut curves {
+            progress.now(format!("{} of {}", curve.algorithm, units::sized(bytes as u64)));
             let choice = forced(curve.algorithm, &request, &tuning)?;
             match ringworld_simulate::simulate(&request, &choice, fabric, &BUDGET).map_err(failed)? {
                 Verdict::Done(outcome) => curve.add(bytes, outcome.time, curve.algorithm == selected),
                 Verdict::TooMuch(Estimate { .. }) => skipped += 1,
             }
+            progress.done(|| ());
         }
     }
+    drop(progress);
     if skipped > 0 {
-        let _ =
-            writeln!(io::stderr(), "{skipped} points of the plot would be too much work and are left out");
+        style::note(&format!("{skipped} points of the plot would be too much work and are left out"));
     }
     plot.draw(request, fabric, &curves)
 }

@@ -1,4 +1,4 @@
-//! The crossover plot: time against size, one curve per algorithm, both axes logarithmic. A ring marks what the
+//! The crossover plot: time against size, one curve per algorithm, both axes logarithmic. A dot marks what the
 //! selection would take at that size.
 
 use std::fs::File;
@@ -11,10 +11,25 @@ use ringworld_simulate::{Fabric, Time};
 
 use crate::exit::Failure;
 use crate::network;
+use crate::style;
 use crate::units;
 
 /// Width and height.
 const CANVAS: (u32, u32) = (1100, 720);
+
+/// Colours of curves: dark enough on white, and told apart by people who do not see all colours.
+const COLOURS: [RGBColor; 10] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x00, 0x7a, 0x5a),
+    RGBColor(0xaa, 0x33, 0x77),
+    RGBColor(0x22, 0x22, 0x22),
+    RGBColor(0x8c, 0x51, 0x0a),
+    RGBColor(0x6a, 0x3d, 0x9a),
+    RGBColor(0x5b, 0x7f, 0x00),
+    RGBColor(0xb0, 0x00, 0x20),
+    RGBColor(0x4d, 0x77, 0x88),
+];
 
 /// The times of one algorithm.
 #[derive(Clone, Debug)]
@@ -64,7 +79,9 @@ impl Plot {
             Failure::system(format!("cannot write --svg {}", self.path.display()), error)
         };
         let text = svg(request, fabric, curves).map_err(|error| failed(&error))?;
-        self.file.write_all(text.as_bytes()).map_err(|error| failed(&error))
+        self.file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+        style::note(&format!("wrote {}", self.path.display()));
+        Ok(())
     }
 }
 
@@ -80,12 +97,10 @@ fn svg(request: &Request, fabric: &Fabric, curves: &[Curve]) -> Result<String, B
         let canvas = SVGBackend::with_string(&mut text, CANVAS).into_drawing_area();
         canvas.fill(&WHITE)?;
         let title = format!("{} on {} ranks: time by size", request.collective, request.size);
-        let (head, below) = canvas.titled(&title, ("sans-serif", 24))?.split_vertically(24);
-        head.draw(&Text::new(
-            network::describe(fabric),
-            (60, 4),
-            ("sans-serif", 14).into_font().color(&BLACK),
-        ))?;
+        let (head, below) = canvas.split_vertically(60);
+        head.draw(&Text::new(title, (20, 10), ("sans-serif", 24).into_font().color(&BLACK)))?;
+        let subtitle = network::describe(fabric);
+        head.draw(&Text::new(subtitle, (20, 40), ("sans-serif", 14).into_font().color(&BLACK)))?;
         let sizes = (6.0..1.4e9).log_scale().base(8.0);
         let mut chart = ChartBuilder::on(&below)
             .margin(16)
@@ -104,7 +119,8 @@ fn svg(request: &Request, fabric: &Fabric, curves: &[Curve]) -> Result<String, B
             .label_style(("sans-serif", 14))
             .draw()?;
         for (index, curve) in curves.iter().enumerate() {
-            let colour = Palette99::pick(index).to_rgba();
+            // More algorithms than colours: those come round again, and the legend has the order.
+            let colour = COLOURS.get(index % COLOURS.len()).copied().unwrap_or(BLACK);
             let line = curve.points.iter().map(|&(bytes, seconds, _)| (bytes, seconds));
             chart
                 .draw_series(LineSeries::new(line, colour.stroke_width(2)))?
@@ -112,14 +128,13 @@ fn svg(request: &Request, fabric: &Fabric, curves: &[Curve]) -> Result<String, B
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], colour.stroke_width(2)));
             let chosen = curve.points.iter().filter(|point| point.2);
             chart.draw_series(
-                chosen.map(|&(bytes, seconds, _)| Circle::new((bytes, seconds), 6, colour.stroke_width(3))),
+                chosen.map(|&(bytes, seconds, _)| Circle::new((bytes, seconds), 6, colour.filled())),
             )?;
         }
-        let ring = BLACK.stroke_width(3);
         chart
             .draw_series(std::iter::empty::<Circle<(f64, f64), i32>>())?
             .label("chosen at this size")
-            .legend(move |(x, y)| Circle::new((x + 12, y), 5, ring));
+            .legend(|(x, y)| Circle::new((x + 12, y), 6, BLACK.filled()));
         chart
             .configure_series_labels()
             .position(SeriesLabelPosition::UpperLeft)
@@ -130,4 +145,27 @@ fn svg(request: &Request, fabric: &Fabric, curves: &[Curve]) -> Result<String, B
         canvas.present()?;
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the Web Content Accessibility Guidelines weigh the parts of a colour.
+    fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
+        let linear = |part: u8| match f64::from(part) / 255.0 {
+            dark if dark <= 0.04045 => dark / 12.92,
+            light => ((light + 0.055) / 1.055).powf(2.4),
+        };
+        0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+    }
+
+    #[test]
+    fn every_curve_is_seen_on_white_and_has_a_colour_of_its_own() {
+        for (index, colour) in COLOURS.iter().enumerate() {
+            let contrast = 1.05 / (luminance(*colour) + 0.05);
+            assert!(contrast >= 3.0, "{colour:?}: {contrast:.1}");
+            assert!(!COLOURS[..index].contains(colour), "{colour:?} stands twice");
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! Prints what was simulated: an aligned table for people, JSON lines for programs.
 
-use std::io::{self, Write as _};
 use std::time::Duration;
 
 use ringworld_collectives::{Algorithm, Choice, Request};
 use ringworld_simulate::{Estimate, Fabric, Method, Outcome, Time, Verdict};
 
 use crate::network;
+use crate::style;
 use crate::units;
 
 /// What became of one algorithm.
@@ -35,7 +35,7 @@ pub(crate) fn too_much(work: &Estimate) -> String {
         "about {:.1e} steps, {} and {} of memory",
         steps as f64,
         long(Estimate::seconds(steps)),
-        units::short(Estimate::memory(steps))
+        units::sized(Estimate::memory(steps))
     )
 }
 
@@ -59,11 +59,18 @@ impl Table {
             return;
         }
         let Request { collective, size, element, .. } = *request;
-        let bytes = units::short(request.bytes() as u64);
-        print(&format!("{collective}, {bytes} in elements of {element} bytes, on {size} ranks"));
-        print(&network::describe(fabric));
-        print(&format!("> chosen: {}, because {}\n", selected.algorithm, selected.reason));
-        print(&format!(
+        let bytes = request.bytes() as u64;
+        // A barrier has no elements to speak of.
+        let of = match bytes {
+            0 => String::new(),
+            bytes => format!(", {} in elements of {}", units::sized(bytes), units::sized(element as u64)),
+        };
+        let ranks = units::counted(size, "rank");
+        print(&style::heading(format!("{collective}{of} on {ranks}")));
+        print(&style::faint(network::describe(fabric)));
+        let chosen = style::good(format!("> chosen: {}", selected.algorithm));
+        print(&format!("{chosen}, because {}\n", selected.reason));
+        print(&style::heading(format!(
             "  {:<20} {:>11} {:>11} {:>9} {:>8} {:>8} {:>8} {:>8}  {:<20} {:>6}",
             "algorithm",
             "simulated",
@@ -75,7 +82,7 @@ impl Table {
             "schedule",
             "run",
             "in"
-        ));
+        )));
     }
 
     pub(crate) fn row(&mut self, row: &Row) {
@@ -85,7 +92,11 @@ impl Table {
             }
             self.note(outcome.method);
         }
-        print(&if self.json { json(row) } else { text(row) });
+        print(&match (self.json, row.selected) {
+            (true, _) => json(row),
+            (false, true) => style::good(text(row)),
+            (false, false) => text(row),
+        });
     }
 
     fn note(&mut self, method: Method) {
@@ -122,12 +133,14 @@ impl Table {
         print(
             "The formula is that of the textbook, with alpha, beta and gamma of this network (docs/simulate.md).",
         );
-        print("Messages, bytes sent, scratch, steps and schedule are those of the busiest rank.");
+        print(
+            "Messages, steps, and the bytes sent, of scratch memory and of the schedule are those of the busiest rank; 64K is 64 KiB.",
+        );
         for note in &self.notes {
             print(note);
         }
         if let Some(peak) = peak_memory() {
-            print(&format!("Peak memory of this command: {}.", units::short(peak)));
+            print(&format!("Peak memory of this command: {}.", units::sized(peak)));
         }
     }
 }
@@ -214,6 +227,5 @@ fn json(row: &Row) -> String {
 }
 
 fn print(line: &str) {
-    // A reader that has seen enough ends this process by SIGPIPE or is not missed.
-    let _ = writeln!(io::stdout(), "{line}");
+    style::out(&format!("{line}\n"));
 }

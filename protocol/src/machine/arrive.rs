@@ -14,11 +14,11 @@ use crate::{
 
 /// A packet whose claims have been checked against what is known.
 enum Checked {
-    Rts { incoming: Incoming, number: u64, asks: bool },
+    Rts { incoming: Incoming, number: u64, probes: bool },
     Cts { id: u64, accepted: usize, key: Key },
     Answer { id: u64, send: Send, how: Answer },
     Credit,
-    Noted,
+    ProbeAck,
 }
 
 /// How a request to send is answered when no bytes are wanted.
@@ -33,11 +33,11 @@ pub(super) enum Answer {
 }
 
 impl Checked {
-    /// Which request this shows to have arrived at the peer; `Some(None)`: the one that asked.
-    fn answers(&self) -> Option<Option<u64>> {
+    /// Which request this shows to have arrived at the peer; `Some(None)`: the one that probes the window.
+    fn acknowledges(&self) -> Option<Option<u64>> {
         match self {
             Self::Cts { id, .. } | Self::Answer { id, .. } => Some(Some(*id)),
-            Self::Noted => Some(None),
+            Self::ProbeAck => Some(None),
             Self::Rts { .. } | Self::Credit => None,
         }
     }
@@ -75,15 +75,15 @@ impl Machine {
         }
         let checked = self.check(peer, &frame, payload_len)?;
         if let Some(account) = self.peers.get_mut(peer) {
-            let answers = checked.answers().is_some_and(|id| account.credit.seen(id));
+            let acknowledged = checked.acknowledges().is_some_and(|id| account.credit.seen(id));
             account.credit.refill(available, &self.limits);
-            if answers || frame.credit > 0 {
+            if acknowledged || frame.credit > 0 {
                 self.pump(peer);
             }
         }
         Ok(match checked {
-            Checked::Rts { incoming, number, asks } => {
-                self.consider(incoming, number, asks);
+            Checked::Rts { incoming, number, probes } => {
+                self.match_request(incoming, number, probes);
                 Target { announces: Some(incoming.envelope), ..NOTHING }
             }
             Checked::Cts { id, accepted, key } => {
@@ -94,7 +94,7 @@ impl Machine {
                 self.answered(id, &send, how);
                 NOTHING
             }
-            Checked::Credit | Checked::Noted => NOTHING,
+            Checked::Credit | Checked::ProbeAck => NOTHING,
         })
     }
 
@@ -107,7 +107,7 @@ impl Machine {
         if token & RECEIVE != 0 {
             let id = Id::from_bits(token & !RECEIVE);
             if let Some(outcome) = self.requests.get(id).and_then(arrived) {
-                self.finish(id, outcome);
+                self.complete(id, outcome);
             }
             return;
         }
@@ -163,7 +163,7 @@ impl Machine {
         }
         match frame.packet {
             Packet::Eager { .. } => Err(Malformed("an eager message is no control message".into())),
-            Packet::Rts { envelope, id, len, asks } => {
+            Packet::Rts { envelope, id, len, probes } => {
                 let class = Class::of(envelope.context);
                 if !self.credit(peer).is_some_and(|credit| credit.admits_request(class, &self.limits)) {
                     let (window, requests) = (self.limits.window, self.config.requests);
@@ -176,7 +176,7 @@ impl Machine {
                     Malformed(format!("a message of {len} bytes, more than this host can name"))
                 })?;
                 let incoming = Incoming { source: peer, envelope, len, arrival: self.arrivals };
-                Ok(Checked::Rts { incoming, number: id, asks })
+                Ok(Checked::Rts { incoming, number: id, probes })
             }
             Packet::Cts { id, accepted, key } => {
                 let len = self.offered(peer, id)?.data.len;
@@ -198,8 +198,10 @@ impl Machine {
             }
             Packet::Credit if frame.credit == 0 => Err(Malformed("a credit message without credit".into())),
             Packet::Credit => Ok(Checked::Credit),
-            Packet::Noted if self.credit(peer).is_some_and(Credit::has_asked) => Ok(Checked::Noted),
-            Packet::Noted => Err(Malformed(format!("rank {peer} answers a question that was not asked"))),
+            Packet::ProbeAck if self.credit(peer).is_some_and(Credit::is_probing) => Ok(Checked::ProbeAck),
+            Packet::ProbeAck => {
+                Err(Malformed(format!("rank {peer} acknowledges a window probe that was not sent")))
+            }
         }
     }
 
@@ -223,6 +225,9 @@ impl Machine {
             return Target { token: request.to_bits() | RECEIVE, place, announces: Some(envelope) };
         }
         let unwanted = self.leaving && is_users(&incoming);
+        if unwanted {
+            self.note_unreceived(incoming);
+        }
         let claim = if unwanted { Claim::Discarded } else { Claim::Unexpected };
         let id = self.inbound.insert(Inbound { incoming, body: Body::Arriving, claim, charged: true });
         if !unwanted {
@@ -233,7 +238,7 @@ impl Machine {
     }
 
     /// A request to send that keeps to its budget.
-    fn consider(&mut self, incoming: Incoming, number: u64, asks: bool) {
+    fn match_request(&mut self, incoming: Incoming, number: u64, probes: bool) {
         let Incoming { source, envelope, arrival, .. } = incoming;
         self.arrivals = arrival + 1;
         if let Some(account) = self.peers.get_mut(source) {
@@ -248,11 +253,12 @@ impl Machine {
             Inbound { incoming, body: Body::Offered(number), claim: Claim::Unexpected, charged: true };
         let id = self.inbound.insert(message);
         if self.leaving && is_users(&incoming) {
+            self.note_unreceived(incoming);
             return self.turn_away(id);
         }
         self.unexpected.arrive(id.index, envelope.context, source, envelope.tag, arrival);
-        if asks {
-            self.push_message(source, Packet::Noted, None, None);
+        if probes {
+            self.push_message(source, Packet::ProbeAck, None, None);
         } else {
             // It may have used the last of the budget while something was owed.
             self.settle_if_due(source);

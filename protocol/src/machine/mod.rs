@@ -24,7 +24,7 @@ use crate::credit::Limits;
 use crate::matching::{Chain, Posted, Unexpected};
 use crate::slab::{Id, Slab};
 use crate::wire::{Frame, Packet};
-use crate::{Action, Completion, Config, Done, Failure, Rank, RequestId, Span};
+use crate::{Action, Completion, Config, Done, Failure, Rank, RequestId, Span, Unreceived};
 
 /// The token of a placement that nobody waits for. No slot has it: its index would be the largest.
 const CONTROL: u64 = u64::MAX;
@@ -62,6 +62,8 @@ pub struct Machine {
     arrivals: u64,
     /// See [`Machine::leave`].
     leaving: bool,
+    /// See [`Machine::unreceived`].
+    unreceived: Option<Unreceived>,
     /// Set once no other rank is left: why the last one went.
     alone: Option<Failure>,
 }
@@ -88,6 +90,7 @@ impl Machine {
             aborted: false,
             arrivals: 0,
             leaving: false,
+            unreceived: None,
             alone: None,
         }
     }
@@ -134,7 +137,7 @@ impl Machine {
     /// Queues a message, with all the credit that is owed to `peer` on it.
     fn push_message(&mut self, peer: Rank, packet: Packet, payload: Option<Span>, token: Option<u64>) {
         let Some(account) = self.peers.get_mut(peer).filter(|account| account.fate.is_none()) else { return };
-        let header = Frame { credit: account.credit.settle(), packet }.encode();
+        let header = Frame { credit: account.credit.take_owed(), packet }.encode();
         self.actions.push_back(Action::Message { peer, header, payload, token });
     }
 
@@ -160,7 +163,7 @@ impl Machine {
     }
 
     /// Ends a request; does nothing when it has ended already.
-    fn finish(&mut self, id: Id, outcome: Result<Done, Failure>) {
+    fn complete(&mut self, id: Id, outcome: Result<Done, Failure>) {
         let Some(request) = self.requests.get_mut(id) else { return };
         if matches!(request, Request::Finished) {
             return;

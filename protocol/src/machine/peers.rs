@@ -9,7 +9,7 @@ use super::{Id, Machine};
 use crate::matching::{Posted, Unexpected};
 use crate::slab::Slab;
 use crate::wire::Packet;
-use crate::{Action, Failure, Incoming, OVERHEAD, Rank};
+use crate::{Action, Failure, Incoming, OVERHEAD, Rank, Unreceived};
 
 impl Machine {
     /// The peer died or is out of reach, and the transport has let go of all memory of its operations.
@@ -28,9 +28,9 @@ impl Machine {
         self.part(peer, Failure::PeerFinished { peer }, false);
     }
 
-    /// The transport has refused the message, the put or the exposure with this token, and keeps nothing of it, because the
-    /// peer has finished. Only that request fails: of others the transport may still hold memory. Tokens of requests that
-    /// have ended are ignored.
+    /// The transport has refused the message, the put or the exposure with this token, and keeps nothing of it, because
+    /// the peer has finished. Only that request fails: of others the transport may still hold memory. Tokens of
+    /// requests that have ended are ignored.
     pub fn refused(&mut self, token: u64) {
         let id = Id::from_bits(token);
         let peer = match self.requests.get(id) {
@@ -40,12 +40,12 @@ impl Machine {
             }
             _ => return,
         };
-        self.finish(id, Err(Failure::PeerFinished { peer }));
+        self.complete(id, Err(Failure::PeerFinished { peer }));
     }
 
     /// From here on nobody will ask for a message that nobody has asked for yet: their senders learn that this rank has
-    /// finished, and what lies here is dropped, also what was taken out of matching and waits for its receive. What has been
-    /// asked for goes on.
+    /// finished, and what lies here is dropped, also what was taken out of matching and waits for its receive. What has
+    /// been asked for goes on.
     pub fn leave(&mut self) {
         self.leaving = true;
         let unclaimed = |message: &Inbound| {
@@ -61,7 +61,25 @@ impl Machine {
             if claim == Claim::Unexpected {
                 self.unexpected.remove(id.index);
             }
+            if let Some(message) = self.inbound.get(id) {
+                let incoming = message.incoming;
+                self.note_unreceived(incoming);
+            }
             self.turn_away(id);
+        }
+    }
+
+    /// What has come for the user and was never received, known since [`Machine::leave`].
+    #[must_use]
+    pub fn unreceived(&self) -> Option<Unreceived> {
+        self.unreceived
+    }
+
+    pub(super) fn note_unreceived(&mut self, incoming: Incoming) {
+        let noted = self.unreceived.get_or_insert(Unreceived { messages: 0, first: incoming });
+        noted.messages += 1;
+        if incoming.arrival < noted.first.arrival {
+            noted.first = incoming;
         }
     }
 
@@ -104,7 +122,7 @@ impl Machine {
         }
         let all: Vec<Id> = self.requests.iter().map(|(id, _)| id).collect();
         for id in all {
-            self.finish(id, Err(Failure::Aborted));
+            self.complete(id, Err(Failure::Aborted));
         }
     }
 
@@ -182,7 +200,7 @@ impl Machine {
             {
                 self.posted.remove(id.index);
             }
-            self.finish(id, Err(failure));
+            self.complete(id, Err(failure));
         }
     }
 
@@ -230,7 +248,7 @@ impl Machine {
             self.requests.iter().filter(|(_, request)| is_open(request)).map(|(id, _)| id).collect();
         for id in open {
             self.posted.remove(id.index);
-            self.finish(id, Err(failure));
+            self.complete(id, Err(failure));
         }
     }
 }

@@ -92,7 +92,7 @@ impl Machine {
         if let Some(Request::Receive(Receive { stage: ReceiveStage::Posted, .. })) = self.requests.get(id)
             && self.posted.remove(id.index)
         {
-            self.finish(id, Err(Failure::Cancelled));
+            self.complete(id, Err(Failure::Cancelled));
             return true;
         }
         false
@@ -112,7 +112,7 @@ impl Machine {
             }
             Body::Lost(failure) => {
                 self.inbound.remove(message);
-                self.finish(id, Err(failure));
+                self.complete(id, Err(failure));
             }
             Body::Spent => {}
         }
@@ -126,7 +126,7 @@ impl Machine {
             self.actions.push_back(Action::Copy { bounce: message.to_bits(), into });
         }
         self.spend(message);
-        self.finish(id, room.filled_by(&incoming));
+        self.complete(id, room.filled_by(&incoming));
     }
 
     /// Gives back what an eager message that has arrived in bounce memory occupies.
@@ -177,9 +177,9 @@ impl Machine {
         Some(self.put_back(Incoming { source, envelope, len, arrival }, Body::Arrived))
     }
 
-    /// Like [`Machine::give_back`], for a receive whose message is on its way: that goes on, into the same memory, and the
-    /// message may be matched by another receive meanwhile. When the request ends well, the caller keeps what came by
-    /// the token, and calls [`Machine::delivered`] with it.
+    /// Like [`Machine::give_back`], for a receive whose message is on its way: that goes on, into the same memory, and
+    /// the message may be matched by another receive meanwhile. When the request ends well, the caller keeps what came
+    /// by the token, and calls [`Machine::delivered`] with it.
     ///
     /// `None`: the receive has matched nothing or has ended, its message does not fit, which consumes it, or nobody can
     /// receive it any more.
@@ -215,7 +215,7 @@ impl Machine {
             self.actions.push_back(expose);
         } else {
             self.push_message(incoming.source, Packet::Ack { id: number }, None, None);
-            self.finish(id, room.filled_by(&incoming));
+            self.complete(id, room.filled_by(&incoming));
         }
     }
 
@@ -240,7 +240,7 @@ impl Machine {
             && let ReceiveStage::Exposing(incoming, number) = receive.stage
         {
             self.push_message(incoming.source, Packet::Nack { id: number }, None, None);
-            self.finish(id, Err(Failure::Expose { peer: incoming.source }));
+            self.complete(id, Err(Failure::Expose { peer: incoming.source }));
         }
     }
 
@@ -251,7 +251,7 @@ impl Machine {
             && let ReceiveStage::Granted(incoming) = receive.stage
         {
             let outcome = receive.room.filled_by(&incoming);
-            self.finish(id, outcome);
+            self.complete(id, outcome);
         }
     }
 

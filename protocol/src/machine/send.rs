@@ -1,8 +1,8 @@
 //! Sending: from the call, through the wait for credit, to the last byte handed to the transport.
 //!
-//! Invariant: requests and payloads leave in the order of the calls, per peer and class of traffic; a send that
-//! cannot leave holds back everything of its class behind it. Whether a short one leaves with its payload or as a request is for
-//! `credit.rs` to say. Neighbours: `arrive.rs` (grants and credit), `credit.rs`.
+//! Invariant: requests and payloads leave in the order of the calls, per peer and class of traffic; a send that cannot
+//! leave holds back everything of its class behind it. Whether a short one leaves with its payload or as a request is
+//! for `credit.rs` to say. Neighbours: `arrive.rs` (grants and credit), `credit.rs`.
 
 use super::arrive::Answer;
 use super::states::{Request, Send, SendStage};
@@ -64,7 +64,7 @@ impl Machine {
             return None;
         }
         let packet = Packet::Eager { envelope: *envelope };
-        let header = Frame { credit: account.credit.settle(), packet }.encode();
+        let header = Frame { credit: account.credit.take_owed(), packet }.encode();
         Some(Departure { header, token: self.requests.next_id().to_bits() })
     }
 
@@ -84,7 +84,7 @@ impl Machine {
             && matches!(send.stage, SendStage::Leaving | SendStage::Putting)
         {
             let done = send.done();
-            self.finish(id, Ok(done));
+            self.complete(id, Ok(done));
         }
     }
 
@@ -114,9 +114,9 @@ impl Machine {
                 let payload = (data.len > 0).then_some(data);
                 self.push_message(peer, Packet::Eager { envelope }, payload, Some(id.to_bits()));
             }
-            Way::Request { asks } => {
+            Way::Request { probes } => {
                 send.stage = SendStage::Offered;
-                let packet = Packet::Rts { envelope, id: id.to_bits(), len: data.len as u64, asks };
+                let packet = Packet::Rts { envelope, id: id.to_bits(), len: data.len as u64, probes };
                 self.push_message(peer, packet, None, None);
             }
         }
@@ -146,7 +146,7 @@ impl Machine {
             Answer::Refused => Err(Failure::Refused { peer }),
             Answer::Left => Err(Failure::PeerFinished { peer }),
         };
-        self.finish(Id::from_bits(id), outcome);
+        self.complete(Id::from_bits(id), outcome);
     }
 }
 

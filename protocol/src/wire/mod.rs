@@ -5,17 +5,17 @@
 //! eager   1     element  context  credit  tag       stamp
 //! plain   8     element  context  credit  tag
 //! rts     2     element  context  credit  tag       stamp     id      length
-//! asking  9     element  context  credit  tag       stamp     id      length
+//! probe   9     element  context  credit  tag       stamp     id      length
 //! cts     3     key len  0        credit  id        accepted (24..32), key (32..)
 //! ack     4     0        0        credit  id
 //! nack    5     0        0        credit  id
 //! credit  6     0        0        credit
-//! noted   7     0        0        credit
+//! p. ack  7     0        0        credit
 //! left    10    0        0        credit  id
 //! ```
 //!
-//! An `asking` header is an rts that wants to hear at once when nothing matches. An eager message whose stamp is all
-//! zeros, as those of users are, is plain: it saves half of the header, and most of what it takes to read one.
+//! A `probe` is an rts that is acknowledged at once (`p. ack`) when nothing matches. An eager message whose stamp is
+//! all zeros, as those of users are, is plain: it saves half of the header, and most of what it takes to read one.
 //!
 //! Invariant: a frame has exactly one encoding, and decoding refuses everything else; what a decoded
 //! frame *claims* is checked by the machine. There is no version here: the handshake that opens a
@@ -33,9 +33,9 @@ const CTS: u8 = 3;
 const ACK: u8 = 4;
 const NACK: u8 = 5;
 const CREDIT: u8 = 6;
-const NOTED: u8 = 7;
+const PROBE_ACK: u8 = 7;
 const PLAIN: u8 = 8;
-const ASKING: u8 = 9;
+const RTS_PROBE: u8 = 9;
 const LEFT: u8 = 10;
 
 const UNSTAMPED: [u8; 24] = [0; 24];
@@ -45,9 +45,9 @@ const UNSTAMPED: [u8; 24] = [0; 24];
 pub(crate) enum Packet {
     /// The payload follows.
     Eager { envelope: Envelope },
-    /// Ready to send: asks the receiver to match and to expose memory. One that `asks` wants to hear at
-    /// once when nothing matches.
-    Rts { envelope: Envelope, id: u64, len: u64, asks: bool },
+    /// Ready to send: asks the receiver to match and to expose memory. One that `probes` the window is
+    /// acknowledged at once when nothing matches.
+    Rts { envelope: Envelope, id: u64, len: u64, probes: bool },
     /// Clear to send: put the first `accepted` bytes into the memory named by `key`.
     Cts { id: u64, accepted: u64, key: Key },
     /// The message has been matched and no bytes are wanted.
@@ -58,8 +58,8 @@ pub(crate) enum Packet {
     Left { id: u64 },
     /// Nothing but credit.
     Credit,
-    /// The request that asked has arrived and nothing matches it yet.
-    Noted,
+    /// The request that probes the window has arrived, and nothing matches it yet.
+    ProbeAck,
 }
 
 /// A whole header: a packet and the credit that rides on it.
@@ -79,22 +79,22 @@ impl Frame {
         }
         let (kind, detail, context) = match &self.packet {
             Packet::Eager { envelope } => (EAGER, envelope.element.0, envelope.context),
-            Packet::Rts { envelope, asks, .. } => {
-                (if *asks { ASKING } else { RTS }, envelope.element.0, envelope.context)
+            Packet::Rts { envelope, probes, .. } => {
+                (if *probes { RTS_PROBE } else { RTS }, envelope.element.0, envelope.context)
             }
             Packet::Cts { key, .. } => (CTS, key.as_bytes().len() as u8, 0),
             Packet::Ack { .. } => (ACK, 0, 0),
             Packet::Nack { .. } => (NACK, 0, 0),
             Packet::Left { .. } => (LEFT, 0, 0),
             Packet::Credit => (CREDIT, 0, 0),
-            Packet::Noted => (NOTED, 0, 0),
+            Packet::ProbeAck => (PROBE_ACK, 0, 0),
         };
         let mut header = Header::empty();
         header.push(&first_word(kind, detail, context));
         header.push(&self.credit.to_le_bytes());
         match &self.packet {
             Packet::Eager { envelope } => push_envelope(&mut header, envelope),
-            Packet::Rts { envelope, id, len, asks: _ } => {
+            Packet::Rts { envelope, id, len, probes: _ } => {
                 push_envelope(&mut header, envelope);
                 header.push(&id.to_le_bytes());
                 header.push(&len.to_le_bytes());
@@ -105,7 +105,7 @@ impl Frame {
                 header.push(key.as_bytes());
             }
             Packet::Ack { id } | Packet::Nack { id } | Packet::Left { id } => header.push(&id.to_le_bytes()),
-            Packet::Credit | Packet::Noted => {}
+            Packet::Credit | Packet::ProbeAck => {}
         }
         header
     }
@@ -129,7 +129,7 @@ impl Frame {
         let [kind, detail] = reader.array()?;
         let context = context_of(reader.array()?);
         let credit = reader.u64()?;
-        let announces = matches!(kind, EAGER | PLAIN | RTS | ASKING);
+        let announces = matches!(kind, EAGER | PLAIN | RTS | RTS_PROBE);
         if !announces && (context != 0 || detail != 0 && kind != CTS) {
             return Err(Malformed(format!("a header of kind {kind} has a field that this kind has not")));
         }
@@ -146,9 +146,9 @@ impl Frame {
                 let (element, tag) = (Element(detail), reader.u64()?);
                 Packet::Eager { envelope: Envelope { context, element, tag, stamp: UNSTAMPED } }
             }
-            RTS | ASKING => {
+            RTS | RTS_PROBE => {
                 let envelope = reader.envelope(context, Element(detail))?;
-                Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, asks: kind == ASKING }
+                Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, probes: kind == RTS_PROBE }
             }
             CTS => {
                 let (id, accepted) = (reader.u64()?, reader.u64()?);
@@ -160,7 +160,7 @@ impl Frame {
             NACK => Packet::Nack { id: reader.u64()? },
             LEFT => Packet::Left { id: reader.u64()? },
             CREDIT => Packet::Credit,
-            NOTED => Packet::Noted,
+            PROBE_ACK => Packet::ProbeAck,
             other => return Err(Malformed(format!("header kind {other}, must be 1 to 10"))),
         };
         if !reader.rest.is_empty() {

@@ -32,11 +32,11 @@ fn the_layout_of_every_kind_is_fixed() {
             format!("080b0102 03040506 {credit} 11121314 15161718"),
         ),
         (
-            Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000, asks: false },
+            Packet::Rts { envelope: ENVELOPE, id: 5, len: 0x1_0000_0000, probes: false },
             format!("020b0102 03040506 {credit} {envelope} 05000000 00000000 00000000 01000000"),
         ),
         (
-            Packet::Rts { envelope: ENVELOPE, id: 5, len: 9, asks: true },
+            Packet::Rts { envelope: ENVELOPE, id: 5, len: 9, probes: true },
             format!("090b0102 03040506 {credit} {envelope} 05000000 00000000 09000000 00000000"),
         ),
         (
@@ -46,7 +46,7 @@ fn the_layout_of_every_kind_is_fixed() {
         (Packet::Ack { id: 6 }, format!("04000000 00000000 {credit} 06000000 00000000")),
         (Packet::Nack { id: 7 }, format!("05000000 00000000 {credit} 07000000 00000000")),
         (Packet::Credit, format!("06000000 00000000 {credit}")),
-        (Packet::Noted, format!("07000000 00000000 {credit}")),
+        (Packet::ProbeAck, format!("07000000 00000000 {credit}")),
     ];
     for (packet, bytes) in golden {
         let bytes = hex(&bytes);

@@ -17,20 +17,20 @@ use ringworld_protocol::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// SplitMix64: small, seedable, good enough to shuffle.
-pub(crate) struct Random(pub u64);
+/// Draws the same for the same seed.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(fastrand::Rng::with_seed(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        self.0.usize(..bound.max(1))
     }
 }
 
@@ -140,7 +140,7 @@ impl Net {
             buffers: vec![Vec::new(); size],
             ended: vec![BTreeMap::new(); size],
             oracle: Oracle::new(size),
-            random: Random(seed),
+            random: Random::new(seed),
             bounced: vec![vec![0; size]; size],
             peak: 0,
             kinds: vec![[0; 9]; size],

@@ -16,8 +16,11 @@ use super::plan::same_length;
 use crate::Error;
 use crate::Result;
 use crate::communicator::Communicator;
-use crate::reduce::Reduction;
+use ringworld_engine::Reduction;
 
+/// # Collectives, blocking
+///
+/// On borrowed memory; they return when they are done. What torch.distributed and NCCL call by these names, too.
 impl Communicator {
     /// Returns when every rank has called it.
     ///
@@ -51,7 +54,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Bcast", "ncclBroadcast"))]
+    #[doc(alias("MPI_Bcast", "ncclBroadcast", "bcast", "broadcast_into"))]
     pub fn broadcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
         self.run(&self.plan_broadcast::<T>(data.len(), root)?, None, Some(cast_slice_mut(data)))
     }
@@ -100,7 +103,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias = "MPI_Reduce")]
+    #[doc(alias("MPI_Reduce", "reduce_into_root"))]
     pub fn reduce_into<T: Pod>(
         &self,
         input: &[T],
@@ -121,7 +124,7 @@ impl Communicator {
     ///
     /// Every rank gets the same bits, and the same bits again on the next run with the same world and
     /// settings. For results that do not depend on the length of `data` either, see
-    /// [`crate::Options::reproducible`].
+    /// [`Options::reproducible`](crate::Options::reproducible).
     ///
     /// # Errors
     ///
@@ -140,28 +143,6 @@ impl Communicator {
     #[doc(alias("MPI_Allreduce", "ncclAllReduce"))]
     pub fn all_reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.run(&self.plan_all_reduce(data.len(), &op, true)?, None, Some(cast_slice_mut(data)))
-    }
-
-    /// Combines one value of each rank, and returns the result on every rank: [`Communicator::all_reduce`] of one element.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Communicator::all_reduce`].
-    ///
-    /// ```
-    /// use ringworld::Op;
-    /// # let world = ringworld::testing::alone();
-    /// let loss = world.all_reduce_one(0.25f64, Op::Average)?;
-    /// assert_eq!(loss, 0.25);
-    /// # Ok::<(), ringworld::Error>(())
-    /// ```
-    #[track_caller]
-    #[doc(alias = "MPI_Allreduce")]
-    pub fn all_reduce_one<T: Pod>(&self, value: T, op: impl Reduction<T>) -> Result<T> {
-        let mut one = [value];
-        self.all_reduce(&mut one, op)?;
-        let [value] = one;
-        Ok(value)
     }
 
     /// Like [`Communicator::all_reduce`], with the result in `output` and `input` left as it is.
@@ -215,6 +196,7 @@ impl Communicator {
     /// ```
     #[track_caller]
     #[doc(alias("MPI_Reduce_scatter_block", "ncclReduceScatter", "reduce_scatter_tensor"))]
+    #[doc(alias = "Reduce_scatter_block")]
     pub fn reduce_scatter<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -337,7 +319,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Allgather", "MPI_Allgatherv"))]
+    #[doc(alias("MPI_Allgather", "MPI_Allgatherv", "allgatherv", "all_gather_varcount_into"))]
     pub fn all_gather_varied<T: Pod>(&self, input: &[T], output: &mut [T], counts: &[usize]) -> Result<()> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -360,7 +342,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Gather", "MPI_Gatherv"))]
+    #[doc(alias("MPI_Gather", "MPI_Gatherv", "gather_into_root"))]
     pub fn gather<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_gather::<T>(input.len(), output.len(), root)?;
         let output = (self.rank() == root).then(|| cast_slice_mut(output));
@@ -384,7 +366,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Gather", "MPI_Gatherv"))]
+    #[doc(alias("MPI_Gather", "MPI_Gatherv", "gatherv", "gather_varcount_into_root"))]
     pub fn gather_varied<T: Pod>(
         &self,
         input: &[T],
@@ -415,7 +397,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scatter", "MPI_Scatterv"))]
+    #[doc(alias("MPI_Scatter", "MPI_Scatterv", "scatter_into_root"))]
     pub fn scatter<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_scatter::<T>(input.len(), output.len(), root)?;
         let input = (self.rank() == root).then(|| cast_slice(input));
@@ -439,7 +421,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scatter", "MPI_Scatterv"))]
+    #[doc(alias("MPI_Scatter", "MPI_Scatterv", "scatterv", "scatter_varcount_into_root"))]
     pub fn scatter_varied<T: Pod>(
         &self,
         input: &[T],
@@ -469,7 +451,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv", "all_to_all_single"))]
+    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv", "all_to_all_single", "all_to_all_into"))]
     pub fn all_to_all<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_to_all::<T>(Some(input.len()), output.len())?;
         self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -512,7 +494,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv"))]
+    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv", "alltoallv", "all_to_all_varcount_into"))]
     pub fn all_to_all_varied<T: Pod>(
         &self,
         input: &[T],
@@ -587,7 +569,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
+    #[doc(alias("MPI_Scan", "MPI_Exscan", "exscan"))]
     pub fn exclusive_scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.run(&self.plan_scan(data.len(), &op, true, true)?, None, Some(cast_slice_mut(data)))
     }

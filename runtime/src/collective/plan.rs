@@ -11,17 +11,18 @@ use bytemuck::Pod;
 use ringworld_collectives::{Collective, Counts, Order, Request};
 
 use crate::communicator::Communicator;
-use crate::datatype::ElementCode;
-use crate::operation::Operation;
-use crate::reduce::{OpCode, Reducer, Reduction};
-use crate::stamp::{self, Call, Stamp};
+use crate::error::unsupported;
+use crate::message::operation::Operation;
 use crate::{DType, Error, Result};
+use ringworld_engine::ElementCode;
+use ringworld_engine::signature::{self, Call, Signature};
+use ringworld_engine::{OpCode, Reducer, Reduction};
 
 /// One collective call, arguments checked.
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) request: Request,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: Signature,
     pub(crate) reducer: Reducer,
     /// How many elements at the start of the output are what this rank gets of a reduction.
     pub(crate) result: usize,
@@ -272,13 +273,13 @@ impl Communicator {
         in_place: bool,
     ) -> Result<Plan> {
         let name = call.name();
-        let reducer = op.plan().map_err(|unsupported| unsupported.into_error(name))?;
+        let reducer = op.plan().map_err(|why| unsupported(name, why))?;
         let scans = matches!(call, Call::Scan | Call::ExclusiveScan);
         if scans && reducer.is_average() {
-            return Err(reducer.average_of_prefix(name));
+            return Err(unsupported(name, reducer.average_of_prefix()));
         }
         if reducer.begins() && (call != Call::AllReduce || !in_place) {
-            return Err(reducer.factor_before(name));
+            return Err(unsupported(name, reducer.factor_before()));
         }
         self.plan(call, collective, counts, size_of::<T>(), reducer, in_place)
     }
@@ -318,14 +319,14 @@ impl Communicator {
             operation: call.name().into(),
             detail: error.to_string(),
         })?;
-        let stamp = Stamp {
+        let stamp = Signature {
             call,
             dtype: reducer.dtype,
             op: reducer.op,
             root,
             count,
             tuning: options.digest,
-            site: stamp::site(caller),
+            site: signature::site(caller),
         };
         // A rank alone reduces nothing.
         let reducer = if collective.has_last() && size > 1 { reducer.completing_at_last() } else { reducer };

@@ -8,7 +8,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use super::plan::Plan;
 use crate::Result;
 use crate::communicator::Communicator;
-use crate::stamp::Call;
+use ringworld_engine::signature::Call;
 
 /// The collectives of a communicator, as parts of one call.
 #[derive(Clone, Copy)]

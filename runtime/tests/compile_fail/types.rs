@@ -32,6 +32,15 @@ fn sums_what_has_no_sum(world: &Communicator) -> Result<()> {
     world.all_reduce(&mut [[1f32; 4]], Op::Sum) //~ E0277
 }
 
+fn combines_others_than_it_has(world: &Communicator) -> Result<()> {
+    world.all_reduce(&mut [1f32], |a: f64, b: f64| a + b) //~ E0631
+}
+
+fn combines_with_what_it_only_borrows(world: &Communicator) -> Result<()> {
+    let (offset, mut data) = (String::from("1"), [1usize]);
+    world.all_reduce(&mut data, |a: usize, b: usize| a + b + offset.len()) //~ E0373
+}
+
 fn lends_where_it_must_give(world: &Communicator) -> Result<()> {
     let mut data = [1f32; 10];
     world.start_all_reduce(&mut data, Op::Sum)?.wait()?; //~ E0308

@@ -61,8 +61,8 @@ enum Scenario {
     Crowd,
     /// Every rank exchanges a byte with every other; report time, memory and open files
     Mesh,
-    /// Barrier, all-reduce, gather and all-to-all of as many elements from each rank to each, one after the other; report
-    /// time and memory
+    /// Barrier, all-reduce, gather and all-to-all of as many elements from each rank to each, one after the other;
+    /// report time and memory
     Exchange {
         /// Of 8 bytes each
         #[arg(long, default_value_t = 1)]

@@ -1,4 +1,4 @@
-//! One queue pair with its slots, its credits and the books on its send queue.
+//! One queue pair with its slots, its credits and the accounting of its send queue.
 //!
 //! Invariant: the pair is the first field, so it is destroyed before the memory that it might touch; a slot of
 //! the peer's is never filled without a credit or a place in the reserve. Neighbours: `link.rs` has all lanes to
@@ -10,13 +10,13 @@ use ringworld_transport::{Rank, SendMemory};
 
 use super::device::{Qp, Registered, Slab, Write};
 use crate::credits::Credits;
-use crate::ring::{Ring, Work};
+use crate::send_queue::{SendQueue, Work};
 use crate::wire::{Kind, PRELUDE, Prelude};
 
 /// The longest that any device is asked to copy while posting.
 const MAX_INLINE: usize = 256;
-/// Pieces of puts under way on one queue pair. They are large, and small messages wait behind them.
-const MAX_PIECES: usize = 4;
+/// Fragments of puts under way on one queue pair. They are large, and small messages wait behind them.
+const MAX_FRAGMENTS: usize = 4;
 
 /// What the number of a work request says about it. Queue pairs are counted from 0 for each peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +52,31 @@ impl Id {
     }
 }
 
+/// Where a message has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// A slot of one of the peer's lanes.
+    Own(usize, usize),
+    /// A slot of the shared queue: of which slab, and which. Only first lanes use it.
+    Shared(usize, usize),
+}
+
+impl Place {
+    pub(super) fn lane(self) -> usize {
+        match self {
+            Self::Own(lane, _) => lane,
+            Self::Shared(..) => 0,
+        }
+    }
+}
+
 /// See the module.
 pub(super) struct Lane {
     pub(super) pair: Qp,
     send: Slab,
     /// `None` when receives are shared.
     pub(super) receive: Option<Slab>,
-    ring: Ring,
+    queue: SendQueue,
     /// Where short messages are put together.
     inline: [u8; MAX_INLINE],
     rank: Rank,
@@ -80,12 +98,12 @@ impl Lane {
         send: Slab,
         receive: Option<Slab>,
     ) -> io::Result<Self> {
-        let ring = Ring::default();
+        let queue = SendQueue::default();
         let mut lane = Self {
             pair,
             send,
             receive,
-            ring,
+            queue,
             inline: [0; MAX_INLINE],
             rank,
             index,
@@ -138,7 +156,7 @@ impl Lane {
         }
         let credits = self.credits.as_mut().map_or(0, Credits::settle);
         let prelude = Prelude { kind, header: header.len(), credits, id, length }.encode();
-        let work = if kind == Kind::ByeAck { Work::ByeAck } else { Work::Copy };
+        let work = if kind == Kind::FinAck { Work::FinAck } else { Work::Copy };
         self.post_copy(&[&prelude, header, payload], None, work)
     }
 
@@ -152,7 +170,7 @@ impl Lane {
     }
 
     fn has_place(&self, inline: bool) -> bool {
-        if inline { self.ring.has_room() } else { self.ring.slot().is_some() }
+        if inline { self.queue.has_room() } else { self.queue.slot().is_some() }
     }
 
     /// The longest that [`Lane::write_copy`] takes.
@@ -162,18 +180,18 @@ impl Lane {
 
     fn post_copy(&mut self, parts: &[&[u8]], write: Option<Write>, work: Work) -> io::Result<bool> {
         let total: usize = parts.iter().map(|part| part.len()).sum();
-        let (number, signal) = self.ring.next(work);
+        let (number, signal) = self.queue.next(work);
         let id = self.id(number);
         if total <= self.pair.inline() {
             gather(parts, &mut self.inline);
             self.pair.send_inline(&self.inline[..total], write, id, signal)?;
-            self.ring.posted(work, None);
+            self.queue.posted(work, None);
             return Ok(true);
         }
-        let slot = self.ring.slot().ok_or(io::ErrorKind::WouldBlock)?;
+        let slot = self.queue.slot().ok_or(io::ErrorKind::WouldBlock)?;
         gather(parts, self.send.bytes_mut(slot).ok_or(io::ErrorKind::InvalidData)?);
         self.pair.send_slot(&mut self.send, (slot, total), write, id, signal)?;
-        self.ring.posted(work, Some(slot));
+        self.queue.posted(work, Some(slot));
         Ok(true)
     }
 
@@ -181,27 +199,27 @@ impl Lane {
         Id::Send(self.rank, self.index, number).encode()
     }
 
-    /// Begins to write a piece of put number `put`; `false` when that has to wait.
-    pub(super) fn write_piece(
+    /// Begins to write a fragment of put number `put`; `false` when that has to wait.
+    pub(super) fn write_fragment(
         &mut self,
         source: &Registered<SendMemory>,
         (offset, length): (usize, usize),
         write: Write,
         put: u32,
     ) -> io::Result<bool> {
-        if !self.ring.has_room() || self.ring.pieces() >= MAX_PIECES || !self.admit(true) {
+        if !self.queue.has_room() || self.queue.fragments() >= MAX_FRAGMENTS || !self.admit(true) {
             return Ok(false);
         }
-        let work = Work::Piece { put };
-        let (number, _) = self.ring.next(work);
+        let work = Work::Fragment { put };
+        let (number, _) = self.queue.next(work);
         self.pair.write(source, (offset, length), write, self.id(number))?;
-        self.ring.posted(work, None);
+        self.queue.posted(work, None);
         Ok(true)
     }
 
     /// Work request `number` is done, and with it all before. Frees their slots; tells what they were for.
     pub(super) fn done(&mut self, number: u32, mut each: impl FnMut(Work)) -> Result<(), String> {
-        let Some(done) = self.ring.done(number) else {
+        let Some(done) = self.queue.done(number) else {
             return Err(format!(
                 "the device reports the end of work request {number}, which is not under way"
             ));
@@ -217,12 +235,12 @@ impl Lane {
 
     /// Finds out whether the peer is there, unless that is being done or other work will tell.
     pub(super) fn probe(&mut self) -> io::Result<()> {
-        if !self.is_open() || !self.ring.has_room() || self.ring.is_probing() {
+        if !self.is_open() || !self.queue.has_room() || self.queue.is_probing() {
             return Ok(());
         }
-        let (number, _) = self.ring.next(Work::Probe);
+        let (number, _) = self.queue.next(Work::Probe);
         self.pair.probe(self.id(number))?;
-        self.ring.posted(Work::Probe, None);
+        self.queue.posted(Work::Probe, None);
         Ok(())
     }
 }

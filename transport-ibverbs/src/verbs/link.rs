@@ -1,8 +1,8 @@
 //! The connection to one peer: its queue pairs, and what holds for all of them.
 //!
-//! Messages, and all that has an order, stay on the first lane. The extra ones carry pieces of puts in one direction
+//! Messages, and all that has an order, stay on the first lane. The extra ones carry fragments of puts in one direction
 //! and credits for these in the other. Invariant: nothing is sent before the peer can receive on every lane.
-//! Neighbours: `lane.rs` is one queue pair, `meet.rs` makes links, `part.rs` ends them.
+//! Neighbours: `lane.rs` is one queue pair, `connect.rs` makes links, `shutdown.rs` ends them.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use ringworld_transport::SendMemory;
 
 use super::device::{Pd, Registered, Slab, Srq, Write};
 use super::lane::{Id, Lane};
-use crate::pieces::{self, Turn};
+use crate::fragments::{self, Turn};
 
 /// Receive slots that all peers share, one slab for each that has connected.
 pub(super) struct Shared {
@@ -34,10 +34,10 @@ impl Shared {
 /// See the module.
 pub(super) struct Link {
     pub(super) first: Lane,
-    /// For pieces of puts only.
+    /// For fragments of puts only.
     pub(super) extra: Vec<Lane>,
     turn: Turn,
-    /// Pieces that the extra lanes have taken, ever.
+    /// Fragments that the extra lanes have taken, ever.
     pub(super) taken: u64,
     /// Where our packet numbers begin.
     pub(super) sequence: u32,
@@ -45,7 +45,7 @@ pub(super) struct Link {
     pub(super) room: usize,
     /// Bytes that fit into a packet, headers of the network not counted.
     pub(super) packet: usize,
-    /// The longest piece of a put.
+    /// The longest fragment of a put.
     pub(super) longest: usize,
     /// An offer has been sent.
     pub(super) offered: bool,
@@ -111,13 +111,13 @@ impl Link {
         self.first.owes() || self.extra.iter().any(Lane::owes)
     }
 
-    /// The length of each piece of a put of `length` bytes.
-    pub(super) fn piece(&self, length: usize) -> usize {
-        pieces::length(length, self.count(), self.longest)
+    /// The length of each fragment of a put of `length` bytes.
+    pub(super) fn fragment(&self, length: usize) -> usize {
+        fragments::length(length, self.count(), self.longest)
     }
 
-    /// Has a lane that has room begin to write a piece of put number `put`; `false` when none has.
-    pub(super) fn write_piece(
+    /// Has a lane that has room begin to write a fragment of put number `put`; `false` when none has.
+    pub(super) fn write_fragment(
         &mut self,
         source: &Registered<SendMemory>,
         span: (usize, usize),
@@ -126,7 +126,7 @@ impl Link {
     ) -> io::Result<bool> {
         let (mut turn, count) = (self.turn, self.count());
         let taken = turn.offer(count, |index| match self.lane(index) {
-            Some(lane) => lane.write_piece(source, span, write, put),
+            Some(lane) => lane.write_fragment(source, span, write, put),
             None => Ok(false),
         })?;
         self.turn = turn;

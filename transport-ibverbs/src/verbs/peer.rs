@@ -5,12 +5,14 @@
 
 use std::collections::VecDeque;
 
+use ringworld_transport::lifecycle::{Progress, Shutdown};
 use ringworld_transport::{Cause, Header, KEPT, PROMPT, RecvMemory, SendMemory, Token};
 
 use super::device::Registered;
 use super::link::Link;
 use crate::exposures::{Exposures, Key};
-use crate::pieces::Flying;
+use crate::fins::PeerFins;
+use crate::fragments::Flying;
 
 /// Where a peer stands.
 pub(super) enum State {
@@ -117,47 +119,6 @@ pub(super) enum Opened {
     Copied(RecvMemory),
 }
 
-/// The orderly end, both directions.
-#[derive(Debug, Default)]
-pub(super) struct Farewell {
-    pub(super) bye_sent: bool,
-    /// What the peer's bye says: how many pieces its extra queue pairs have carried.
-    pub(super) bye: Option<u64>,
-    /// The peer's bye has been reported.
-    pub(super) reported: bool,
-    pub(super) ack_sent: bool,
-    /// Our acknowledgement has reached the peer.
-    pub(super) ack_done: bool,
-    /// What the peer's acknowledgement says, as its bye does.
-    pub(super) ack: Option<u64>,
-    /// Pieces that have come by extra queue pairs. What the first says may overtake them.
-    pub(super) pieces: u64,
-}
-
-impl Farewell {
-    /// The peer has said bye, and everything before it has come.
-    pub(super) fn bye_heard(&self) -> bool {
-        self.bye.is_some_and(|pieces| self.pieces >= pieces)
-    }
-
-    /// The peer has acknowledged our bye, and everything before that has come.
-    pub(super) fn ack_heard(&self) -> bool {
-        self.ack.is_some_and(|pieces| self.pieces >= pieces)
-    }
-
-    /// A piece of a put has come by an extra queue pair.
-    pub(super) fn piece(&mut self) -> Result<(), String> {
-        self.pieces += 1;
-        match self.bye.or(self.ack) {
-            Some(all) if self.pieces > all => Err(format!(
-                "it wrote {} pieces of puts, after its farewell had spoken of {all}",
-                self.pieces
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// One peer.
 pub(super) struct Peer {
     // First: its queue pairs go before any memory.
@@ -171,12 +132,14 @@ pub(super) struct Peer {
     pub(super) puts: VecDeque<Put>,
     /// Bytes of messages in `queue` that are kept here.
     pub(super) kept: usize,
-    /// Puts of which pieces are under way.
+    /// Puts of which fragments are under way.
     pub(super) flying: Flying<(Registered<SendMemory>, Token)>,
-    pub(super) farewell: Farewell,
+    pub(super) shutdown: Shutdown,
+    pub(super) fins: PeerFins,
+    /// Our FIN-ACK has reached the peer.
+    pub(super) fin_ack_delivered: bool,
     /// It is in the list of those that might be able to send.
     pub(super) listed: bool,
-    pub(super) down_reported: bool,
 }
 
 impl Peer {
@@ -191,9 +154,10 @@ impl Peer {
             puts: VecDeque::new(),
             kept: 0,
             flying: Flying::default(),
-            farewell: Farewell::default(),
+            shutdown: Shutdown::default(),
+            fins: PeerFins::default(),
+            fin_ack_delivered: false,
             listed: false,
-            down_reported: false,
         }
     }
 
@@ -228,24 +192,19 @@ impl Peer {
         }
     }
 
+    /// How far the orderly end has come.
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            idle: self.is_idle(),
+            exposed: !self.exposures.is_empty(),
+            fin_read: self.fins.fin_read(),
+            fin_ack_read: self.fins.fin_ack_read(),
+            fin_ack_delivered: self.fin_ack_delivered,
+        }
+    }
+
     /// Whether nothing that was accepted is left to be sent.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.puts.is_empty() && self.flying.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_farewell_counts_when_all_that_it_overtook_has_come() {
-        let mut farewell = Farewell { pieces: 3, bye: Some(5), ..Farewell::default() };
-        assert!(farewell.piece().is_ok() && !farewell.bye_heard());
-        assert!(farewell.piece().is_ok() && farewell.bye_heard());
-        assert!(!farewell.ack_heard());
-        farewell.ack = Some(5);
-        assert!(farewell.ack_heard());
-        assert!(farewell.piece().unwrap_err().contains("5"), "a piece after the farewell went unnoticed");
     }
 }

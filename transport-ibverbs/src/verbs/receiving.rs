@@ -2,39 +2,22 @@
 //!
 //! Invariant: nothing that a peer sends is believed before it has been checked, and a slot is posted again
 //! only when all of it has been read. The first completion with a status other than *flushed* is the cause of
-//! a failure; flushes only follow. Neighbours: `wire.rs` has the bytes, `part.rs` ends connections.
+//! a failure; flushes only follow. Neighbours: `wire.rs` has the bytes, `shutdown.rs` ends connections.
 
 use ringworld_transport::{Cause, Event, Placer, Rank};
 
 use super::device::{Arrived, Completion, Slab};
-use super::lane::Id;
-use super::peer::{Farewell, Inbound, Opened, Peer, State};
+use super::lane::{Id, Place};
+use super::peer::{Inbound, Opened, Peer, State};
 use super::transport::Ibverbs;
 use crate::credits::Credits;
 use crate::exposures::Exposures;
-use crate::ring::Work;
+use crate::fins::PeerFins;
+use crate::send_queue::Work;
 use crate::wire::{Kind, Prelude};
 
 /// Batches of completions looked at per poll, so that a poll ends though peers send without pause.
 const BATCHES: usize = 16;
-
-/// Where a message has arrived.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// A slot of one of the peer's lanes.
-    Own(usize, usize),
-    /// A slot of the shared queue: of which slab, and which. Only first lanes use it.
-    Shared(usize, usize),
-}
-
-impl Place {
-    fn lane(self) -> usize {
-        match self {
-            Self::Own(lane, _) => lane,
-            Self::Shared(..) => 0,
-        }
-    }
-}
 
 impl Ibverbs {
     /// Looks at what has completed; returns whether anything had.
@@ -92,16 +75,16 @@ impl Ibverbs {
         }
         let peer = &mut self.peers[rank];
         let waiting = !peer.queue.is_empty() || !peer.puts.is_empty();
-        if waiting || peer.farewell.bye.is_some() || peer.farewell.ack.is_some() {
+        if waiting || peer.fins.any() {
             self.list(rank);
         }
     }
 
-    /// Digests what has arrived in a slot.
+    /// Delivers what has arrived in a slot.
     ///
-    /// The slot is posted again at the next poll, unless many have been read, and its credit goes back after that: whoever
-    /// waits for this message has it, and has answered it, before. What came without a credit is posted at once,
-    /// because few slots are in reserve for such.
+    /// The slot is posted again at the next poll, unless many have been read, and its credit goes back after that:
+    /// whoever waits for this message has it, and has answered it, before. What came without a credit is posted at
+    /// once, because few slots are in reserve for such.
     fn arrive(
         &mut self,
         rank: Rank,
@@ -110,8 +93,7 @@ impl Ibverbs {
         placer: &mut dyn Placer,
         events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        let Peer { state: State::Linked(link), exposures, inbound, farewell, .. } = &mut self.peers[rank]
-        else {
+        let Peer { state: State::Linked(link), exposures, inbound, fins, .. } = &mut self.peers[rank] else {
             return Ok(());
         };
         let lane = link.lane(place.lane()).ok_or("the device reports a queue pair that does not exist")?;
@@ -124,7 +106,7 @@ impl Ibverbs {
         let slab = slab.ok_or("the device reports a slot that does not exist")?;
         slab.take_back(slot);
         let extra = place.lane() > 0;
-        let mut inward = Inward { rank, extra, exposures, inbound, farewell, placer, events };
+        let mut inward = Inward { rank, extra, exposures, inbound, fins, placer, events };
         let kind = match arrived {
             Arrived::Message(length) => {
                 let prelude = inward.slot(slab, slot, length)?;
@@ -135,7 +117,7 @@ impl Ibverbs {
             }
             Arrived::Written(length, id) => {
                 if extra {
-                    inward.farewell.piece()?;
+                    inward.fins.fragment()?;
                 }
                 inward.written(id, length)?;
                 Kind::Staged
@@ -159,8 +141,8 @@ impl Ibverbs {
         for (rank, place) in spent.drain(..) {
             self.post_again(rank, place);
             let peer = &mut self.peers[rank];
-            // A peer that has said its farewell needs no credits, and after ours has been acknowledged none may come.
-            if peer.farewell.bye.is_some() {
+            // A peer that has sent FIN needs no credits, and after ours has been acknowledged none may come.
+            if peer.fins.fin.is_some() {
                 continue;
             }
             let Some(link) = peer.link() else { continue };
@@ -208,7 +190,9 @@ impl Ibverbs {
 
     /// A work request of the send queue has ended.
     fn sent(&mut self, (rank, lane): (Rank, usize), number: u32, result: Result<Arrived, Option<u32>>) {
-        let Some(Peer { state: State::Linked(link), flying, farewell, .. }) = self.peers.get_mut(rank) else {
+        let Some(Peer { state: State::Linked(link), flying, fin_ack_delivered, .. }) =
+            self.peers.get_mut(rank)
+        else {
             return;
         };
         if let Err(status) = result {
@@ -216,16 +200,16 @@ impl Ibverbs {
         }
         let Some(lane) = link.lane(lane) else { return };
         lane.heard = true;
-        let deferred = &mut self.deferred;
+        let deferred = self.life.deferred();
         let done = lane.done(number, |work| match work {
-            Work::Piece { put } => {
+            Work::Fragment { put } => {
                 // Deregisters the memory before its owner hears of it, unless its owner has registered it.
                 if let Some((source, token)) = flying.landed(put) {
                     drop(source);
                     deferred.push(Event::Sent { token });
                 }
             }
-            Work::ByeAck => farewell.ack_done = true,
+            Work::FinAck => *fin_ack_delivered = true,
             Work::Copy | Work::Probe => {}
         });
         match done {
@@ -246,14 +230,14 @@ impl Ibverbs {
     }
 }
 
-/// What is needed to digest a slot.
+/// What is needed to deliver a slot.
 struct Inward<'a> {
     rank: Rank,
     /// It came by an extra queue pair.
     extra: bool,
     exposures: &'a mut Exposures<Opened>,
     inbound: &'a mut Option<Inbound>,
-    farewell: &'a mut Farewell,
+    fins: &'a mut PeerFins,
     placer: &'a mut dyn Placer,
     events: &'a mut Vec<Event>,
 }
@@ -263,25 +247,25 @@ impl Inward<'_> {
         let bytes = slab.bytes(slot, length).ok_or("the device reports more than a slot holds")?;
         let (prelude, header, payload) = Prelude::decode(bytes)?;
         if self.extra {
-            // Whether before or after the farewell, which is said elsewhere, means nothing here.
+            // Whether before or after the FIN, which comes elsewhere, means nothing here.
             return match prelude.kind {
                 Kind::Credits => Ok(prelude),
-                kind => Err(format!("it said {kind:?} on a queue pair that is for puts alone")),
+                kind => Err(format!("it sent {kind:?} on a queue pair that is for puts alone")),
             };
         }
-        if self.farewell.ack.is_some() || (self.farewell.bye.is_some() && prelude.kind.takes_credit()) {
-            return Err(format!("it said {:?} after its farewell", prelude.kind));
+        if self.fins.fin_ack.is_some() || (self.fins.fin.is_some() && prelude.kind.takes_credit()) {
+            return Err(format!("it sent {:?} after its FIN", prelude.kind));
         }
         match prelude.kind {
             Kind::Message => self.begin(header, prelude.length, payload)?,
             Kind::More => self.go_on(payload)?,
             Kind::Staged => self.staged(prelude.id, prelude.length, payload)?,
             Kind::Credits => {}
-            Kind::Bye if self.inbound.is_some() => {
-                return Err("it said bye in the middle of a message".to_owned());
+            Kind::Fin if self.inbound.is_some() => {
+                return Err("it sent FIN in the middle of a message".to_owned());
             }
-            Kind::Bye => self.farewell.bye = Some(prelude.length),
-            Kind::ByeAck => self.farewell.ack = Some(prelude.length),
+            Kind::Fin => self.fins.fin = Some(prelude.length),
+            Kind::FinAck => self.fins.fin_ack = Some(prelude.length),
         }
         Ok(prelude)
     }

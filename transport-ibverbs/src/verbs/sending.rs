@@ -3,7 +3,7 @@
 //! ```text
 //! message    copied into one slot or several (a short one inline), in order, each with a credit
 //! put        up to a slot: copied into a slot of this side and written from there
-//!            longer:       registered, unless its owner has done so, and written in pieces from where it is, over
+//!            longer:       registered, unless its owner has done so, and written in fragments from where it is, over
 //!                          all queue pairs
 //!            without registration at this side:  copied slot by slot, and written from there
 //!            without registration at the other:  copied slot by slot, sent, and copied there
@@ -22,7 +22,7 @@ use super::device::{Pd, Region, Registered, Write};
 use super::link::Link;
 use super::peer::{Outgoing, Peer, Put, Source, State};
 use super::transport::Ibverbs;
-use crate::pieces::Flying;
+use crate::fragments::Flying;
 use crate::regions::Regions;
 use crate::wire::{Kind, PRELUDE, share};
 
@@ -90,12 +90,12 @@ impl Put {
                     let (front, room) =
                         if staged { (PRELUDE, link.room) } else { (0, link.first.copy_limit()) };
                     let end = self.posted + share(bytes.len() - self.posted, front, room, link.packet);
-                    let piece = &bytes[self.posted..end];
+                    let fragment = &bytes[self.posted..end];
                     let at = (self.offset + self.posted) as u64;
                     let sent = if staged {
-                        link.first.send(Kind::Staged, (self.key.id, at), &[], piece)?
+                        link.first.send(Kind::Staged, (self.key.id, at), &[], fragment)?
                     } else {
-                        link.first.write_copy(piece, self.write_at(self.posted))?
+                        link.first.write_copy(fragment, self.write_at(self.posted))?
                     };
                     if !sent {
                         return Ok(Step::Wait);
@@ -106,12 +106,12 @@ impl Put {
             }
             Source::Registered(source, number) => {
                 while self.posted < source.len() {
-                    let length = link.piece(source.len()).min(source.len() - self.posted);
+                    let length = link.fragment(source.len()).min(source.len() - self.posted);
                     let write = self.write_at(self.posted);
-                    if !link.write_piece(source, (self.posted, length), write, *number)? {
+                    if !link.write_fragment(source, (self.posted, length), write, *number)? {
                         return Ok(Step::Wait);
                     }
-                    flying.piece(*number);
+                    flying.fragment(*number);
                     self.posted += length;
                 }
                 Ok(Step::Posted)
@@ -150,7 +150,7 @@ impl Ibverbs {
             }
             self.waiting -= 1;
             if let Some(token) = peer.leave_queue() {
-                self.deferred.push(Event::Sent { token });
+                self.life.defer(Event::Sent { token });
             }
         }
         let Peer { state: State::Linked(link), puts, flying, .. } = peer else { return Ok(()) };
@@ -164,14 +164,14 @@ impl Ibverbs {
             let over = match put.source {
                 Source::Registered(source, number) => flying.posted(number, (source, put.token)),
                 _ => {
-                    self.deferred.push(Event::Sent { token: put.token });
+                    self.life.defer(Event::Sent { token: put.token });
                     None
                 }
             };
             if let Some((source, token)) = over {
                 // Deregisters the memory before its owner hears of it, unless its owner has registered it.
                 drop(source);
-                self.deferred.push(Event::Sent { token });
+                self.life.defer(Event::Sent { token });
             }
         }
         // After the rest, on which credits ride too.

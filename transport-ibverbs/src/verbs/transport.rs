@@ -1,28 +1,29 @@
 //! [`Ibverbs`]: what the runtime calls. Posting, exposing, registering, polling and sleeping.
 //!
-//! Polling looks at the completion queue each time, which costs no system call, and at everything else (side
-//! door, device, clock) when it has slept, while a queue pair is being made, and now and then. Invariant: what
-//! happens outside of a poll is kept in `deferred` for the next. Neighbours: see `verbs/mod.rs`.
+//! Polling looks at the completion queue each time, which costs no system call, and at everything else (out-of-band
+//! channel, device, clock) when it has slept, while a queue pair is being made, and now and then. Invariant: what
+//! happens outside of a poll is deferred to the next. Neighbours: see `verbs/mod.rs`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::{
-    self as seam, Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank,
-    RecvMemory, Refused, RegionId, RemoteKey, SendMemory, Token, Transport,
+    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
+    Region as MemoryRegion, RegionId, RemoteKey, SendMemory, Token, Transport,
 };
 use rustix::event::epoll;
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
 use super::device::{Channel, Completion, Context, Cq, Limits, Pd, Region, Registered};
-use super::door::Door;
+use super::devices;
+use super::lane::Place;
 use super::link::Shared;
-use super::meet::{advice, is_out_of_memory};
+use super::memlock::{advice, is_out_of_memory};
+use super::oob::OobChannel;
 use super::peer::{Opened, Outgoing, Peer, Put, Source, State};
-use super::receiving::Place;
-use super::survey;
-use crate::blob::{PortPart, Whereabouts};
+use crate::blob::{PortAddress, PortInfo};
 use crate::choice::DeviceReport;
 use crate::config::{Config, OpenError, SHARED_SLOTS, SLOT, SLOTS};
 use crate::exposures::Key;
@@ -37,21 +38,11 @@ const LOOK_EVERY: u64 = 64;
 /// many, or a peer that has sent much would wait for credits while this rank computes.
 const FEW_SPENT: usize = 4;
 
-/// How far the transport's own life has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    Live,
-    /// `close` has been called.
-    Closing,
-    /// Closed has been reported, or `abort` has been called.
-    Over,
-}
-
 /// What the outer epoll set watches.
 pub(super) enum Watch {
     Channel = 1,
     Device = 2,
-    Door = 3,
+    Oob = 3,
     Timer = 4,
 }
 
@@ -70,7 +61,7 @@ pub struct Ibverbs {
     pub(super) domain: Arc<Pd>,
     pub(super) context: Arc<Context>,
     pub(super) limits: Limits,
-    pub(super) door: Door,
+    pub(super) oob: OobChannel,
     pub(super) epoll: OwnedFd,
     pub(super) timer: OwnedFd,
     pub(super) timer_runs: bool,
@@ -80,14 +71,12 @@ pub struct Ibverbs {
     /// Links made so far, of which each needs room in the completion queue.
     pub(super) links: usize,
     /// Links that are being connected.
-    pub(super) meeting: usize,
+    pub(super) connecting: usize,
     /// Messages and puts that have not been handed to the device completely.
     pub(super) waiting: usize,
     /// Ranks by the numbers of their queue pairs.
     pub(super) pairs: BTreeMap<u32, Rank>,
-    pub(super) phase: Phase,
-    /// Events that happened outside of a poll, or that must come after those of the poll.
-    pub(super) deferred: Vec<Event>,
+    pub(super) life: Lifecycle,
     /// Completions that have been polled and not been looked at.
     pub(super) stash: VecDeque<Completion>,
     /// Receive slots that have been read, to be posted again at the next poll.
@@ -96,8 +85,6 @@ pub struct Ibverbs {
     pub(super) ready: Vec<Rank>,
     /// Peers with a queue pair that refuses work; given up at the next poll if nothing better explains it.
     pub(super) troubled: Vec<(Rank, Cause)>,
-    /// Something has to be done at the next poll that no descriptor will announce.
-    pub(super) due: bool,
     /// The channel has been told to report the next completion.
     pub(super) armed: bool,
     /// The channel has reported something that has not been taken from it.
@@ -114,13 +101,13 @@ impl std::fmt::Debug for Ibverbs {
             .field("rank", &self.config.rank)
             .field("size", &self.config.size)
             .field("port", &format_args!("{}:{}", self.port.device, self.port.port))
-            .field("phase", &self.phase)
+            .field("phase", &self.life.phase())
             .finish_non_exhaustive()
     }
 }
 
 impl Ibverbs {
-    /// Opens the best device that the settings allow, and the side door; from here on peers can connect.
+    /// Opens the best device that the settings allow, and the out-of-band channel; from here on peers can connect.
     ///
     /// # Errors
     ///
@@ -128,7 +115,7 @@ impl Ibverbs {
     /// simply no RDMA here.
     pub fn open(config: Config) -> Result<Self, OpenError> {
         config.check()?;
-        let (context, port) = survey::select(&config)?;
+        let (context, port) = devices::select(&config)?;
         let refused = |what| {
             let device = port.device.clone();
             move |source: std::io::Error| OpenError::Device { device, what, source }
@@ -141,7 +128,7 @@ impl Ibverbs {
         let limits = context.limits().map_err(refused("say what it can do"))?;
         let domain = Pd::new(&context).map_err(refused("make a protection domain"))?;
         let channel = Channel::new(&context).map_err(refused("make a completion channel"))?;
-        let door = Door::open(&config)?;
+        let oob = OobChannel::open(&config)?;
         let system = |errno: rustix::io::Errno| std::io::Error::from(errno);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC);
         let epoll = epoll.map_err(system).map_err(refused("be watched"))?;
@@ -154,8 +141,8 @@ impl Ibverbs {
         watch(channel.fd(), Watch::Channel)?;
         watch(context.async_fd(), Watch::Device)?;
         watch(timer.as_fd(), Watch::Timer)?;
-        if let Some(fd) = door.fd() {
-            watch(fd, Watch::Door)?;
+        if let Some(fd) = oob.fd() {
+            watch(fd, Watch::Oob)?;
         }
         let mut capabilities = Capabilities::new("ibverbs");
         // One copy into a slot on each side is cheaper than pinning, up to several slots.
@@ -171,7 +158,7 @@ impl Ibverbs {
             domain,
             context,
             limits,
-            door,
+            oob,
             epoll,
             timer,
             timer_runs: false,
@@ -179,16 +166,14 @@ impl Ibverbs {
             port,
             gid_index,
             links: 0,
-            meeting: 0,
+            connecting: 0,
             waiting: 0,
             pairs: BTreeMap::new(),
-            phase: Phase::Live,
-            deferred: Vec::new(),
+            life: Lifecycle::default(),
             stash: VecDeque::new(),
             spent: Vec::new(),
             ready: Vec::new(),
             troubled: Vec::new(),
-            due: false,
             armed: false,
             rung: false,
             warned: false,
@@ -197,7 +182,7 @@ impl Ibverbs {
         })
     }
 
-    /// The same device and side door as rank `rank` of `size`: a process has to say where it is reached
+    /// The same device and out-of-band channel as rank `rank` of `size`: a process has to say where it is reached
     /// before it is told who it is. To be called before the first `connect`.
     ///
     /// # Errors
@@ -209,7 +194,7 @@ impl Ibverbs {
         }
         (self.config.rank, self.config.size) = (rank, size);
         self.peers.resize_with(size, Peer::new);
-        self.door = self.door.with_rank(rank, size)?;
+        self.oob = self.oob.with_rank(rank, size)?;
         Ok(self)
     }
 
@@ -225,9 +210,9 @@ impl Ibverbs {
     }
 
     /// What others must know of this port.
-    pub(super) fn here(&self) -> PortPart {
+    pub(super) fn here(&self) -> PortInfo {
         let mtu = self.port.mtu.max(256).ilog2() - 7;
-        PortPart {
+        PortInfo {
             link_layer: self.port.link_layer,
             lid: self.port.lid,
             gid: self.port.gid().map(|gid| gid.gid).unwrap_or_default(),
@@ -241,12 +226,12 @@ impl Ibverbs {
 
     /// Why `rank` accepts nothing more, if it does not.
     fn closed(&self, rank: Rank) -> Option<Cause> {
-        if self.phase != Phase::Live {
+        if !self.life.is_live() {
             return Some(Cause::Finished);
         }
         match self.peers.get(rank) {
             Some(Peer { state: State::Gone(cause), .. }) => Some(cause.clone()),
-            Some(peer) if peer.farewell.reported => Some(Cause::Finished),
+            Some(peer) if peer.shutdown.is_peer_closed() => Some(Cause::Finished),
             _ => None,
         }
     }
@@ -283,15 +268,7 @@ impl Ibverbs {
         let peer = &self.peers[rank];
         let copied = alone && peer.puts.is_empty() && peer.flying.is_empty();
         let sent = |event: &mut Event| matches!(event, Event::Sent { token: done } if *done == token);
-        if copied && self.deferred.pop_if(sent).is_some() { Posted::Complete } else { Posted::Pending }
-    }
-
-    /// Hands on what happened outside of a poll, or must come now.
-    fn report(&mut self, events: &mut Vec<Event>) {
-        // Asked first: most polls find nothing.
-        if !self.deferred.is_empty() {
-            events.append(&mut self.deferred);
-        }
+        if copied && self.life.deferred().pop_if(sent).is_some() { Posted::Complete } else { Posted::Pending }
     }
 
     /// Sends to those that have become able to take more, and moves their ends on.
@@ -299,7 +276,7 @@ impl Ibverbs {
         while let Some(rank) = self.ready.pop() {
             self.peers[rank].listed = false;
             self.pump(rank);
-            self.part(rank);
+            self.advance_shutdown(rank);
         }
     }
 
@@ -307,7 +284,7 @@ impl Ibverbs {
     pub(super) fn trouble(&mut self, rank: Rank, error: &std::io::Error) {
         let cause = Cause::Lost(format!("the queue pair takes no more work ({error})"));
         self.troubled.push((rank, cause));
-        self.due = true;
+        self.life.call_for_poll();
     }
 }
 
@@ -318,15 +295,15 @@ impl Transport for Ibverbs {
 
     fn address(&self) -> Address {
         let (port, device) = (self.here(), self.port.device.clone());
-        Whereabouts { port, device, door: self.door.address() }.encode()
+        PortAddress { port, device, oob: self.oob.address() }.encode()
     }
 
     fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError> {
         let error = |reason| ConnectError { peer, transport: "ibverbs", reason };
-        let there = Whereabouts::decode(address).map_err(error)?;
+        let there = PortAddress::decode(address).map_err(error)?;
         let here = self.here();
         here.reaches(&there.port).map_err(|why| error(format!("{why} (its device is {})", there.device)))?;
-        self.door.connect(peer, &there.door).map_err(|refused| error(refused.reason))?;
+        self.oob.connect(peer, &there.oob).map_err(|refused| error(refused.reason))?;
         if let Some(peer) = self.peers.get_mut(peer) {
             (peer.known, peer.pairs) = (true, here.agreed_pairs(&there.port));
         }
@@ -393,8 +370,8 @@ impl Transport for Ibverbs {
         key.encode().ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
     }
 
-    fn register(&mut self, memory: seam::Region) -> Result<Option<RegionId>, Cause> {
-        if self.phase != Phase::Live || memory.is_empty() {
+    fn register(&mut self, memory: MemoryRegion) -> Result<Option<RegionId>, Cause> {
+        if !self.life.is_live() || memory.is_empty() {
             return Ok(None);
         }
         let (start, length) = (memory.as_mut_ptr() as usize, memory.len());
@@ -415,26 +392,26 @@ impl Transport for Ibverbs {
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         let before = events.len();
-        self.report(events);
-        if self.phase == Phase::Over {
+        self.life.report(events);
+        if self.life.is_over() {
             return events.len() > before;
         }
         self.polls += 1;
         self.post_spent();
         let mut moved = self.poll_completions(placer, events);
-        let look = self.armed || self.due || self.meeting > 0 || self.phase == Phase::Closing;
+        let look = self.armed || self.life.is_due() || self.connecting > 0 || self.life.is_closing();
         if look || self.polls.is_multiple_of(LOOK_EVERY) {
-            self.due = false;
+            self.life.begin_poll();
             moved |= self.look_around(placer, events);
         }
         if self.spent.len() > FEW_SPENT {
             self.post_spent();
         }
         self.serve_ready();
-        if self.phase == Phase::Closing {
-            self.part_all();
+        if self.life.is_closing() {
+            self.advance_shutdowns();
         }
-        self.report(events);
+        self.life.report(events);
         moved || events.len() > before
     }
 
@@ -446,7 +423,7 @@ impl Transport for Ibverbs {
         // The peer may be waiting for the credits of these.
         self.post_spent();
         self.serve_ready();
-        if self.due || !self.deferred.is_empty() || !self.stash.is_empty() || self.door.is_due() {
+        if self.life.forbids_sleep() || !self.stash.is_empty() || self.oob.is_due() {
             return false;
         }
         let Some(cq) = &self.cq else {
@@ -463,30 +440,26 @@ impl Transport for Ibverbs {
     }
 
     fn owes(&self) -> bool {
-        self.waiting > 0 || self.door.owes()
+        self.waiting > 0 || self.oob.owes()
     }
 
-    fn is_linked(&self, peer: Rank) -> bool {
+    fn is_connected(&self, peer: Rank) -> bool {
         let state = self.peers.get(peer).map(|peer| &peer.state);
         matches!(state, Some(State::Linked(link)) if link.is_connected())
     }
 
     fn disconnect(&mut self, peer: Rank, cause: Cause) {
-        if self.phase != Phase::Over && peer != self.config.rank {
+        if !self.life.is_over() && peer != self.config.rank {
             self.fail(peer, cause);
         }
     }
 
     fn close(&mut self) {
-        if self.phase == Phase::Live {
-            self.phase = Phase::Closing;
-            self.due = true;
-        }
+        self.life.close();
     }
 
     fn abort(&mut self) {
-        self.phase = Phase::Over;
         self.end_everything();
-        self.deferred.clear();
+        self.life.abort();
     }
 }

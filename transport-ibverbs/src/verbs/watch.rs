@@ -1,19 +1,20 @@
-//! Everything beside completions: the side door, the channel, events of the device, and the passing of time.
+//! Everything beside completions: the out-of-band channel, the channel, events of the device, and the passing of time.
 //!
 //! A rank that only receives would never learn that the network to its peer is dead: nothing is under way that
 //! could fail. So a queue pair on which nothing has completed for a while is probed by an RDMA write of no
-//! bytes, which the other device acknowledges by itself, whatever its process does. Neighbours: `part.rs`.
+//! bytes, which the other device acknowledges by itself, whatever its process does. Neighbours: `shutdown.rs`.
 
 use std::mem::MaybeUninit;
 
+use ringworld_transport::warn;
 use ringworld_transport::{Event, Placer};
 use rustix::event::epoll;
 use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::device::AsyncEvent;
-use super::door::News;
 use super::lane::Lane;
+use super::oob::OobEvents;
 use super::peer::State;
 use super::transport::{Ibverbs, Watch};
 
@@ -40,14 +41,14 @@ impl Ibverbs {
         if has(Watch::Timer) {
             self.tick();
         }
-        let before = self.meeting;
-        let mut news =
-            if has(Watch::Door) || self.door.is_due() { self.door.poll() } else { News::default() };
-        moved |= !news.words.is_empty() || !news.lost.is_empty() || self.meeting != before;
-        if let Some(cause) = news.broken.take() {
-            self.deferred.push(Event::Broken { cause });
+        let before = self.connecting;
+        let mut oob =
+            if has(Watch::Oob) || self.oob.is_due() { self.oob.poll() } else { OobEvents::default() };
+        moved |= !oob.messages.is_empty() || !oob.lost.is_empty() || self.connecting != before;
+        if let Some(cause) = oob.broken.take() {
+            self.life.defer(Event::Broken { cause });
         }
-        self.lose(news, placer, events);
+        self.handle_oob_events(oob, placer, events);
         moved
     }
 
@@ -189,7 +190,7 @@ mod tests {
         let Some((mut here, mut there)) = acquainted() else { return };
         let bound = here.config.detection_bound();
         let mut events = Vec::new();
-        // As if the cable were cut: the queue pair is gone, the side door knows of nothing.
+        // As if the cable were cut: the queue pair is gone, the out-of-band channel knows of nothing.
         there.peers[0].state = State::Idle;
         let began = Instant::now();
         while events.is_empty() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Side, acquaint, config, pattern, sides, until_all};
 use crate::{alone, assert_released, resources};
 use ringworld_transport::{Address, Cause, Transport};
-use ringworld_transport_ibverbs::{Ibverbs, survey};
+use ringworld_transport_ibverbs::{Ibverbs, available_devices};
 
 /// Another process with one rank, killed when dropped.
 struct Other {
@@ -33,7 +33,7 @@ impl Other {
     }
 
     /// The rest of the next line that has `word` in it.
-    fn hear(&mut self, word: &str) -> String {
+    fn line_with(&mut self, word: &str) -> String {
         loop {
             let line = self.lines.next().expect("the other process has ended").unwrap();
             if let Some((_, rest)) = line.split_once(word) {
@@ -92,16 +92,16 @@ fn rank_of_another_process() {
     }
 }
 
-fn meet(role: &str) -> (Other, Side) {
+fn connected(role: &str) -> (Other, Side) {
     let mut other = Other::start(role);
     let mut transport = Ibverbs::open(config(0, 2)).unwrap();
-    transport.connect(1, &unhex(&other.hear("address"))).unwrap();
+    transport.connect(1, &unhex(&other.line_with("address"))).unwrap();
     let mine = hex(&transport.address());
     writeln!(other.input, "{mine}").unwrap();
     let mut side = Side::new(transport);
     side.send(1, b"hello", b"");
     side.until("greeted", |side| side.received >= 1);
-    other.hear("connected");
+    other.line_with("connected");
     (other, side)
 }
 
@@ -110,7 +110,7 @@ fn a_killed_process_is_reported_within_a_second_and_leaves_nothing() {
     let _alone = alone();
     let before = resources();
     for (round, role) in ["receiver", "sender"].into_iter().cycle().take(10).enumerate() {
-        let (mut other, mut side) = meet(role);
+        let (mut other, mut side) = connected(role);
         let (memory, _) = side.expose(1, 1 << 20);
         if role == "receiver" {
             side.send(1, b"x", &pattern(round, 4 << 20));
@@ -165,14 +165,14 @@ fn a_link_that_goes_down_ends_its_peers_by_name_and_can_be_used_again() {
         assert!(took < bound, "noticed after {took:?}: {causes:?}");
         // The first to look sees the port; the others may see the first one leave before they look.
         let named = |cause: &Cause| {
-            let words = ["rxe", "side door", "closed it"];
+            let words = ["rxe", "out-of-band channel", "closed it"];
             matches!(cause, Cause::Lost(why) if words.iter().any(|word| why.contains(word)))
         };
         assert!(causes.iter().all(|(_, cause)| named(cause)), "{causes:?}");
         assert!(causes.iter().any(|(_, cause)| cause.to_string().contains("went down")), "{causes:?}");
         drop(world);
         let deadline = Instant::now() + Duration::from_secs(10);
-        while !survey(&config(0, 2)).unwrap().iter().any(|report| report.chosen) {
+        while !available_devices(&config(0, 2)).unwrap().iter().any(|report| report.chosen) {
             assert!(Instant::now() < deadline, "the port does not come back");
             std::thread::sleep(Duration::from_millis(50));
         }

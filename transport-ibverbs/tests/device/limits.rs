@@ -4,7 +4,7 @@
 use crate::support::{self, Side, acquaint, config, pattern, sides, until_all};
 use crate::{alone, assert_released, resources};
 use ringworld_transport::{Cause, MAX_HEADER, Transport};
-use ringworld_transport_ibverbs::{Config, Ibverbs, OpenError, survey};
+use ringworld_transport_ibverbs::{Config, Ibverbs, OpenError, available_devices};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
@@ -40,7 +40,8 @@ fn credits_go_back_at_the_poll_that_has_read_many_slots() {
     }
     world[0].until("all sent", Side::all_sent);
     world[1].until("all received", |side| side.received == 55);
-    // The receiver computes now: it neither polls nor arms, and the sender goes on. Half of the credits at least are back.
+    // The receiver computes now: it neither polls nor arms, and the sender goes on. Half of the credits at least are
+    // back.
     for index in 0..28usize {
         world[0].send(1, &index.to_le_bytes(), b"");
     }
@@ -48,7 +49,7 @@ fn credits_go_back_at_the_poll_that_has_read_many_slots() {
 }
 
 #[test]
-fn a_farewell_that_is_read_with_much_else_is_answered_and_nothing_after_it() {
+fn a_fin_that_is_read_with_much_else_is_answered_and_nothing_after_it() {
     for (count, shared) in [(40usize, false), (10, true)] {
         let mut world = if shared { sides(2, |config| config.shared_above = 0) } else { sides(2, |_| {}) };
         acquaint(&mut world);
@@ -95,7 +96,7 @@ fn messages_around_inline_and_slot_boundaries_arrive_whole() {
     }
 }
 
-/// Puts of lengths around all boundaries, whole and in two pieces, and what they left.
+/// Puts of lengths around all boundaries, whole and in two fragments, and what they left.
 fn put_all(world: &mut [Side], lengths: &[usize]) {
     for &length in lengths {
         let bytes = pattern(length, length);
@@ -114,7 +115,7 @@ fn put_all(world: &mut [Side], lengths: &[usize]) {
 }
 
 #[test]
-fn puts_around_inline_slot_and_piece_boundaries_arrive_whole() {
+fn puts_around_inline_slot_and_fragment_boundaries_arrive_whole() {
     let mut world = sides(2, |_| {});
     acquaint(&mut world);
     let edges = [220usize, 330, 8192, 12_288, 1 << 20, 3 << 19, 5 << 20];
@@ -298,7 +299,7 @@ fn settings_that_name_what_is_not_there_are_refused_with_what_is() {
 
 #[test]
 fn a_given_device_and_gid_index_are_used() {
-    let found = survey(&config(0, 2)).unwrap();
+    let found = available_devices(&config(0, 2)).unwrap();
     let chosen = found.iter().find(|report| report.chosen).unwrap();
     let (device, gid) = (chosen.device.clone(), *chosen.gid().unwrap());
     assert_eq!(gid.gid.ip(), support::ip(), "{chosen}");
@@ -314,7 +315,7 @@ fn a_given_device_and_gid_index_are_used() {
 
 #[test]
 fn ports_whose_addresses_are_of_different_families_refuse_each_other_at_once() {
-    let report = survey(&config(0, 2)).unwrap().into_iter().find(|report| report.chosen).unwrap();
+    let report = available_devices(&config(0, 2)).unwrap().into_iter().find(|report| report.chosen).unwrap();
     let Some(v6) = report.gids.iter().find(|entry| entry.gid.ip().is_ipv6()) else {
         eprintln!("skipped: the device has no IPv6 GID");
         return;

@@ -87,7 +87,7 @@ fn one_queue_pair_in_error_ends_the_peer_by_name_and_leaves_nothing() {
         let (_, stale) = world[1].expose(0, 20_000);
         world[0].put(1, stale, 0, &pattern(2, 20_000));
         until_all(&mut world, "filled", |world| world[1].filled == 1 && world[0].all_sent());
-        // Each is one piece, so the next that is taken is for the queue pair that shall break.
+        // Each is one fragment, so the next that is taken is for the queue pair that shall break.
         for _ in 1..broken + PAIRS {
             put(&mut world, 20_000);
         }

@@ -93,15 +93,8 @@ impl Buffer {
 
 /// Bytes that differ from one seed and one position to another.
 pub(crate) fn pattern(seed: usize, length: usize) -> Vec<u8> {
-    let mut state = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend(state.to_le_bytes());
-    }
-    bytes.truncate(length);
+    let mut bytes = vec![0; length];
+    fastrand::Rng::with_seed(seed as u64).fill(&mut bytes);
     bytes
 }
 

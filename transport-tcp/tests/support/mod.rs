@@ -1,7 +1,7 @@
 //! Two or more transports driven by tests and examples: memory to lend, an inbox, and waiting.
 //!
 //! Memory lives for the whole process, so that a broken transport cannot make a test undefined. The only
-//! `unsafe` code around this crate is here. Neighbours: `sockets.rs`, `strangers.rs`, the example `pingpong`.
+//! `unsafe` code around this crate is here. Neighbours: `sockets.rs`, `unauthenticated.rs`, the example `pingpong`.
 
 #![allow(dead_code, reason = "every user needs a part of it")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -55,15 +55,8 @@ impl Buffer {
 
 /// Bytes that differ from one seed and one position to another.
 pub(crate) fn pattern(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend(state.to_le_bytes());
-    }
-    bytes.truncate(length);
+    let mut bytes = vec![0; length];
+    fastrand::Rng::with_seed(seed).fill(&mut bytes);
     bytes
 }
 

@@ -37,7 +37,7 @@ pub fn close_delivers_everything_first(fabric: &mut dyn Fabric) {
     h.vanish(0);
     h.send(1, 2, b"on", b"we go");
     h.until("the others go on", |h| h.end(2).received_from(1).count() == 1);
-    h.settle();
+    h.run_until_idle();
     let down = (1..3).any(|rank| !h.end(rank).down.is_empty());
     h.check(!down, "a peer that had closed was reported as PeerDown");
     h.finish();

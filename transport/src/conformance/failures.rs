@@ -1,7 +1,7 @@
 //! Promises about peers that die, are declared dead, or break the protocol.
 
 use super::Fabric;
-use super::books::State;
+use super::accounting::State;
 use super::harness::{Harness, message};
 use super::pattern::pattern;
 use crate::{Cause, Refused};

@@ -20,7 +20,7 @@ pub fn the_first_message_waits_for_nobody(fabric: &mut dyn Fabric) {
         h.send(0, 1, b"first", &bytes);
         h.until("the first message complete while its receiver does nothing", |h| h.end(0).all_sent());
         if idles {
-            h.settle();
+            h.run_until_idle();
         }
         h.end(1).polled = true;
         h.until("the first message received from a sender that is polled only while it owes", |h| {
@@ -35,8 +35,8 @@ pub fn the_first_message_waits_for_nobody(fabric: &mut dyn Fabric) {
     }
 }
 
-/// Messages before there is a connection, kept or waiting in their sender's memory, keep their order among themselves and
-/// with those that come after it; so do those of a sender that closes meanwhile.
+/// Messages before there is a connection, kept or waiting in their sender's memory, keep their order among themselves
+/// and with those that come after it; so do those of a sender that closes meanwhile.
 pub fn first_messages_keep_their_order(fabric: &mut dyn Fabric) {
     const LENGTHS: [usize; 12] = [1, 100, 3_000, 0, 70_000, PROMPT, 1 << 20, 5, PROMPT, 600_000, 200_000, 9];
     for closes in [false, true] {

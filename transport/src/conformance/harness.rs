@@ -1,14 +1,14 @@
-//! Steps the transports of one world from one thread and keeps the books on every operation.
+//! Steps the transports of one world from one thread and keeps account of every operation.
 //!
-//! Invariant: every event is checked against the books as it comes; the first one that the contract
+//! Invariant: every event is checked against the accounting as it comes; the first one that the contract
 //! forbids ends the check with a panic that names the promise, the rank and the event. Neighbours:
-//! `books` (one rank), `buffer` (memory), and the files with the checks, which say what should happen
+//! `accounting` (one rank), `buffer` (memory), and the files with the checks, which say what should happen
 //! and wait for it.
 
 use std::time::{Duration, Instant};
 
 use super::Fabric;
-use super::books::{End, Exposure, Policy, SENT, Sending, State, TAKEN};
+use super::accounting::{End, Exposure, Policy, SENT, Sending, State, TAKEN};
 use super::buffer::Buffer;
 use crate::{Cause, Event, Header, Operation, Posted, Rank, Refused, RegionId, RemoteKey, SendMemory, Token};
 
@@ -45,13 +45,13 @@ impl<'f> Harness<'f> {
 
     /// Fails the check.
     pub(super) fn broken(&self, what: impl std::fmt::Display) -> ! {
-        let books: Vec<String> = self
+        let states: Vec<String> = self
             .ends
             .iter()
             .enumerate()
             .map(|(rank, end)| format!("\n  rank {rank}: {}", end.summary()))
             .collect();
-        panic!("promise {} is broken: {what}{}", self.promise, books.concat())
+        panic!("promise {} is broken: {what}{}", self.promise, states.concat())
     }
 
     /// Fails the check unless `kept`.
@@ -117,7 +117,7 @@ impl<'f> Harness<'f> {
     }
 
     /// Steps until nothing has moved for a while.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn run_until_idle(&mut self) {
         let deadline = Instant::now() + self.fabric.patience();
         let mut quiet_since = Instant::now();
         let mut quiet_rounds = 0;
@@ -134,7 +134,7 @@ impl<'f> Harness<'f> {
 
     /// Ends a check: nothing more may happen, and memory given back must have been left alone.
     pub(super) fn finish(mut self) {
-        self.settle();
+        self.run_until_idle();
         for rank in 0..self.ends.len() {
             if let Err(fault) = self.ends[rank].untouched() {
                 self.broken(format!("at rank {rank}: {fault}"));
@@ -142,7 +142,7 @@ impl<'f> Harness<'f> {
         }
     }
 
-    /// Posts once and keeps the books; a refusal is checked to contain the same operation.
+    /// Posts once and keeps account; a refusal is checked to contain the same operation.
     pub(super) fn try_post(
         &mut self,
         from: Rank,
@@ -161,7 +161,7 @@ impl<'f> Harness<'f> {
         let length = memory.1;
         let inline = end.transport().capabilities().inline;
         let transport = end.transport();
-        match if self.soon { transport.post_soon(operation) } else { transport.post(operation) } {
+        match if self.soon { transport.post_coalesced(operation) } else { transport.post(operation) } {
             Ok(posted) => {
                 let state = match posted {
                     Posted::Complete => {

@@ -1,9 +1,9 @@
 //! Promises about messages: order, integrity, placement, truncation, many peers.
 
 use super::Fabric;
-use super::books::State;
+use super::accounting::State;
 use super::harness::Harness;
-use super::pattern::{mix, pattern};
+use super::pattern::pattern;
 use crate::MAX_HEADER;
 
 /// Lengths around everything that transports treat specially, and some that none does.
@@ -16,10 +16,10 @@ fn clamp(h: &mut Harness<'_>, length: usize) -> usize {
 
 /// `count` messages with headers and lengths that `seed` decides.
 fn mixed(h: &mut Harness<'_>, seed: u64, count: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut state = seed;
+    let mut rng = fastrand::Rng::with_seed(seed);
     (0..count)
         .map(|index| {
-            let draw = mix(&mut state);
+            let draw = rng.u64(..);
             let fixed = LENGTHS[index % LENGTHS.len()];
             let length = if index < LENGTHS.len() { fixed } else { (draw >> 20) as usize % (fixed + 1) };
             let length = clamp(h, length);
@@ -48,10 +48,10 @@ pub fn messages_arrive_in_order_and_intact(fabric: &mut dyn Fabric) {
     h.finish();
 }
 
-/// Messages that may be put off keep their order among themselves and with others, on a connection that is
+/// Messages that may be coalesced keep their order among themselves and with others, on a connection that is
 /// open already, and none of them waits for more than a poll.
-pub fn messages_put_off_keep_their_order(fabric: &mut dyn Fabric) {
-    let mut h = Harness::new(fabric, 2, "messages_put_off_keep_their_order");
+pub fn coalesced_messages_keep_their_order(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "coalesced_messages_keep_their_order");
     let mut messages = mixed(&mut h, 13, 30);
     let small = (0..300u64).map(|draw| (pattern(draw, draw as usize % (MAX_HEADER + 1)), pattern(draw, 40)));
     messages.extend(small);
@@ -60,7 +60,7 @@ pub fn messages_put_off_keep_their_order(fabric: &mut dyn Fabric) {
     for (run, length) in [1, 2, 100, 3, 200, 7, 50, usize::MAX].into_iter().enumerate() {
         let run_of = messages.iter().skip(sent).take(length);
         for (index, (header, bytes)) in run_of.enumerate() {
-            // Among those put off, now and then one that is not.
+            // Among those coalesced, now and then one that is not.
             h.soon = !(index + run).is_multiple_of(9);
             h.send(0, 1, header, bytes);
             sent += 1;
@@ -69,7 +69,7 @@ pub fn messages_put_off_keep_their_order(fabric: &mut dyn Fabric) {
         h.until("all messages sent", |h| h.end(0).all_sent());
     }
     h.check_received(1, 0, &messages);
-    // What is put off last leaves although the transport is only closed.
+    // What is coalesced last leaves although the transport is only closed.
     h.soon = true;
     h.send(0, 1, b"a", b"last");
     h.send(0, 1, b"b", b"words");
@@ -101,7 +101,7 @@ pub fn each_message_is_placed_and_received_once(fabric: &mut dyn Fabric) {
         h.send(1, 0, header, bytes);
     }
     h.until("all messages received", |h| h.end(0).received_from(1).count() == messages.len());
-    h.settle();
+    h.run_until_idle();
     let asked = h.end(0).arrivals().len();
     h.check(asked == messages.len(), format!("{asked} placements asked for {} messages", messages.len()));
     h.check_received(0, 1, &messages);
@@ -152,9 +152,9 @@ pub fn operations_complete_exactly_once(fabric: &mut dyn Fabric) {
     h.until("everything arrived", |h| {
         h.end(1).received_from(0).count() == messages.len() && h.end(1).all_filled()
     });
-    h.settle();
+    h.run_until_idle();
     let counted = h.end(0).sendings.len();
-    h.check(counted == 200, format!("{counted} operations in the books, 200 accepted"));
+    h.check(counted == 200, format!("{counted} operations in the accounting, 200 accepted"));
     h.finish();
 }
 

@@ -1,35 +1,33 @@
-//! Promises about puts: any order, any chunks, filled exactly once, large both ways.
+//! Promises about puts: any order, any fragments, filled exactly once, large both ways.
 
 use super::Fabric;
-use super::books::State;
+use super::accounting::State;
 use super::harness::Harness;
-use super::pattern::{mix, pattern};
+use super::pattern::pattern;
 
-/// Cuts `0..length` into pieces of 1 byte to 64 KiB and shuffles them.
-fn chunks(seed: u64, length: usize) -> Vec<std::ops::Range<usize>> {
-    let mut state = seed;
-    let mut pieces = Vec::new();
+/// Cuts `0..length` into fragments of 1 byte to 64 KiB and shuffles them.
+fn fragments(seed: u64, length: usize) -> Vec<std::ops::Range<usize>> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut cut = Vec::new();
     let mut from = 0;
     while from < length {
-        let bound = 1usize << (mix(&mut state) % 17);
-        let to = length.min(from + 1 + mix(&mut state) as usize % bound);
-        pieces.push(from..to);
+        let bound = 1 << rng.u32(..17);
+        let to = length.min(from + 1 + rng.usize(..bound));
+        cut.push(from..to);
         from = to;
     }
-    for last in (1..pieces.len()).rev() {
-        pieces.swap(last, mix(&mut state) as usize % (last + 1));
-    }
-    pieces
+    rng.shuffle(&mut cut);
+    cut
 }
 
-/// Puts in any chunks and any order of offsets, to several exposures in turn, fill each exposure once,
+/// Puts in any fragments and any order of offsets, to several exposures in turn, fill each exposure once,
 /// with the right bytes.
 pub fn puts_fill_exposures_in_any_order(fabric: &mut dyn Fabric) {
     let mut h = Harness::new(fabric, 2, "puts_fill_exposures_in_any_order");
     let lengths = [1, 2, 4_096, 300_000, 1 << 20];
     let exposed = lengths.map(|length| h.expose(1, 0, length));
     let sources: Vec<Vec<u8>> = lengths.iter().map(|&length| pattern(length as u64, length)).collect();
-    let mut queues: Vec<_> = lengths.iter().map(|&length| chunks(length as u64 + 7, length)).collect();
+    let mut queues: Vec<_> = lengths.iter().map(|&length| fragments(length as u64 + 7, length)).collect();
     while queues.iter().any(|q| !q.is_empty()) {
         for (index, queue) in queues.iter_mut().enumerate() {
             if let Some(piece) = queue.pop() {
@@ -54,7 +52,7 @@ pub fn an_exposure_is_filled_by_its_last_byte_only(fabric: &mut dyn Fabric) {
     h.put(1, 0, key, 0, &source[..5_000]);
     h.put(1, 0, key, 5_001, &source[5_001..]);
     h.until("the puts sent", |h| h.end(1).all_sent());
-    h.settle();
+    h.run_until_idle();
     let early = h.end(0).exposures[index].state != State::Pending;
     h.check(!early, "Filled was reported with one byte missing");
     h.put(1, 0, key, 5_000, &source[5_000..5_001]);

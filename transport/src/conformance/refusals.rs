@@ -8,11 +8,11 @@ use crate::{Cause, Refused, RemoteKey};
 /// A rank whose address was never given is `Unknown` to `post`, and an error to `expose`.
 pub fn a_peer_without_address_is_unknown(fabric: &mut dyn Fabric) {
     let mut h = Harness::new(fabric, 2, "a_peer_without_address_is_unknown");
-    for stranger in [2, 1_000_000] {
-        let refused = h.try_post(0, pattern(1, 10), &message(stranger, b"x"));
+    for absent in [2, 1_000_000] {
+        let refused = h.try_post(0, pattern(1, 10), &message(absent, b"x"));
         h.check(matches!(refused, Err(Refused::Unknown(_))), format!("post answered {refused:?}"));
-        let exposed = h.try_expose(0, stranger, 10);
-        h.check(exposed.is_err(), format!("expose to rank {stranger} succeeded"));
+        let exposed = h.try_expose(0, absent, 10);
+        h.check(exposed.is_err(), format!("expose to rank {absent} succeeded"));
     }
     h.send(0, 1, b"y", b"known");
     h.until("the known peer served", |h| h.end(1).received_from(0).count() == 1);
@@ -76,7 +76,7 @@ pub fn a_receiver_that_does_not_poll_loses_nothing(fabric: &mut dyn Fabric) {
             Err(refused) => h.broken(format!("a slow receiver is no reason for {refused:?}")),
         }
     }
-    h.settle();
+    h.run_until_idle();
     h.end(1).polled = true;
     for (header, bytes) in &messages[posted..] {
         h.send(0, 1, header, bytes);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Fabric;
-use super::books::State;
+use super::accounting::State;
 use super::buffer::Buffer;
 use super::harness::Harness;
 use super::pattern::pattern;

@@ -55,7 +55,7 @@ pub fn waiting_wakes_for_a_message(fabric: &mut dyn Fabric) {
         // A wake-up is owed after silence as well as in the middle of traffic.
         if index % 5 == 0 {
             h.end(0).polled = false;
-            h.settle();
+            h.run_until_idle();
         }
         h.end(0).polled = false;
         h.send(1, 0, &[index as u8], &pattern(index as u64, length));
@@ -91,7 +91,7 @@ pub fn waiting_wakes_for_a_lost_peer(fabric: &mut dyn Fabric) {
     h.until("connected", |h| h.end(0).received_from(1).count() == 1);
     let (_, _) = h.expose(0, 1, 10);
     let _ = h.try_post(0, pattern(1, 10), &message(1, b"y"));
-    h.settle();
+    h.run_until_idle();
     h.vanish(1);
     asleep_until(&mut h, "a lost peer", |h| h.end(0).is_down(1));
     h.finish();

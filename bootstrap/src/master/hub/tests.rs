@@ -81,7 +81,7 @@ impl World {
     /// The ranks that `rank` has been told are down, in order.
     fn down(&self, rank: usize) -> Vec<(u64, String)> {
         let notices = self.frames[rank].iter().filter_map(|frame| match frame {
-            ToRank::News(notices) => Some(notices),
+            ToRank::Notices(notices) => Some(notices),
             _ => None,
         });
         let down = notices.flatten().filter_map(|notice| match notice {
@@ -99,7 +99,7 @@ impl World {
 
     fn finished(&self, rank: usize) -> Vec<u64> {
         let notices = self.frames[rank].iter().filter_map(|frame| match frame {
-            ToRank::News(notices) => Some(notices),
+            ToRank::Notices(notices) => Some(notices),
             _ => None,
         });
         let finished = notices.flatten().filter_map(|notice| match notice {

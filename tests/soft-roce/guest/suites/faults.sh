@@ -4,5 +4,5 @@ kills=6
 [ -z "$FULL" ] || kills=50
 RINGWORLD_TEST_KILLS=${RINGWORLD_TEST_KILLS:-$kills} tests verbs 500 --nocapture
 # Forming and ending as over TCP.
-[ -z "$FULL" ] || tests processes 300
+[ -z "$FULL" ] || tests tests 300 processes::
 unset RINGWORLD_TEST_TRANSPORT

@@ -3,15 +3,15 @@
 export RINGWORLD_TEST_TRANSPORT=ibverbs
 rules="messages requests mismatch failure collectives registered"
 largest=$((64 << 10))
-random=everything_at_once_agrees_with_the_oracle_over_a_real_wire
+random=random::everything_at_once_agrees_with_the_oracle_over_a_real_wire
 if [ -n "$FULL" ]; then
     rules="$rules objects communicators exchange varied roots operations cartesian"
     largest=$((16 << 20))
     random=over_a_real_wire
 fi
 for rule in $rules; do
-    tests "$rule" 180
+    tests runtime 180 "$rule::"
 done
-RINGWORLD_TEST_LARGEST=${RINGWORLD_TEST_LARGEST:-$largest} tests sweep 500
-tests random 400 "$random"
+RINGWORLD_TEST_LARGEST=${RINGWORLD_TEST_LARGEST:-$largest} tests runtime 500 sweep::
+tests runtime 400 "$random"
 unset RINGWORLD_TEST_TRANSPORT

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Every round runs in processes of its own, so that a crash or a hang is a finding and not the end. Programs with an
-//! oracle come from `runtime/tests/random`, whose files are modules here, too. `tests/soak/README.md` tells how to use it.
+//! oracle come from `runtime/tests/it/random`, whose files are modules here, too. `tests/soak/README.md` tells how to
+//! use it.
 
 #![forbid(unsafe_code)]
 #![allow(
@@ -29,25 +30,25 @@ mod long;
 mod round;
 mod watch;
 
-// What `runtime/tests/random` is made of; its paths say `crate::`, so they stand here.
-#[path = "../../../../runtime/tests/random/call.rs"]
+// What `runtime/tests/it/random` is made of; its paths say `crate::`, so they stand here.
+#[path = "../../../../runtime/tests/it/random/call.rs"]
 mod call;
-#[path = "../../../../runtime/tests/random/element.rs"]
+#[path = "../../../../runtime/tests/it/random/element.rs"]
 mod element;
-#[path = "../../../../runtime/tests/random/exchange.rs"]
+#[path = "../../../../runtime/tests/it/random/exchange.rs"]
 mod exchange;
-#[path = "../../../../runtime/tests/random/messages.rs"]
+#[path = "../../../../runtime/tests/it/random/messages.rs"]
 mod messages;
-#[path = "../../../../runtime/tests/random/oracle.rs"]
+#[path = "../../../../runtime/tests/it/random/oracle.rs"]
 mod oracle;
-#[path = "../../../../runtime/tests/random/perform.rs"]
+#[path = "../../../../runtime/tests/it/random/perform.rs"]
 mod perform;
-#[path = "../../../../runtime/tests/random/play.rs"]
+#[path = "../../../../runtime/tests/it/random/play.rs"]
 mod play;
-#[path = "../../../../runtime/tests/random/program.rs"]
+#[path = "../../../../runtime/tests/it/random/program.rs"]
 #[allow(dead_code, reason = "limits and hosts of a program are those of the world here")]
 mod program;
-#[path = "../../../../runtime/tests/random/rng.rs"]
+#[path = "../../../../runtime/tests/it/random/rng.rs"]
 mod rng;
 
 use std::process::ExitCode;

@@ -153,7 +153,7 @@ impl Registered<RecvMemory> {
 #[derive(Clone, Copy)]
 struct Page([u8; 4096]);
 
-/// Slots of equal size in one registered piece of memory of our own.
+/// Slots of equal size in one registered block of memory of our own.
 pub(crate) struct Slab {
     // First, so that the device has lost its way to the memory before that is freed.
     region: Region,

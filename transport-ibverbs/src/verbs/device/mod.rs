@@ -1,4 +1,4 @@
-//! The fence: all foreign functions and all `unsafe` code of this crate.
+//! The unsafe boundary: all foreign functions and all `unsafe` code of this crate.
 //!
 //! A thin layer of owners over libibverbs, in the words of the specification: a [`Context`] is an open
 //! device, a [`Pd`] a protection domain, [`Channel`] and [`Cq`] report completions, a [`Qp`] is a queue
@@ -63,6 +63,6 @@ fn make_nonblocking(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
 /// A destructor that failed leaves a resource behind; there is nothing better to do than to say so.
 fn note(what: &str, result: io::Result<()>) {
     if let Err(error) = result {
-        tracing::error!(%error, "an RDMA {what} could not be released");
+        ringworld_transport::error!(%error, "an RDMA {what} could not be released");
     }
 }

@@ -11,7 +11,7 @@ use super::context::Pd;
 use super::memory::{Registered, Slab};
 use super::queue::Cq;
 use super::{check, object};
-use crate::blob::{Offer, PortPart};
+use crate::blob::{Offer, PortInfo};
 use crate::choice::LinkLayer;
 
 /// The longest inline message that is asked for: with its work request it fills 256 bytes, which is what
@@ -92,7 +92,7 @@ pub(crate) struct Remote<'a> {
     pub(crate) offer: &'a Offer,
     /// Which of the offered queue pairs.
     pub(crate) number: u32,
-    pub(crate) here: &'a PortPart,
+    pub(crate) here: &'a PortInfo,
     pub(crate) port: u8,
     pub(crate) gid_index: u8,
 }
@@ -281,7 +281,7 @@ impl Qp {
         unsafe { self.post(Some(element), write.into(), true, id, signal) }
     }
 
-    /// Writes a piece of registered memory, always signalled.
+    /// Writes a part of registered memory, always signalled.
     ///
     /// # Safety of the memory
     ///

@@ -1,7 +1,7 @@
 //! Whether what the ranks of a disorderly world met is right. Pure.
 //!
-//! Disorder may lead to errors, and they must be of the kinds that the documents promise, and name a rank that has left, or
-//! has panicked, by then.
+//! Disorder may lead to errors, and they must be of the kinds that the documents promise, and name a rank that has
+//! left, or has panicked, by then.
 
 use crate::kills::judge::outline;
 use crate::round::Finding;
@@ -58,7 +58,8 @@ fn wrong_error(plan: &Plan, reports: &[Report], rank: usize, met: &Met, processe
         ("PeerFinished", Some(named), Some(Manner::Order)) if gone(named) => None,
         ("PeerFinished", ..) => Some("PeerFinished names a rank that has not left in good order".into()),
         ("PeerFailed", Some(named), Some(Manner::Death)) if gone(named) => None,
-        // Ranks do not call the same when one of them leaves before a collective: both are told, and it is not called dead.
+        // Ranks do not call the same when one of them leaves before a collective: both are told, and it is not called
+        // dead.
         ("Mismatch", ..) if deserter(&met.text).is_some_and(|named| named < reports.len() && gone(named)) => {
             None
         }

@@ -1,5 +1,5 @@
-//! Worlds that end in every disorderly way that safe code can write: as threads of one process, for their number, and as
-//! processes, for the ends that only those have.
+//! Worlds that end in every disorderly way that safe code can write: as threads of one process, for their number, and
+//! as processes, for the ends that only those have.
 
 pub(crate) mod alone;
 pub(crate) mod judge;

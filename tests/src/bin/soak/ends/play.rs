@@ -123,8 +123,8 @@ struct Part<'a> {
     kept: Vec<Communicator>,
 }
 
-/// Plays a script to its end, the World included. What was allocated where memory was freed comes back, to be looked at when
-/// the whole world has ended.
+/// Plays a script to its end, the World included. What was allocated where memory was freed comes back, to be looked at
+/// when the whole world has ended.
 pub(crate) fn play(world: World, script: &Script, shared: &Shared) -> Canaries {
     let mut part = Part {
         rank: world.rank(),
@@ -498,13 +498,23 @@ impl Part<'_> {
                 for ((operation, input), output) in operations.iter().zip(&inputs).zip(outputs) {
                     match *operation {
                         Operation::Send { to, tag, .. } | Operation::Sync { to, tag, .. } => {
-                            drop(s.send(input, to, tag)?);
+                            let _ = s.send(input, to, tag)?;
                         }
-                        Operation::Recv { from, tag, .. } => drop(s.recv(output, from, tag)?),
-                        Operation::Barrier => drop(s.barrier()?),
-                        Operation::AllReduce { .. } => drop(s.all_reduce(output, Op::Max)?),
-                        Operation::Broadcast { root, .. } => drop(s.broadcast(output, root)?),
-                        Operation::AllToAll { .. } => drop(s.all_to_all(input, output)?),
+                        Operation::Recv { from, tag, .. } => {
+                            let _ = s.recv(output, from, tag)?;
+                        }
+                        Operation::Barrier => {
+                            let _ = s.barrier()?;
+                        }
+                        Operation::AllReduce { .. } => {
+                            let _ = s.all_reduce(output, Op::Max)?;
+                        }
+                        Operation::Broadcast { root, .. } => {
+                            let _ = s.broadcast(output, root)?;
+                        }
+                        Operation::AllToAll { .. } => {
+                            let _ = s.all_to_all(input, output)?;
+                        }
                     }
                 }
                 match leave {

@@ -1,8 +1,8 @@
 //! What the ranks of a world do before they end it in disorder. Pure: the same seed gives the same scripts.
 //!
 //! Scripts are right in one respect: they leave nobody waiting for ever. All operations without waiting come before all
-//! waiting; a rank waits for what a peer surely does, or else for ranks that leave without waiting for it. So a world that
-//! does not end is a finding.
+//! waiting; a rank waits for what a peer surely does, or else for ranks that leave without waiting for it. So a world
+//! that does not end is a finding.
 
 use clap::ValueEnum;
 
@@ -549,9 +549,9 @@ impl Draft<'_> {
         }
     }
 
-    /// Lets nobody wait in a circle. A receive that is dropped before its message has come is withdrawn, and a rank whose long
-    /// send was not received leaves only when the receiver does: so it waits for that rank. A rank that waits for what
-    /// nobody does waits for the other to leave.
+    /// Lets nobody wait in a circle. A receive that is dropped before its message has come is withdrawn, and a rank
+    /// whose long send was not received leaves only when the receiver does: so it waits for that rank. A rank that
+    /// waits for what nobody does waits for the other to leave.
     fn wait_in_no_circle(&mut self) {
         let size = self.size();
         let mut waits = vec![vec![false; size]; size];

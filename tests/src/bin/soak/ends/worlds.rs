@@ -1,7 +1,7 @@
 //! Many small worlds, one after the other, each with its ranks as threads of this process.
 //!
-//! Says `world` when one begins, `finding` for whatever is wrong with it, and `done`. A world that hangs is the last of its
-//! process; a crash is seen by whoever started it.
+//! Says `world` when one begins, `finding` for whatever is wrong with it, and `done`. A world that hangs is the last of
+//! its process; a crash is seen by whoever started it.
 
 use std::any::Any;
 use std::process::ExitCode;
@@ -183,8 +183,8 @@ fn threads() -> String {
     names.join(", ")
 }
 
-/// Waits until both have come back to what is usual, for some threads of a world end a little later than it; the error is
-/// what they are instead.
+/// Waits until both have come back to what is usual, for some threads of a world end a little later than it; the error
+/// is what they are instead.
 fn settled(usual: (usize, usize)) -> Result<(usize, usize), (usize, usize)> {
     let until = Instant::now() + Duration::from_secs(10);
     loop {

@@ -1,7 +1,7 @@
 //! One rank of a round of kills: checked operations, one after the other, until something fails.
 //!
-//! It says `begun`, `formed`, then one of `failed` (the call's error), `wrong` (a result); and `gone` when its world has been
-//! dropped. Whether that is right, the judge decides.
+//! It says `begun`, `formed`, then one of `failed` (the call's error), `wrong` (a result); and `gone` when its world
+//! has been dropped. Whether that is right, the judge decides.
 
 use std::process::ExitCode;
 use std::sync::atomic::AtomicUsize;
@@ -120,8 +120,8 @@ fn program(world: &World, seed: u64) -> Result<(), Trouble> {
     wrong.iter().find_map(failed).map_or(Ok(()), |text| Err(Trouble::Failed(text)))
 }
 
-/// Whoever drops a running operation is not told that it failed, and finds half a result in its buffers. That is documented;
-/// here it would look like a wrong result, so these operations are waited for.
+/// Whoever drops a running operation is not told that it failed, and finds half a result in its buffers. That is
+/// documented; here it would look like a wrong result, so these operations are waited for.
 fn hear_of_failures(round: &mut Round) {
     match round {
         Round::Repeat { call, .. } => wait_for_it(call),

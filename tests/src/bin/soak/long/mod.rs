@@ -1,4 +1,5 @@
-//! Long rounds: what only shows after a while. Nothing fails in them, so everything must go well, and memory must not grow.
+//! Long rounds: what only shows after a while. Nothing fails in them, so everything must go well, and memory must not
+//! grow.
 
 pub(crate) mod rank;
 

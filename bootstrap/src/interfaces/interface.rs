@@ -1,0 +1,24 @@
+//! One address of one network interface.
+
+use std::net::IpAddr;
+
+/// One address of one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Name, such as `eth0`.
+    pub name: String,
+    /// The address.
+    pub addr: IpAddr,
+    /// Length of the network prefix.
+    pub prefix: u8,
+    /// Only reaches this host.
+    pub loopback: bool,
+    /// Not known to be down.
+    pub up: bool,
+}
+
+impl std::fmt::Display for Interface {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}/{}", self.name, self.addr, self.prefix)
+    }
+}

@@ -1,0 +1,51 @@
+//! The mail between the hub and its connections: what comes in, and what a writer sends.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::wire::{Hello, ReadError, ToMaster, ToRank};
+
+/// Everything that can happen to the master.
+pub(super) enum Inbound {
+    Joined {
+        connection: u64,
+        hello: Hello,
+        outbox: mpsc::UnboundedSender<Outgoing>,
+    },
+    Message {
+        connection: u64,
+        message: ToMaster,
+    },
+    Gone {
+        connection: u64,
+        cause: ReadError,
+    },
+    /// Somebody knocked and did not come in.
+    Unauthenticated {
+        from: SocketAddr,
+        reason: String,
+    },
+    /// Somebody asks how the world stands.
+    Inquiry {
+        reply: oneshot::Sender<ToRank>,
+    },
+    Suspected {
+        by: usize,
+        rank: usize,
+    },
+    /// What had been said to all when this was asked for has been handed to the system.
+    Flushed,
+    /// The process that serves is leaving.
+    Close,
+    Shutdown,
+}
+
+/// Something for the writer.
+pub(super) enum Outgoing {
+    /// A frame; shared, because most go to everybody.
+    Frame(Arc<[u8]>),
+    /// Answer when everything before has been handed to the system.
+    Flush(oneshot::Sender<()>),
+}

@@ -1,0 +1,114 @@
+//! The core as its shell sees it: what is driven, under the lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::inbox::Notice;
+use super::super::shell::Drive;
+use super::super::slots::{SlotId, Slots};
+use super::super::wait::For;
+use super::super::waiters::{Topic, Watchers};
+use super::Core;
+
+impl Drive for Core {
+    /// The hosts, by rank.
+    type Known = Arc<[String]>;
+
+    #[inline]
+    fn progress(&mut self) -> bool {
+        Self::progress(self)
+    }
+
+    #[inline]
+    fn polls(&self) -> u64 {
+        self.polls
+    }
+
+    #[inline]
+    fn has_work(&self) -> bool {
+        Self::has_work(self)
+    }
+
+    #[inline]
+    fn owes(&self) -> bool {
+        self.router.owes()
+    }
+
+    #[inline]
+    fn catch_up(&mut self) {
+        Self::catch_up(self);
+    }
+
+    fn arm(&mut self) -> Option<Option<Duration>> {
+        Self::arm(self)
+    }
+
+    #[inline]
+    fn has_sleepers(&self) -> bool {
+        self.inbox.has_sleepers()
+    }
+
+    #[cold]
+    fn wake_sleepers(&mut self) {
+        // A time until which to sleep is one that they do not know.
+        if self.fault.is_some() || self.arm() != Some(None) {
+            self.inbox.wake();
+        }
+    }
+
+    fn read_inbox(&mut self) {
+        while let Some(notice) = self.inbox.take() {
+            self.notice(notice);
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Fault(fault) => self.fail(fault),
+            Notice::Finished { rank } => self.has_left(rank),
+            Notice::LastCalls { rank, calls } => self.heard_last_calls(rank, &calls),
+            Notice::Left(left) => self.let_go(left),
+            Notice::Released(matched) => self.machine.release(matched),
+            Notice::Unwatched(watch) => self.watchers.remove(watch),
+        }
+        self.settle();
+        if !self.watchers.is_empty() {
+            self.watchers.notify(Topic::End);
+        }
+    }
+
+    fn remind(&mut self, what: For<'_>) {
+        match what {
+            For::Slots(slots) => Self::remind(self, slots),
+            For::Topic(_) => {
+                let running: Vec<SlotId> = self.runs.slots().collect();
+                Self::remind(self, &running);
+            }
+        }
+    }
+
+    fn time_out(&mut self, what: For<'_>, after: Duration, waiting_for: String) {
+        let slots = if let For::Slots(slots) = what { slots } else { &[] };
+        Self::time_out(self, slots, after, waiting_for);
+    }
+
+    #[inline]
+    fn slots(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    #[inline]
+    fn watchers(&mut self) -> &mut Watchers {
+        &mut self.watchers
+    }
+
+    #[inline]
+    fn awaited(&self) -> usize {
+        self.slots.awaited() + self.watchers.tasks()
+    }
+
+    #[inline]
+    fn has_leaving(&self) -> bool {
+        !(self.slots.leaving.is_empty() && self.watchers.leaving.is_empty())
+    }
+}

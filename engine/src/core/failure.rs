@@ -1,0 +1,127 @@
+//! When something fails: a peer is lost or leaves, a user's operation panics, a transport cannot go on.
+
+use std::time::{Duration, Instant};
+
+use ringworld_protocol::{Failure, Selector};
+use ringworld_transport::Cause;
+
+use super::super::fault::Fault;
+use super::super::reduce::Panicked;
+use super::Core;
+use super::suspicion::{Doubts, Suspect};
+
+/// The data plane often hears of a death before the control plane has told who died first: a survivor
+/// that gives up closes its connections too. So a lost connection is only a suspicion for this long, in
+/// which the control plane's verdict wins. Well inside the promised second.
+const VERDICT: Duration = Duration::from_millis(300);
+
+impl Core {
+    /// The control plane says that a rank has left in good order. It knows nothing of what that rank has sent before:
+    /// the connection to it, where there is one, has that to say, and its end in its turn.
+    pub(super) fn has_left(&mut self, rank: usize) {
+        if self.router.is_linked(rank) {
+            if let Some(finished) = self.finished.get_mut(rank) {
+                *finished = true;
+            }
+        } else {
+            self.peer_finished(rank);
+        }
+        // The connection may have been lost a moment before.
+        if self.suspect.take_if(|suspect| suspect.rank == rank).is_some() {
+            self.peer_finished(rank);
+            self.machine.peer_down(rank);
+            self.settle();
+        }
+    }
+
+    /// Everything that a peer has sent has been heard of, and it has left in good order.
+    pub(super) fn peer_finished(&mut self, rank: usize) {
+        if self.fault.is_some() {
+            return;
+        }
+        if let Some(finished) = self.finished.get_mut(rank) {
+            *finished = true;
+        }
+        self.machine.peer_closed(rank);
+        self.settle();
+        // Those who wait for a message of that rank, too.
+        self.watchers.notify_if(|_| true);
+    }
+
+    /// A transport has lost a peer, and let go of everything that had to do with it.
+    pub(super) fn down(&mut self, rank: usize, cause: Cause) {
+        let has_left = self.finished.get(rank).copied().unwrap_or(true);
+        if cause != Cause::Finished && (has_left || self.closing.is_some()) {
+            self.doubt(rank);
+        }
+        if cause == Cause::Finished || has_left {
+            // Messages of that peer may still lie among the events of this poll.
+            self.farewells.push(rank);
+        } else {
+            self.lost(rank, cause);
+        }
+    }
+
+    /// A connection has been lost, which may be the death of that peer or the echo of another's.
+    pub(super) fn lost(&mut self, rank: usize, cause: Cause) {
+        if self.fault.is_some() || self.finished.get(rank).copied().unwrap_or(true) {
+            return;
+        }
+        self.control.peer_lost(rank, &cause.to_string());
+        if self.suspect.is_none() {
+            let until = Instant::now() + VERDICT;
+            self.suspect = Some(Suspect { rank, cause: cause.to_string(), until });
+        }
+    }
+
+    /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
+    pub(super) fn operation_panicked(&mut self, what: &Panicked) {
+        let host = self.hosts.get(self.rank).map_or("an unknown host", String::as_str);
+        let Panicked { op, message } = what;
+        let rank = self.rank;
+        let detail =
+            format!("the user-defined operation {op:?} panicked on rank {rank} on {host}: {message}");
+        self.tell(Fault::Panicked { detail });
+    }
+
+    /// A transport cannot go on, and nobody but this process is to blame.
+    pub(super) fn broken(&mut self, cause: String) {
+        self.tell(Fault::System {
+            detail: format!("{} cannot go on: {cause}", self.rank_on_host(self.rank)),
+        });
+    }
+
+    /// Ends the world for all ranks because this one has panicked where it cannot go on.
+    pub(crate) fn give_up(&mut self, cause: &str) {
+        if self.fault.is_none() {
+            let detail = format!("rank {} gave up: {cause}", self.rank);
+            self.tell(Fault::Panicked { detail });
+        }
+    }
+
+    /// Ends the world here: first the transports let go of all memory, then every call ends.
+    pub fn fail(&mut self, fault: Fault) {
+        if self.fault.is_some() {
+            return;
+        }
+        self.fault = Some(fault);
+        (self.suspect, self.desertion) = (None, None);
+        self.doubts = Doubts::default();
+        self.closing = Some(0);
+        self.router.abort();
+        self.machine.fail_all();
+        self.settle();
+        for slot in self.runs.remove_all(&mut self.buffers) {
+            self.slots.end(slot, Err(Failure::Aborted), &mut self.buffers);
+        }
+        self.buffers.release_all();
+        self.slots.end_held(&mut self.buffers);
+        self.buffers.retire_held();
+        self.watchers.notify_if(|_| true);
+    }
+
+    /// Why no message for `selector` can come any more, if that is so.
+    pub fn ended(&self, selector: &Selector) -> Option<Failure> {
+        self.machine.ended(selector.source)
+    }
+}

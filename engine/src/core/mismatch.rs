@@ -1,0 +1,276 @@
+//! When ranks do not call the same: who finds out, whom it tells, and in which words.
+//!
+//! A collective message that can belong to no call of this rank is a disagreement on arrival ([`Core::disagree`]).
+//! Ranks that wait for one another and send nothing are reminded ([`Core::remind`]). One that waits for a rank which
+//! has left asks what that one did instead ([`Desertion`]). And a rank that leaves looks once more
+//! ([`Core::look_once_more`]).
+
+use ringworld_protocol::{BufferId, Envelope, Failure, Kind, Mode, Selector, Span, TagSelector};
+use std::time::{Duration, Instant};
+
+use super::super::fault::Fault;
+use super::super::last_calls::LastCalls;
+use super::super::runs::{Called, Disagreement, Mine, RunId};
+use super::super::signature::{Signature, SignatureBytes, describe_site};
+use super::super::slots::SlotId;
+use super::suspicion::Desertion;
+use super::{Core, Owner};
+
+/// How long the others, and the master, have to say what a rank has called that has left. The error is the better for
+/// it, and the end still inside the promised second.
+const ANSWER: Duration = Duration::from_millis(900);
+
+impl Core {
+    /// Ends the world for every rank.
+    pub(super) fn tell(&mut self, fault: Fault) {
+        if self.fault.is_none() {
+            self.control.fault(&fault);
+            self.fail(fault);
+        }
+    }
+
+    pub(super) fn rank_on_host(&self, rank: usize) -> String {
+        format!("rank {rank} on {}", self.hosts.get(rank).map_or("an unknown host", String::as_str))
+    }
+
+    // ---- reminders -----------------------------------------------------------------------------------
+
+    /// Tells those whom the collectives of these slots wait for what this rank has called, so that ranks
+    /// that disagree about a root find out although none of them sends anything else.
+    pub(crate) fn remind(&mut self, slots: &[SlotId]) {
+        self.remind_of(|core, run| core.runs.slot(run).is_some_and(|slot| slots.contains(&slot)));
+    }
+
+    fn remind_of(&mut self, concerns: impl Fn(&Self, RunId) -> bool) {
+        let waits = self.owners.iter().flatten().filter_map(|(request, owner)| {
+            let Owner::Step { run, .. } = *owner else { return None };
+            let described = self.machine.describe(*request)?;
+            let waited_for = described.kind == Kind::Receive && concerns(self, run);
+            if waited_for { Some((described.peer?, self.runs.reminder(run)?)) } else { None }
+        });
+        let mut reminders: Vec<(usize, Envelope)> = waits.collect();
+        reminders.sort_unstable_by_key(|(peer, envelope)| (*peer, envelope.context, envelope.tag));
+        reminders.dedup();
+        for (peer, envelope) in reminders {
+            let nothing = Span { buffer: BufferId::NONE, offset: 0, len: 0 };
+            // Nobody asks how it ends.
+            let _unowned = self.machine.send(peer, envelope, nothing, Mode::Standard);
+        }
+        self.settle();
+    }
+
+    /// Takes reminders away from the protocol, in whose lists they would lie for ever: whatever they had to say has
+    /// been compared or noted.
+    pub(super) fn drop_reminders(&mut self, reminders: Vec<(usize, Envelope)>) {
+        for (source, Envelope { context, tag, .. }) in reminders {
+            let selector = Selector { context, source: Some(source), tag: TagSelector::Exact(tag) };
+            if let Some(taken) = self.machine.take(&selector) {
+                self.machine.release(taken.handle);
+            }
+        }
+    }
+
+    // ---- steps that cannot be done -----------------------------------------------------------------
+
+    pub(super) fn step_failed(&mut self, run: RunId, step: u32, failure: Failure) {
+        match failure {
+            Failure::Aborted => {}
+            Failure::PeerFinished { peer } => self.deserted(run, peer),
+            // Longer than what this rank expects, which is told as any other wrong length is.
+            Failure::Truncated { needed, .. } => {
+                if let Err(detail) = self.runs.step_done(run, step, needed) {
+                    self.step_wrong(detail);
+                }
+            }
+            failure => {
+                let call = self.runs.called(run).map(|(_, called)| self.quoted(&called)).unwrap_or_default();
+                let here = self.rank_on_host(self.rank);
+                self.tell(Fault::System { detail: format!("{here} could not go on in {call}: {failure}") });
+            }
+        }
+    }
+
+    /// A collective cannot go on because ranks disagree about it.
+    pub(super) fn step_wrong(&mut self, detail: String) {
+        self.tell(Fault::Mismatch { detail });
+    }
+
+    /// A collective needs a rank that has left in good order.
+    fn deserted(&mut self, run: RunId, peer: usize) {
+        if self.fault.is_some() || self.desertion.is_some() {
+            return;
+        }
+        let Some((context, called)) = self.runs.called(run) else { return };
+        self.desertion = Some(Desertion { peer, context, called, until: Instant::now() + ANSWER });
+        self.control.ask_last_calls(peer);
+        // It may be that the one who has left did right, and another one of those that are waited for did not.
+        self.remind_of(|_, other| other == run);
+    }
+
+    /// Believes the worst of a rank that has left when nobody has said anything else in time. An answer that has come,
+    /// and that this rank had no time to read, is in time.
+    pub(super) fn judge_desertion(&mut self) {
+        let is_due = |desertion: &Desertion| Instant::now() >= desertion.until;
+        if self.desertion.as_ref().is_some_and(is_due) && !self.inbox.is_full() {
+            self.convict(&LastCalls::default());
+        }
+        // Not asked at every poll what time it is.
+        if !self.doubts.is_empty() && !self.inbox.is_full() {
+            self.doubts.0.retain(|(_, until)| Instant::now() < *until);
+        }
+    }
+
+    /// A connection has ended without a goodbye, to a rank that has left, or while this rank leaves.
+    pub(super) fn doubt(&mut self, peer: usize) {
+        if self.doubts.0.iter().all(|(other, _)| *other != peer) {
+            self.doubts.0.push((peer, Instant::now() + ANSWER));
+            self.control.ask_last_calls(peer);
+        }
+    }
+
+    pub(super) fn heard_last_calls(&mut self, rank: usize, calls: &LastCalls) {
+        self.doubts.0.retain(|(peer, _)| *peer != rank);
+        if self.desertion.as_ref().is_some_and(|desertion| desertion.peer == rank) {
+            return self.convict(calls);
+        }
+        let differs = |context: &u64| self.runs.first_disagreement(*context, calls.of_context(*context));
+        let first = calls.contexts().into_iter().find_map(|context| Some((context, differs(&context)?)));
+        if let Some((context, disagreement)) = first {
+            self.disagree(rank, context, &disagreement);
+        }
+    }
+
+    fn convict(&mut self, last: &LastCalls) {
+        let Some(Desertion { peer, context, called, .. }) = self.desertion.take() else { return };
+        // Ranks may have parted before: what one of them only sends, the other never reads.
+        if let Some(disagreement) = self.runs.first_disagreement(context, last.of_context(context)) {
+            return self.disagree(peer, context, &disagreement);
+        }
+        let last = last.last(context);
+        // Numbers go round the circle; what has not been called lies ahead.
+        let is_done = |number: u32| number.wrapping_sub(called.sequence) < u32::MAX / 2;
+        let how = if last.is_some_and(|last| is_done(last.sequence)) { "" } else { " without calling it" };
+        let before = last.map_or_else(String::new, |last| {
+            let call = self.described(&last.stamp);
+            format!("; its last collective on this communicator was #{}, {call}", last.sequence)
+        });
+        let detail = format!(
+            "{} called {} as collective #{} of communicator {} and needs {}, which has left the world{how}{before}",
+            self.rank_on_host(self.rank),
+            self.quoted(&called),
+            called.sequence,
+            context / 2,
+            self.rank_on_host(peer),
+        );
+        self.tell(Fault::Mismatch { detail });
+    }
+
+    // ---- the end -------------------------------------------------------------------------------------
+
+    /// When this rank has made its last call: whatever lies here of collectives that it has not called, it never will.
+    pub(crate) fn look_once_more(&mut self) {
+        self.progress();
+        if let Some((source, context, disagreement)) = self.runs.uncalled()
+            && self.fault.is_none()
+        {
+            self.disagree(source, context, &disagreement);
+        }
+    }
+
+    /// The same before the transports tell the others that this rank leaves: they may have to be told something else,
+    /// and whoever learns that it has left can ask what it has called.
+    pub(crate) fn look_before_leaving(&mut self) {
+        self.look_once_more();
+        if self.fault.is_none() {
+            self.control.leave_behind(self.runs.last_calls());
+        }
+    }
+
+    // ---- words ---------------------------------------------------------------------------------------
+
+    /// A peer's call, and where it stands.
+    fn described(&self, stamp: &SignatureBytes) -> String {
+        format!("{} at {}", Signature::describe(*stamp), describe_site(stamp, self.runs.callers()))
+    }
+
+    /// A call of this rank, and where it stands.
+    fn quoted(&self, called: &Called) -> String {
+        format!("{} at {}:{}", Signature::describe(called.stamp), called.caller.file(), called.caller.line())
+    }
+
+    pub(super) fn disagree(&mut self, source: usize, context: u64, what: &Disagreement) {
+        let here = match &what.mine {
+            Mine::Finished => "finished that one long ago".into(),
+            Mine::NeverCalled => "is leaving the world and has never called it".into(),
+            Mine::Called(called) => {
+                let more = Signature::compare(what.theirs, called.stamp);
+                format!("called {}{more}", self.quoted(called))
+            }
+        };
+        // Every rank reads this text, so it says nobody is "this rank".
+        let detail = format!(
+            "ranks disagree about collective #{} of communicator {}: {} called {}, but {} {here}",
+            what.sequence,
+            context / 2,
+            self.rank_on_host(source),
+            self.described(&what.theirs),
+            self.rank_on_host(self.rank),
+        );
+        self.tell(Fault::Mismatch { detail });
+    }
+
+    /// Whether a request belongs to a slot.
+    fn is_of(&self, slot: SlotId, owner: Owner) -> bool {
+        match owner {
+            Owner::Slot(other) => other == slot,
+            Owner::Step { run, .. } => self.runs.slot(run) == Some(slot),
+        }
+    }
+
+    /// Whom a slot waits for, in words.
+    pub(crate) fn waiting_for(&self, slot: SlotId) -> String {
+        let requests = self.owners.iter().flatten().filter(|(_, owner)| self.is_of(slot, *owner));
+        let mut peers: Vec<Option<usize>> =
+            requests.filter_map(|(request, _)| Some(self.machine.describe(*request)?.peer)).collect();
+        peers.sort_unstable();
+        peers.dedup();
+        let name = |peer: &Option<usize>| {
+            peer.map_or_else(|| "a message of any rank".into(), |rank| self.rank_on_host(rank))
+        };
+        if peers.is_empty() {
+            return "nobody".into();
+        }
+        peers.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a slot is the end of, in words.
+    fn call_of(&self, slot: SlotId) -> Option<String> {
+        let (request, owner) = self.owners.iter().flatten().find(|(_, owner)| self.is_of(slot, *owner))?;
+        if let Owner::Step { run, .. } = *owner {
+            let (_, called) = self.runs.called(run)?;
+            let (file, line) = (called.caller.file(), called.caller.line());
+            return Some(format!(
+                "{} #{} at {file}:{line}",
+                Signature::describe(called.stamp),
+                called.sequence
+            ));
+        }
+        let described = self.machine.describe(*request)?;
+        let (verb, way) = if described.kind == Kind::Receive { ("recv", "from") } else { ("send", "to") };
+        let peer = described.peer.map_or_else(|| "any rank".into(), |rank| format!("rank {rank}"));
+        let tag = match described.tag {
+            TagSelector::Any => "any tag".into(),
+            TagSelector::Exact(tag) => format!("tag {tag}"),
+        };
+        Some(format!("{verb} ({way} {peer}, {tag})"))
+    }
+
+    /// A call has waited for too long: ends the world for every rank. `slots`: what it waits for, where it waits for
+    /// the end of operations.
+    pub(crate) fn time_out(&mut self, slots: &[SlotId], after: Duration, waiting_for: String) {
+        let here = self.rank_on_host(self.rank);
+        let calls: Vec<String> = slots.iter().filter_map(|slot| self.call_of(*slot)).collect();
+        let waiter = if calls.is_empty() { here } else { format!("{here}, in {}", calls.join(", or ")) };
+        self.tell(Fault::TimedOut { waiter, after, waiting_for });
+    }
+}

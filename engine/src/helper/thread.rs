@@ -1,0 +1,147 @@
+//! The thread itself: looks, watches, drives, sleeps.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use super::super::notifier::{Notifier, Wires};
+use super::super::shell::{Drive, Shell};
+use super::super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use super::super::sync::thread;
+use super::super::wait::For;
+use super::super::waiters::Topic;
+use super::state::{DRIVES, SLEEPS, Shared, WATCHES};
+
+/// A program that has not polled for so long is busy with something else.
+const GRACE: Duration = Duration::from_micros(100);
+
+/// A program that keeps polling is looked after less and less often, but at least this often.
+const PATIENCE: Duration = Duration::from_micros(400);
+
+impl<C: Drive> Shell<C> {
+    /// Sees to it that outstanding work advances although nobody waits for it.
+    pub(crate) fn help(self: &Arc<Self>) {
+        if self.helper.started.get().is_none() {
+            self.start_helper();
+        }
+        self.helper.called();
+    }
+
+    #[cold]
+    fn start_helper(self: &Arc<Self>) {
+        self.helper.started.get_or_init(|| {
+            let (state, called) = (AtomicU8::new(WATCHES), AtomicBool::new(false));
+            let shared = Arc::new(Shared { notifier: Notifier::new().ok()?, state, called });
+            let (shell, mine) = (Arc::downgrade(self), Arc::clone(&shared));
+            // Without the thread, work advances inside blocking calls only, which is what MPI promises.
+            let thread = thread::Builder::new().name("ringworld-helper".into());
+            thread.spawn(move || serve(&shell, &mine)).ok()?;
+            Some(shared)
+        });
+    }
+
+    /// Sees to it that the work of a task advances although no thread will ever wait for it.
+    pub(crate) fn hurry(self: &Arc<Self>) {
+        if self.helper.started.get().is_none() {
+            self.start_helper();
+        }
+        self.helper.hurry();
+    }
+}
+
+/// What a look found.
+enum Look {
+    /// Nothing to do, or somebody waits and drives.
+    Idle,
+    /// Work, and nobody who polls.
+    Abandoned,
+    /// Work, and somebody who polls.
+    InHand,
+}
+
+fn look<C: Drive>(shell: &Shell<C>, seen: &mut u64) -> Look {
+    let core = shell.lock();
+    if !shell.waits.nobody_waits() || !core.has_work() {
+        return Look::Idle;
+    }
+    let before = std::mem::replace(seen, core.polls());
+    if core.awaited() > 0 || before == *seen { Look::Abandoned } else { Look::InHand }
+}
+
+fn serve<C: Drive>(shell: &Weak<Shell<C>>, shared: &Shared) {
+    // Nobody has polled so often: the first look only watches.
+    let mut seen = u64::MAX;
+    let mut grace = GRACE;
+    loop {
+        let Some(shell) = shell.upgrade() else { return };
+        // Said before the look: see the invariant.
+        shared.state.store(SLEEPS, Ordering::SeqCst);
+        let called = shared.called.swap(false, Ordering::Relaxed);
+        match look(&shell, &mut seen) {
+            Look::Idle if !called => {
+                drop(shell);
+                shared.notifier.sleep(&Wires::new(), None);
+                (seen, grace) = (u64::MAX, GRACE);
+            }
+            Look::Abandoned => {
+                shared.state.store(DRIVES, Ordering::SeqCst);
+                drive(&shell, shared);
+                (seen, grace) = (u64::MAX, GRACE);
+            }
+            Look::InHand | Look::Idle => {
+                shared.state.store(WATCHES, Ordering::SeqCst);
+                drop(shell);
+                shared.notifier.nap(grace);
+                grace = (2 * grace).min(PATIENCE);
+            }
+        }
+    }
+}
+
+/// Drives while there is work, nobody waits, and nobody else polls (or a task waits).
+fn drive<C: Drive>(shell: &Shell<C>, shared: &Shared) {
+    let mut mine = None;
+    let mut idle_since: Option<Instant> = None;
+    let mut remind_after = shell.waits.remind();
+    loop {
+        let mut core = shell.lock();
+        if !shell.waits.nobody_waits() || !core.has_work() {
+            return;
+        }
+        if mine.is_some_and(|mine| mine != core.polls()) && core.awaited() == 0 {
+            return;
+        }
+        let moved = core.progress();
+        mine = Some(core.polls());
+        if moved {
+            // What it has to do when it comes back, a caller may do before: it is no driver to rely on.
+            drop(core);
+            (idle_since, remind_after) = (None, shell.waits.remind());
+            if shell.is_wanted() {
+                thread::yield_now();
+            }
+            continue;
+        }
+        core.comes_back(true);
+        // The next step of a schedule, or an answer to a task, is often there within microseconds, and to be woken for
+        // it takes fifty: where cores are to be had, it is worth a short wait.
+        let idle = idle_since.get_or_insert_with(Instant::now).elapsed();
+        if idle < shell.waits.brief() {
+            drop(core);
+            thread::yield_now();
+            continue;
+        }
+        // As a thread that waits would: see `Shell::drive_until`.
+        if idle >= remind_after {
+            core.remind(For::Topic(Topic::End));
+            remind_after *= 2;
+            continue;
+        }
+        let inbox = shell.waits.inbox();
+        inbox.park(&shared.notifier);
+        if let Some(alarm) = core.arm() {
+            drop(core);
+            shell.waits.sleep(&shared.notifier, Some(remind_after - idle), alarm);
+        }
+        inbox.unpark(&shared.notifier);
+    }
+}

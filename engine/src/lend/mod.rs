@@ -1,0 +1,20 @@
+//! Loans of the caller's memory to operations, in three shapes that are safe to use.
+//!
+//! * *Blocking* ([`blocking`]): the memory is borrowed for the call, and the call does not return before
+//!   the operation has ended, or both operations of a pair ([`blocking_pair`]).
+//! * *Owned* ([`Loan`]): the memory is owned next to the operation. It is given back when the operation has
+//!   ended; a loan dropped before that leaves it to the engine, and a leaked one leaks it, which is safe.
+//! * *Scoped* ([`Borrowed`]): the memory is borrowed for a scope that does not end before its operations
+//!   have, whatever happens to the handles.
+//!
+//! All three are built on the same two calls of the table of buffers, and on one rule of the engine: when a
+//! slot has ended, nobody uses the memory that was given to it any more.
+
+mod blocking;
+mod guard;
+mod owned;
+mod scoped;
+
+pub use blocking::{Lend, Pair, blocking, blocking_pair, blocking_replace, name_of};
+pub use owned::Loan;
+pub use scoped::{Borrow, Borrowed};

@@ -1,0 +1,192 @@
+//! Memory that is owned beside the operations on it.
+
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use ringworld_protocol::BufferId;
+use ringworld_transport::{Cause, Region};
+
+use super::guard::NoUnwinding;
+use crate::buffer::Kept;
+use crate::core::Core;
+use crate::engine::Engine;
+use crate::inbox::Left;
+use crate::router::Registrations;
+use crate::slots::{Ending, SlotId};
+
+/// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
+/// them: one after the other, any number of times. Where there will be many, transports may register the buffers.
+pub struct Loan<T: Pod + Send> {
+    engine: Arc<Engine>,
+    /// The operation under way; while there is one, nobody touches the buffers.
+    slot: Option<SlotId>,
+    input: Option<Vec<T>>,
+    output: Option<Vec<T>>,
+    /// Of either buffer, which therefore is not freed, nor given to anybody who could free it, before these have ended.
+    registrations: Registrations,
+}
+
+impl<T: Pod + Send> Loan<T> {
+    /// Without an operation.
+    #[must_use]
+    pub fn new(engine: &Arc<Engine>, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
+        Self { engine: Arc::clone(engine), slot: None, input, output, registrations: Registrations::new() }
+    }
+
+    /// Has the transports register both buffers, for as long as the loan has them.
+    pub fn register(&mut self) -> Result<(), Cause> {
+        self.register_if(|_| [true, true])
+    }
+
+    /// Like [`Loan::register`], but leaves out a buffer (input, output) of which no message is longer than the eager
+    /// limit, the longest being given in bytes: for others the receiver exposes nothing, and nothing is put.
+    pub fn register_for(&mut self, longest: [usize; 2]) -> Result<(), Cause> {
+        self.register_if(|core| longest.map(|longest| longest > core.machine.config().eager_limit))
+    }
+
+    fn register_if(&mut self, wanted: impl Fn(&Core) -> [bool; 2]) -> Result<(), Cause> {
+        let mut core = self.engine.lock();
+        let wanted = wanted(&core);
+        let buffers = [&mut self.input, &mut self.output].into_iter().zip(wanted);
+        for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
+            let (pointer, length) = (data.as_mut_ptr().cast(), size_of_val(data.as_slice()));
+            // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
+            // uses it: the loan gives it back after both (`take`), and when dropped leaves it to the slot that uses
+            // it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
+            core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a transport has registered any of the buffers.
+    pub fn is_registered(&self) -> bool {
+        !self.registrations.is_empty()
+    }
+
+    /// What is in the buffer that operations would write; nothing while one is under way.
+    pub fn at_rest(&self) -> &[T] {
+        match self.slot {
+            None => self.output.as_deref().unwrap_or_default(),
+            Some(_) => &[],
+        }
+    }
+
+    /// Begins an operation that reads `input`, and reads and writes `output`. One that is still under way
+    /// is waited for first.
+    ///
+    /// `begin` gets the names of both, and must give them to the slot it returns.
+    pub fn begin(&mut self, begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> SlotId) {
+        // Its ending has nobody left to hear of it: its handle was leaked.
+        let _unheard = self.wait();
+        let guard = NoUnwinding;
+        let slot = {
+            let mut core = self.engine.lock();
+            // SAFETY: the vectors' heap memory stays where it is while the loan is moved about; nobody
+            // touches it before the slot has ended (`wait`, `poll`), and a dropped loan leaves it to the
+            // slot.
+            let lend =
+                |data: &Vec<T>, core: &mut Core| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) };
+            let input = self.input.as_ref().map(|data| lend(data, &mut core));
+            let lend = |data: &mut Vec<T>, core: &mut Core| {
+                // SAFETY: as above.
+                unsafe { core.buffers.lend_mut(bytemuck::cast_slice_mut(data)) }
+            };
+            let output = self.output.as_mut().map(|data| lend(data, &mut core));
+            begin(&mut core, input, output)
+        };
+        self.slot = Some(slot);
+        guard.passed();
+    }
+
+    /// Sees to it that the operation advances although nobody waits for it yet.
+    pub fn help(&self) {
+        self.engine.help();
+    }
+
+    /// Waits for the end of the operation; `None` when there is none.
+    pub fn wait(&mut self) -> Option<Ending> {
+        // It belongs to others as soon as its ending is taken, whatever unwinds from here.
+        let slot = self.slot.take()?;
+        let guard = NoUnwinding;
+        let ending = self.engine.wait(slot);
+        guard.passed();
+        Some(ending)
+    }
+
+    /// Makes progress; the ending, if the operation has ended. If not, `waker` is woken when it does.
+    pub fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
+        let slot = self.slot?;
+        let register = |core: &mut Core, waker| core.slots.wake_task(slot, waker);
+        let ending = self.engine.poll(waker, |core| core.slots.take(slot), register);
+        if ending.is_some() {
+            self.slot = None;
+        }
+        ending
+    }
+
+    /// Makes progress, and says whether there is no operation, or one that has ended.
+    pub fn is_done(&self) -> bool {
+        let mut core = self.engine.lock();
+        core.progress();
+        self.slot.is_none_or(|slot| core.slots.is_done(slot))
+    }
+
+    /// Withdraws a receive that no message has matched; whether that was so.
+    pub fn cancel(&self) -> bool {
+        self.slot.is_some_and(|slot| self.engine.lock().cancel(slot))
+    }
+
+    /// The operation under way.
+    #[must_use]
+    pub fn slot(&self) -> Option<SlotId> {
+        self.slot
+    }
+
+    /// What is in the buffers, after the end of the operation under way, if there is one.
+    pub fn buffers(&mut self) -> (Option<&mut [T]>, Option<&mut [T]>) {
+        let _unheard = self.wait();
+        (self.input.as_deref_mut(), self.output.as_deref_mut())
+    }
+
+    /// The lengths of input and output in bytes.
+    pub fn lengths(&self) -> (usize, usize) {
+        // Not by way of slices: an operation may be writing there.
+        let length = |buffer: &Option<Vec<T>>| buffer.as_ref().map_or(0, |data| data.len() * size_of::<T>());
+        (length(&self.input), length(&self.output))
+    }
+
+    /// Gives the buffers back, after the end of the operation under way, if there is one.
+    pub fn take(&mut self) -> (Option<Vec<T>>, Option<Vec<T>>) {
+        let _unheard = self.wait();
+        if self.is_registered() {
+            self.engine.lock().deregister(std::mem::take(&mut self.registrations));
+        }
+        (self.input.take(), self.output.take())
+    }
+}
+
+impl<T: Pod + Send> Drop for Loan<T> {
+    fn drop(&mut self) {
+        if self.slot.is_none() && self.registrations.is_empty() {
+            return;
+        }
+        let registrations = std::mem::take(&mut self.registrations);
+        let memory = Box::new(Memory { input: self.input.take(), output: self.output.take() });
+        self.engine.let_go(Left { slot: self.slot, registrations, memory });
+    }
+}
+
+/// The buffers of a loan that was dropped.
+struct Memory<T> {
+    input: Option<Vec<T>>,
+    output: Option<Vec<T>>,
+}
+
+impl<T: Pod + Send> Kept for Memory<T> {
+    fn received(&self) -> Option<&[u8]> {
+        let alone = self.input.is_none();
+        self.output.as_deref().filter(|_| alone).map(bytemuck::cast_slice)
+    }
+}

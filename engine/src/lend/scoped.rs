@@ -1,0 +1,161 @@
+//! Memory that is borrowed for a scope, which does not end before the operations on it have.
+
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Pod;
+use ringworld_protocol::{BufferId, Failure};
+use smallvec::SmallVec;
+
+use super::guard::NoUnwinding;
+use crate::core::Core;
+use crate::engine::Engine;
+use crate::panics;
+use crate::slots::{Ending, SlotId};
+
+/// Operations on memory that is borrowed for `'scope`.
+///
+/// The owner of this value must be a function that keeps it on its stack and hands out nothing but shared
+/// references to it: then its drop, which waits for every operation, cannot be forgotten. `L` is what its owner calls
+/// each operation by.
+pub struct Borrowed<'scope, L> {
+    under_way: UnderWay<L>,
+    /// Invariant in `'scope`, like the scope of scoped threads.
+    scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+/// The operations of a scope that nobody has waited for yet. It knows nothing of `'scope`, so that the scope
+/// itself needs no drop that looks at borrows which end with it.
+struct UnderWay<L> {
+    engine: Arc<Engine>,
+    list: Mutex<Listed<L>>,
+}
+
+/// Short scopes, which loops repeat, allocate nothing.
+type Listed<L> = SmallVec<[(SlotId, L); 8]>;
+
+/// One operation in a scope: its name, and the memory it writes.
+pub struct Borrow<'scope, T> {
+    slot: SlotId,
+    /// As a pointer, because the operation writes there while this handle exists.
+    pointer: NonNull<T>,
+    length: usize,
+    memory: PhantomData<&'scope mut [T]>,
+}
+
+// SAFETY: it stands for the exclusive borrow of a slice, which may move to another thread.
+unsafe impl<T: Send> Send for Borrow<'_, T> {}
+
+impl<T> Borrow<'_, T> {
+    /// The operation.
+    #[must_use]
+    pub fn slot(&self) -> SlotId {
+        self.slot
+    }
+}
+
+impl<'scope, L: Copy> Borrowed<'scope, L> {
+    /// Without any operation.
+    #[must_use]
+    pub fn new(engine: &Arc<Engine>) -> Self {
+        let under_way = UnderWay { engine: Arc::clone(engine), list: Mutex::default() };
+        Self { under_way, scope: PhantomData }
+    }
+
+    /// Begins an operation. `begin` gets the names of the input and the output, and must give both to the
+    /// slot it returns, with what the operation is called by.
+    pub fn begin<T: Pod>(
+        &self,
+        input: Option<&'scope [T]>,
+        output: Option<&'scope mut [T]>,
+        begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> (SlotId, L),
+    ) -> (Borrow<'scope, T>, L) {
+        let mut pointer = NonNull::dangling();
+        let mut length = 0;
+        let guard = NoUnwinding;
+        let (slot, label) = {
+            let mut core = self.under_way.engine.lock();
+            // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
+            // dropped; the drop waits for every slot that has not been waited for, and slots reclaim the
+            // names when they end.
+            let input = input.map(|data| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) });
+            let output = output.map(|data| {
+                length = data.len();
+                // The one pointer that all who use the memory derive theirs from.
+                let whole = NonNull::from(data);
+                pointer = whole.cast();
+                // SAFETY: as above.
+                unsafe { core.buffers.lend_raw(whole.cast(), length * size_of::<T>()) }
+            });
+            begin(&mut core, input, output)
+        };
+        self.under_way.list().push((slot, label));
+        guard.passed();
+        self.under_way.engine.help();
+        (Borrow { slot, pointer, length, memory: PhantomData }, label)
+    }
+
+    /// Waits for the end of one operation, and gives the memory back that it wrote.
+    pub fn wait<T>(&self, borrow: Borrow<'scope, T>) -> (Ending, &'scope mut [T]) {
+        let Borrow { slot, pointer, length, .. } = borrow;
+        let guard = NoUnwinding;
+        // First, because the name is free for others as soon as the wait is over.
+        self.under_way.list().retain(|(other, _)| *other != slot);
+        let ending = self.under_way.engine.wait(slot);
+        guard.passed();
+        // SAFETY: pointer and length are those of the slice that `begin` was given for all of `'scope`;
+        // the operation on it has ended, and this handle, of which there was one, is gone.
+        (ending, unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), length) })
+    }
+
+    /// Makes progress, and says whether an operation has ended.
+    pub fn is_done<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
+        let mut core = self.under_way.engine.lock();
+        core.progress();
+        core.slots.is_done(borrow.slot)
+    }
+
+    /// Withdraws a receive that no message has matched; whether that was so.
+    pub fn cancel<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
+        self.under_way.engine.lock().cancel(borrow.slot)
+    }
+
+    /// Waits for all operations that nobody has waited for; the first failure among them.
+    pub fn finish(&self) -> Option<(Failure, L)> {
+        self.under_way.finish()
+    }
+}
+
+impl<L> UnderWay<L> {
+    fn finish(&self) -> Option<(Failure, L)> {
+        let guard = NoUnwinding;
+        let mut first = None;
+        for (slot, operation) in std::mem::take(&mut *self.list()) {
+            if let Err(failure) = self.engine.wait(slot) {
+                first.get_or_insert((failure, operation));
+            }
+        }
+        guard.passed();
+        first
+    }
+
+    fn list(&self) -> std::sync::MutexGuard<'_, Listed<L>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<L> Drop for UnderWay<L> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.list().is_empty() {
+            // Nobody will make the calls that these operations may be waiting for: end them now, so that
+            // the panic is not held up for ever.
+            let said = panics::last().map(|said| format!(": {said}")).unwrap_or_default();
+            self.engine.lock().give_up(&format!("a panic left a scope with operations under way{said}"));
+        }
+        // Only after a panic is there anything left to wait for.
+        let _unheard = self.finish();
+    }
+}

@@ -1,0 +1,190 @@
+//! The router: all transports of this process behind one face, and the queue for those that are busy.
+//!
+//! Each peer is reached by exactly one transport, decided before the engine is made; this rank itself
+//! is reached by the loopback. Operations that a transport hands back as busy wait here, per peer and in
+//! order, and are offered again at every poll.
+
+use std::collections::VecDeque;
+
+use ringworld_transport::loopback::Loopback;
+use ringworld_transport::{
+    Cause, Event, Operation, Placer, Posted, RecvMemory, Refused, Region, RegionId, RemoteKey, Token,
+    Transport,
+};
+use smallvec::SmallVec;
+
+/// What transports have registered of memory: which transport, and its name for it. Mostly nothing.
+pub(crate) type Registrations = SmallVec<[(usize, RegionId); 2]>;
+
+pub(crate) struct Router {
+    loopback: Loopback,
+    transports: Vec<Box<dyn Transport>>,
+    routes: Vec<Option<usize>>,
+    stalled: Vec<VecDeque<Operation>>,
+    stalled_peers: Vec<usize>,
+}
+
+/// What became of an operation.
+pub(crate) enum Fate {
+    Done(Token),
+    Pending,
+    /// The transport has refused it, and keeps nothing of it.
+    Lost(Token, Cause),
+}
+
+impl Router {
+    pub(crate) fn new(rank: usize, transports: Vec<Box<dyn Transport>>, routes: Vec<Option<usize>>) -> Self {
+        let stalled = routes.iter().map(|_| VecDeque::new()).collect();
+        let loopback = Loopback::new(rank);
+        Self { loopback, transports, routes, stalled, stalled_peers: Vec::new() }
+    }
+
+    fn transport(&mut self, peer: usize) -> &mut dyn Transport {
+        match self.routes[peer] {
+            Some(index) => self.transports[index].as_mut(),
+            None => &mut self.loopback,
+        }
+    }
+
+    /// `soon`: there will be a poll soon, so small messages may wait for one another until then.
+    pub(crate) fn post(&mut self, operation: Operation, soon: bool) -> Fate {
+        let peer = operation.peer();
+        if !self.stalled[peer].is_empty() {
+            self.stalled[peer].push_back(operation);
+            return Fate::Pending;
+        }
+        let token = token_of(&operation);
+        let transport = self.transport(peer);
+        match if soon { transport.post_coalesced(operation) } else { transport.post(operation) } {
+            Ok(Posted::Complete) => Fate::Done(token),
+            Ok(Posted::Pending) => Fate::Pending,
+            Err(Refused::Busy(operation)) => {
+                self.stalled[peer].push_back(operation);
+                self.stalled_peers.push(peer);
+                Fate::Pending
+            }
+            Err(Refused::PeerDown(_, cause)) => Fate::Lost(token, cause),
+            Err(Refused::Unknown(_)) => {
+                Fate::Lost(token, Cause::Unreachable("its address is not known".into()))
+            }
+            Err(Refused::Invalid(_, why)) => Fate::Lost(token, Cause::Protocol(why.into())),
+            Err(_) => Fate::Lost(token, Cause::Protocol("the transport refused an operation".into())),
+        }
+    }
+
+    pub(crate) fn expose(
+        &mut self,
+        peer: usize,
+        memory: RecvMemory,
+        token: Token,
+    ) -> Result<RemoteKey, Cause> {
+        self.transport(peer).expose(peer, memory, token)
+    }
+
+    /// Has every transport register a region that gains by it; what they have registered goes to `into`, also when one
+    /// of them refuses. `region` names the same memory each time.
+    pub(crate) fn register(
+        &mut self,
+        region: impl Fn() -> Region,
+        into: &mut Registrations,
+    ) -> Result<(), Cause> {
+        for (index, transport) in self.transports.iter_mut().enumerate() {
+            if transport.capabilities().costly_exposure
+                && let Some(registered) = transport.register(region())?
+            {
+                into.push((index, registered));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn deregister(&mut self, registrations: Registrations) {
+        for (index, region) in registrations {
+            self.transports[index].deregister(region);
+        }
+    }
+
+    /// Polls every transport once. Fates of operations that had been stalled go to `fates`.
+    pub(crate) fn poll(
+        &mut self,
+        placer: &mut dyn Placer,
+        events: &mut Vec<Event>,
+        fates: &mut Vec<(usize, Fate)>,
+    ) -> bool {
+        let mut moved = self.loopback.poll(placer, events);
+        for transport in &mut self.transports {
+            moved |= transport.poll(placer, events);
+        }
+        if !self.stalled_peers.is_empty() {
+            moved |= self.offer_again(fates);
+        }
+        moved
+    }
+
+    fn offer_again(&mut self, fates: &mut Vec<(usize, Fate)>) -> bool {
+        let mut moved = false;
+        for peer in std::mem::take(&mut self.stalled_peers) {
+            let mut waiting = std::mem::take(&mut self.stalled[peer]);
+            while let Some(operation) = waiting.pop_front() {
+                let fate = self.post(operation, false);
+                if let Some(operation) = self.stalled[peer].pop_front() {
+                    waiting.push_front(operation);
+                    break;
+                }
+                moved = true;
+                fates.push((peer, fate));
+            }
+            self.stalled[peer] = waiting;
+        }
+        moved
+    }
+
+    /// Whether everything may sleep: nothing lies in the loopback, and each transport is armed.
+    pub(crate) fn arm(&mut self) -> bool {
+        // Not `all`: a transport that is skipped would not be armed.
+        let mut armed = self.loopback.arm() && self.stalled_peers.is_empty();
+        for transport in &mut self.transports {
+            armed &= transport.arm();
+        }
+        armed
+    }
+
+    /// Whether anything that has been posted needs polls to leave.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        !self.stalled_peers.is_empty() || self.transports.iter().any(|transport| transport.owes())
+    }
+
+    /// Whether no operation waits for a busy transport.
+    pub(crate) fn is_flowing(&self) -> bool {
+        self.stalled_peers.is_empty()
+    }
+
+    /// Whether a connection to the peer stands, which will say itself when the peer ends.
+    pub(crate) fn is_linked(&self, peer: usize) -> bool {
+        self.routes
+            .get(peer)
+            .copied()
+            .flatten()
+            .is_some_and(|index| self.transports[index].is_connected(peer))
+    }
+
+    pub(crate) fn close(&mut self) -> usize {
+        self.transports.iter_mut().for_each(|transport| transport.close());
+        self.transports.len()
+    }
+
+    /// Drops everything: afterwards no transport holds any memory.
+    pub(crate) fn abort(&mut self) {
+        self.stalled.iter_mut().for_each(VecDeque::clear);
+        self.stalled_peers.clear();
+        self.loopback.abort();
+        self.transports.iter_mut().for_each(|transport| transport.abort());
+    }
+}
+
+fn token_of(operation: &Operation) -> Token {
+    match operation {
+        Operation::Message { token, .. } | Operation::Put { token, .. } => *token,
+    }
+}

@@ -1,0 +1,666 @@
+//! Runs: schedules under way. One executor for every collective and every transport.
+//!
+//! A run starts the steps that wait for nothing, and whenever a step completes, those that waited for it
+//! last. Reductions and copies are done on the spot; sends and receives go to the protocol and come back
+//! as completions. Nothing is allocated in the steady state: finished runs and their scratch memory are
+//! used again.
+//!
+//! The first message that reaches a rank tells whether its sender runs the same collective: stamps are
+//! compared on arrival (see [`Runs::arrive`]), before any byte is combined. What comes before the call has been
+//! made waits in `early`, and is compared with the call.
+
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::Arc;
+
+use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
+use ringworld_protocol::{
+    BufferId, Element, Envelope, Machine, Mode, RequestId, Selector, Span, TagSelector,
+};
+use rustc_hash::FxHashMap;
+
+use super::buffer::{Block, Buffers};
+use super::early::Early;
+use super::last_calls::{LastCall, LastCalls};
+use super::reduce::{Panicked, Reducer, When};
+use super::signature::{Signature, SignatureBytes, agree};
+use super::slots::SlotId;
+use super::under_way::UnderWay;
+
+/// Everything a run needs.
+#[derive(Clone)]
+pub struct Start {
+    /// What is to be done.
+    pub schedule: Arc<Schedule>,
+    /// World ranks by rank in the communicator; `None`: they are the same.
+    pub group: Option<Arc<[usize]>>,
+    /// That of the communicator's collectives.
+    pub context: u64,
+    /// What was called.
+    pub stamp: Signature,
+    /// Where the call stands.
+    pub caller: &'static Location<'static>,
+    /// The size of an element, in bytes.
+    pub element: usize,
+    /// What combines elements.
+    pub reducer: Reducer,
+    /// How many elements at the start of the output are the result; 0 where this rank gets none.
+    pub result: usize,
+    /// How many ranks' contributions are combined in it.
+    pub combined: usize,
+    /// Lent memory to read.
+    pub input: Option<BufferId>,
+    /// Lent memory to write.
+    pub output: Option<BufferId>,
+}
+
+/// The index of a run; used again when it has ended.
+pub(crate) type RunId = usize;
+
+struct Run {
+    start: Start,
+    /// Which collective of its communicator: the same number on all ranks.
+    sequence: u32,
+    stamp: SignatureBytes,
+    /// How many of its messages have not been announced yet.
+    due: usize,
+    slot: SlotId,
+    scratch: Option<(Block, BufferId)>,
+    waits: Vec<u32>,
+    ready: Vec<u32>,
+    remaining: usize,
+}
+
+/// The counters of a finished run, kept for the next one.
+#[derive(Default)]
+struct Counters {
+    waits: Vec<u32>,
+    ready: Vec<u32>,
+}
+
+#[derive(Default)]
+pub(crate) struct Runs {
+    runs: Vec<Option<Run>>,
+    free: Vec<RunId>,
+    counters: Vec<Counters>,
+    /// Of each context with collectives: the runs under way and the latest stamps.
+    contexts: FxHashMap<u64, Context>,
+    early: Early,
+}
+
+#[derive(Default)]
+struct Context {
+    under_way: UnderWay<RunId>,
+    next: u32,
+    /// The latest collectives, finished ones included, so that an error can quote them.
+    recent: VecDeque<Called>,
+}
+
+/// A collective as this rank has called it.
+#[derive(Clone, Copy)]
+pub(crate) struct Called {
+    pub sequence: u32,
+    pub stamp: SignatureBytes,
+    pub caller: &'static Location<'static>,
+}
+
+/// How many finished collectives an error can still quote; a rank that has sent everything may be some
+/// ahead of the rank that finds the disagreement.
+const QUOTABLE: usize = 64;
+
+/// A step that has been handed to the protocol.
+pub(crate) struct Issued {
+    pub request: RequestId,
+    pub step: u32,
+}
+
+/// What a peer wants and what this rank wants, when they differ.
+pub(crate) struct Disagreement {
+    pub sequence: u32,
+    pub theirs: SignatureBytes,
+    pub mine: Mine,
+}
+
+/// What this rank has to say of a collective.
+pub(crate) enum Mine {
+    /// Another call; or the same one, which does not need what the peer has sent.
+    Called(Called),
+    /// It finished that one so long ago that it is forgotten.
+    Finished,
+    /// It has not called it, and never will.
+    NeverCalled,
+}
+
+/// A run that has been made; what its rank has to know of it.
+pub(crate) struct Made {
+    pub run: RunId,
+    pub sequence: u32,
+    /// Somebody has called something else, and said so before.
+    pub clash: Option<(usize, Disagreement)>,
+}
+
+/// The tag of a step's message: which collective of the communicator, which message of the pair.
+fn tag(sequence: u32, step: u32) -> u64 {
+    u64::from(sequence) << 32 | u64::from(step)
+}
+
+fn sequence_of(tag: u64) -> u32 {
+    (tag >> 32) as u32
+}
+
+/// In place of a message's number: an empty message that only carries its sender's stamp. A rank sends it
+/// to those it has waited for in vain, because ranks that disagree about a root may all wait for one
+/// another and send nothing.
+const REMINDER: u32 = u32::MAX;
+
+/// Whether a message of a collective is a reminder.
+pub(crate) fn is_reminder(tag: u64) -> bool {
+    tag as u32 == REMINDER
+}
+
+impl Runs {
+    /// Makes a run; [`Runs::advance`] starts it. Says which collective of its communicator it is: numbers
+    /// are given out here, under the engine's lock, so that threads cannot start them in another order.
+    ///
+    /// Compares it with what has come early. Only messages of this very collective have to be looked at: those of
+    /// earlier ones were compared when they came, and those of later ones will be when they are called.
+    pub(crate) fn insert(&mut self, start: Start, slot: SlotId, buffers: &mut Buffers) -> Made {
+        let schedule = &start.schedule;
+        let scratch = (schedule.scratch() > 0).then(|| {
+            let mut block = buffers.block(schedule.scratch() * start.element);
+            let id = buffers.lend_block(&mut block);
+            (block, id)
+        });
+        let Counters { mut waits, mut ready } = self.counters.pop().unwrap_or_default();
+        waits.clear();
+        // Step numbers are 32 bits wide, and so is any count of them.
+        waits.extend((0..schedule.len()).map(|step| schedule.dependencies(step) as u32));
+        ready.clear();
+        ready.extend(schedule.roots().iter().rev());
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.runs.push(None);
+            self.runs.len() - 1
+        });
+        let context = self.contexts.entry(start.context).or_default();
+        let stamp = start.stamp.to_bytes();
+        let sequence = context.next;
+        context.next = sequence.wrapping_add(1);
+        context.under_way.begin(sequence, id);
+        if context.recent.len() == QUOTABLE {
+            context.recent.pop_front();
+        }
+        let called = Called { sequence, stamp, caller: start.caller };
+        context.recent.push_back(called);
+
+        let mut due = schedule.receives();
+        let mut clash = None;
+        self.early.take((start.context, sequence), |note| {
+            let left = due.checked_sub(note.messages).filter(|_| agree(&stamp, &note.stamp));
+            match left {
+                Some(left) => due = left,
+                None => {
+                    let mine = Mine::Called(called);
+                    clash = Some((note.source, Disagreement { sequence, theirs: note.stamp, mine }));
+                }
+            }
+        });
+        let remaining = schedule.len();
+        let run = Run { start, sequence, stamp, due, slot, scratch, waits, ready, remaining };
+        run.begin(buffers);
+        self.runs[id] = Some(run);
+        Made { run: id, sequence, clash }
+    }
+
+    /// The number of the next collective of a communicator.
+    pub(crate) fn next(&self, context: u64) -> u32 {
+        self.contexts.get(&context).map_or(0, |context| context.next)
+    }
+
+    /// Starts every step that is ready. `Some`: the run is over, and this is its slot.
+    ///
+    /// # Errors
+    ///
+    /// When a user's operation panics. The run is as good as over then: the world must end.
+    pub(crate) fn advance(
+        &mut self,
+        id: RunId,
+        machine: &mut Machine,
+        buffers: &mut Buffers,
+        mut issued: impl FnMut(Issued),
+    ) -> Result<Option<SlotId>, Panicked> {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
+        while let Some(step) = run.ready.pop() {
+            if let Some(request) = run.perform(step, machine, buffers)? {
+                issued(Issued { request, step });
+            } else {
+                run.complete(step);
+            }
+        }
+        if run.remaining > 0 {
+            return Ok(None);
+        }
+        run.finish(buffers);
+        Ok(self.remove(id, buffers))
+    }
+
+    /// A send or receive of the run has moved `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Why the run cannot go on: with per-rank counts, ranks may disagree about a length without their
+    /// stamps telling.
+    pub(crate) fn step_done(&mut self, id: RunId, step: u32, bytes: usize) -> Result<(), String> {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(()) };
+        let start = &run.start;
+        if let Action::Recv { from, into, .. } = *start.schedule.action(step as usize)
+            && bytes != into.len * start.element
+        {
+            return Err(format!(
+                "rank {from} of the communicator sent {bytes} bytes in {} #{} where rank {} of it expects {}: \
+                 the counts that ranks give must agree",
+                start.stamp,
+                run.sequence,
+                start.schedule.rank(),
+                into.len * start.element
+            ));
+        }
+        run.complete(step);
+        Ok(())
+    }
+
+    fn remove(&mut self, id: RunId, buffers: &mut Buffers) -> Option<SlotId> {
+        let run = self.runs.get_mut(id)?.take()?;
+        self.free.push(id);
+        if let Some((block, name)) = run.scratch {
+            buffers.retire(block, Some(name));
+        }
+        self.counters.push(Counters { waits: run.waits, ready: run.ready });
+        if let Some(context) = self.contexts.get_mut(&run.start.context) {
+            context.under_way.end(run.sequence);
+        }
+        Some(run.slot)
+    }
+
+    /// Ends every run, in no particular order; only after the transports have dropped everything.
+    pub(crate) fn remove_all(&mut self, buffers: &mut Buffers) -> Vec<SlotId> {
+        (0..self.runs.len()).filter_map(|id| self.remove(id, buffers)).collect()
+    }
+
+    /// Compares a message of a collective with what this rank has called in the same communicator. One that can belong
+    /// to no call of this rank is a disagreement.
+    ///
+    /// A message of a collective that this rank has not come to yet is in order; it is noted, and compared when the
+    /// rank gets there, or never does: see [`Runs::uncalled`].
+    pub(crate) fn arrive(&mut self, source: usize, envelope: &Envelope) -> Option<Disagreement> {
+        let sequence = sequence_of(envelope.tag);
+        let theirs = envelope.stamp;
+        let reminds = is_reminder(envelope.tag);
+        let Some(context) =
+            self.contexts.get(&envelope.context).filter(|context| context.is_behind(sequence))
+        else {
+            let number = (envelope.context, sequence);
+            if reminds {
+                self.early.reminder(number, source, theirs);
+            } else {
+                self.early.message(number, source, theirs);
+            }
+            return None;
+        };
+        if let Some(run) = context.under_way.find(sequence).and_then(|id| self.runs[id].as_mut()) {
+            if agree(&run.stamp, &theirs) {
+                if reminds {
+                    return None;
+                }
+                // Lengths that only the ranks concerned know decide who sends anything at all.
+                if let Some(due) = run.due.checked_sub(1) {
+                    run.due = due;
+                    return None;
+                }
+            }
+            return Some(Disagreement { sequence, theirs, mine: Mine::Called(run.called()) });
+        }
+        let mine = match context.recent.iter().rev().find(|called| called.sequence == sequence) {
+            // In order when this rank has done its part already; what it was may be forgotten by now.
+            None if reminds => return None,
+            Some(called) if reminds && agree(&called.stamp, &theirs) => return None,
+            None => Mine::Finished,
+            Some(called) => Mine::Called(*called),
+        };
+        Some(Disagreement { sequence, theirs, mine })
+    }
+
+    /// At the end of this rank's part: something that others have sent of a collective that this rank has never called,
+    /// by sender and context.
+    pub(crate) fn uncalled(&self) -> Option<(usize, u64, Disagreement)> {
+        // Who waits for a rank that is done with a communicator, and has dropped it, may just not have got everything
+        // yet.
+        let counts = |(number, note): &((u64, u32), &super::early::Note)| {
+            note.messages > 0 || self.contexts.contains_key(&number.0)
+        };
+        let ((context, sequence), note) =
+            self.early.iter().filter(counts).min_by_key(|(number, note)| (*number, note.source))?;
+        Some((note.source, context, Disagreement { sequence, theirs: note.stamp, mine: Mine::NeverCalled }))
+    }
+
+    /// What this rank has called last, for those who still wait for it when it has left.
+    pub(crate) fn last_calls(&self) -> LastCalls {
+        let called = |context: &Context| {
+            let calls: Vec<_> = context.recent.iter().map(|called| (called.sequence, called.stamp)).collect();
+            calls.into_iter()
+        };
+        LastCalls::of(self.contexts.iter().map(|(number, context)| (*number, called(context))).collect())
+    }
+
+    /// The context of a run, and what was called.
+    pub(crate) fn called(&self, id: RunId) -> Option<(u64, Called)> {
+        let run = self.runs.get(id)?.as_ref()?;
+        Some((run.start.context, run.called()))
+    }
+
+    /// What to send to those whom a run waits for in vain.
+    pub(crate) fn reminder(&self, id: RunId) -> Option<Envelope> {
+        let (context, Called { sequence, stamp, .. }) = self.called(id)?;
+        Some(Envelope { context, element: Element::RAW, tag: tag(sequence, REMINDER), stamp })
+    }
+
+    /// The first of another rank's calls of a communicator that is not what this rank has called.
+    pub(crate) fn first_disagreement<'a>(
+        &self,
+        context: u64,
+        mut theirs: impl Iterator<Item = &'a LastCall>,
+    ) -> Option<Disagreement> {
+        let recent = &self.contexts.get(&context)?.recent;
+        theirs.find_map(|LastCall { sequence, stamp, .. }| {
+            let mine = recent.iter().find(|called| called.sequence == *sequence)?;
+            let (sequence, theirs) = (*sequence, *stamp);
+            (!agree(&mine.stamp, &theirs)).then_some(Disagreement {
+                sequence,
+                theirs,
+                mine: Mine::Called(*mine),
+            })
+        })
+    }
+
+    /// Where this rank has called collectives lately.
+    pub(crate) fn callers(&self) -> impl Iterator<Item = &'static Location<'static>> + '_ {
+        self.contexts.values().flat_map(|context| context.recent.iter().map(|called| called.caller))
+    }
+
+    /// Forgets what was called on a communicator that this process has dropped; whether it could: a run
+    /// that nobody waits for may still be under way.
+    pub(crate) fn forget(&mut self, context: u64) -> bool {
+        let idle = self.contexts.get(&context).is_none_or(|context| context.under_way.is_empty());
+        if idle {
+            self.contexts.remove(&context);
+            self.early.forget_reminders(|of| of == context);
+        }
+        idle
+    }
+
+    /// How many communicators it remembers calls of.
+    pub(crate) fn remembered(&self) -> usize {
+        self.contexts.len()
+    }
+
+    /// The slots that runs will end.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
+        self.runs.iter().flatten().map(|run| run.slot)
+    }
+
+    /// The slot that a run will end.
+    pub(crate) fn slot(&self, id: RunId) -> Option<SlotId> {
+        Some(self.runs.get(id)?.as_ref()?.slot)
+    }
+}
+
+impl Context {
+    /// Whether this rank has called that collective. Half of the circle lies ahead, half behind.
+    fn is_behind(&self, sequence: u32) -> bool {
+        self.next.wrapping_sub(sequence).wrapping_sub(1) < u32::MAX / 2
+    }
+}
+
+impl Run {
+    fn called(&self) -> Called {
+        Called { sequence: self.sequence, stamp: self.stamp, caller: self.start.caller }
+    }
+
+    fn complete(&mut self, step: u32) {
+        self.remaining -= 1;
+        for dependent in self.start.schedule.dependents(step as usize).iter().rev() {
+            let waits = &mut self.waits[*dependent as usize];
+            *waits -= 1;
+            if *waits == 0 {
+                self.ready.push(*dependent);
+            }
+        }
+    }
+
+    /// Does a local step, or hands a send or receive to the protocol.
+    fn perform(
+        &self,
+        step: u32,
+        machine: &mut Machine,
+        buffers: &Buffers,
+    ) -> Result<Option<RequestId>, Panicked> {
+        Ok(match *self.start.schedule.action(step as usize) {
+            Action::Send { to, from, tag } => {
+                let envelope = Envelope {
+                    context: self.start.context,
+                    // The stamp says what they are.
+                    element: Element::RAW,
+                    tag: self::tag(self.sequence, tag),
+                    stamp: self.start.stamp.to_bytes(),
+                };
+                Some(machine.send(self.world(to), envelope, self.span(from), Mode::Standard))
+            }
+            Action::Recv { from, into, tag } => {
+                let selector = Selector {
+                    context: self.start.context,
+                    source: Some(self.world(from)),
+                    tag: TagSelector::Exact(self::tag(self.sequence, tag)),
+                };
+                Some(machine.receive(selector, self.span(into), Element::RAW))
+            }
+            Action::Reduce { left, right, into, last } => {
+                let Start { reducer, combined, .. } = &self.start;
+                let into = self.span(into);
+                buffers.reduce(&reducer.kernel, self.span(left), self.span(right), into)?;
+                // At once, while the elements are in the cache: those that are copied on are complete then.
+                if last && reducer.finishes(When::LastReduction, *combined) {
+                    buffers.change(into, |bytes| reducer.finish(bytes, *combined));
+                }
+                None
+            }
+            Action::Copy { from, into } => {
+                buffers.copy(self.span(from), self.span(into));
+                None
+            }
+        })
+    }
+
+    /// Applies the factor that comes before the reduction; such calls are in place.
+    fn begin(&self, buffers: &Buffers) {
+        if self.start.result > 0 && self.start.reducer.begins() {
+            let contribution = self.span(Elements::output(0, self.start.result));
+            buffers.change(contribution, |bytes| self.start.reducer.begin(bytes));
+        }
+    }
+
+    /// Completes the result where its last reductions have not done so already.
+    fn finish(&self, buffers: &Buffers) {
+        let ranks = self.start.combined;
+        if self.start.result > 0 && self.start.reducer.finishes(When::End, ranks) {
+            let result = self.span(Elements::output(0, self.start.result));
+            buffers.change(result, |bytes| self.start.reducer.finish(bytes, ranks));
+        }
+    }
+
+    fn world(&self, rank: usize) -> usize {
+        self.start.group.as_ref().map_or(rank, |group| group[rank])
+    }
+
+    fn span(&self, elements: Elements) -> Span {
+        let buffer = match elements.buffer {
+            Buffer::Input => self.start.input.or(self.start.output),
+            Buffer::Output => self.start.output,
+            Buffer::Scratch => self.scratch.as_ref().map(|(_, id)| *id),
+        };
+        let (offset, len) = (elements.offset * self.start.element, elements.len * self.start.element);
+        // A barrier has no buffers and only empty spans.
+        Span { buffer: buffer.unwrap_or(BufferId::NONE), offset, len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::super::reduce::DType;
+    use super::super::reduce::OpCode;
+    use super::super::signature::Call;
+    use super::*;
+    use crate::slots::Slots;
+    use ringworld_collectives::{Collective, Counts, Order, Request, Tuning};
+
+    const CONTEXT: u64 = 1;
+
+    fn stamp(root: u32) -> Signature {
+        let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
+        Signature { call: Call::Gather, dtype, op, root, count: 1, tuning: 0, site: [0; 8] }
+    }
+
+    /// A gather as its root or another rank of four sees it.
+    fn gather(rank: usize) -> Start {
+        let request = Request {
+            collective: Collective::Gather { root: 0 },
+            rank,
+            size: 4,
+            counts: Counts::Same(1),
+            element: 1,
+            order: Order::Free,
+            in_place: false,
+        };
+        Start {
+            schedule: Arc::new(ringworld_collectives::schedule(&request, &Tuning::default()).unwrap()),
+            group: None,
+            context: CONTEXT,
+            stamp: stamp(0),
+            caller: Location::caller(),
+            element: 1,
+            reducer: Reducer::moving(DType::Bytes.into()),
+            result: 0,
+            combined: 4,
+            input: None,
+            output: None,
+        }
+    }
+
+    fn message(sequence: u32, root: u32) -> Envelope {
+        Envelope {
+            context: CONTEXT,
+            element: Element::RAW,
+            tag: tag(sequence, 0),
+            stamp: stamp(root).to_bytes(),
+        }
+    }
+
+    fn reminder(sequence: u32, root: u32) -> Envelope {
+        Envelope { tag: tag(sequence, REMINDER), ..message(sequence, root) }
+    }
+
+    /// Calls the next gather; who has called something else before.
+    fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
+        let mut buffers = Buffers::new();
+        let made = runs.insert(gather(rank), Slots::default().insert([None, None]), &mut buffers);
+        (made.run, made.clash.map(|(source, _)| source))
+    }
+
+    #[test]
+    fn what_has_come_early_is_compared_with_the_call_it_is_for() {
+        let mut runs = Runs::default();
+        for sequence in [0, 1, 2] {
+            assert!(runs.arrive(1, &message(sequence, 0)).is_none());
+        }
+        assert!(runs.arrive(2, &message(1, 3)).is_none());
+        assert!(runs.arrive(3, &reminder(2, 3)).is_none());
+        assert_eq!(call(&mut runs, 0).1, None);
+        assert_eq!(call(&mut runs, 0).1, Some(2));
+        assert_eq!(call(&mut runs, 0).1, Some(3));
+        assert!(runs.uncalled().is_none());
+        assert!(runs.arrive(1, &message(3, 0)).is_none());
+        let (source, context, what) = runs.uncalled().unwrap();
+        assert_eq!((source, context, what.sequence), (1, CONTEXT, 3));
+    }
+
+    #[test]
+    fn a_message_too_many_is_one_whenever_it_comes() {
+        let receives = gather(0).schedule.receives();
+        for early in 0..=receives + 1 {
+            let mut runs = Runs::default();
+            let mut told = 0;
+            for sent in 0..=receives {
+                if sent == early {
+                    told += usize::from(call(&mut runs, 0).1.is_some());
+                }
+                told += usize::from(runs.arrive(1 + sent % 3, &message(0, 0)).is_some());
+            }
+            if early > receives {
+                told += usize::from(call(&mut runs, 0).1.is_some());
+            }
+            assert_eq!(told, 1, "{early} of {} before the call", receives + 1);
+        }
+    }
+
+    #[test]
+    fn what_comes_after_the_end_is_a_disagreement_unless_it_only_asks() {
+        let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+        let (run, _) = call(&mut runs, 1);
+        runs.remove(run, &mut buffers);
+        assert!(runs.arrive(2, &reminder(0, 0)).is_none());
+        for late in [message(0, 0), message(0, 1), reminder(0, 1)] {
+            assert!(matches!(runs.arrive(2, &late), Some(Disagreement { mine: Mine::Called(_), .. })));
+        }
+    }
+
+    #[test]
+    fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminder_is_not() {
+        let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+        let (run, _) = call(&mut runs, 1);
+        assert!(!runs.forget(CONTEXT), "under way");
+        runs.remove(run, &mut buffers);
+        runs.arrive(2, &reminder(1, 0));
+        assert!(runs.uncalled().is_some(), "the communicator is there, and somebody waits");
+        assert!(runs.forget(CONTEXT));
+        assert!(runs.uncalled().is_none());
+        runs.arrive(2, &reminder(0, 0));
+        assert!(runs.uncalled().is_none(), "somebody may just not have got everything");
+        runs.arrive(2, &message(1, 0));
+        assert!(runs.uncalled().is_some());
+    }
+
+    /// How long a call takes beside so many messages for later ones, and so many collectives under way.
+    fn per_call(ahead: u32, under_way: u32) -> Duration {
+        let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+        let slot = Slots::default().insert([None, None]);
+        assert!((0..ahead).all(|early| runs.arrive(1, &message(1_000_000 + early, 0)).is_none()));
+        for _ in 0..under_way {
+            runs.insert(gather(1), slot, &mut buffers);
+        }
+        let calls: Vec<Start> = (0..2_000).map(|_| gather(1)).collect();
+        let begun = Instant::now();
+        for again in calls {
+            let Made { run, sequence, .. } = runs.insert(again, slot, &mut buffers);
+            runs.arrive(2, &reminder(sequence, 0));
+            runs.remove(run, &mut buffers);
+        }
+        begun.elapsed()
+    }
+
+    #[test]
+    fn a_call_costs_the_same_however_far_others_are_ahead_and_however_many_are_under_way() {
+        let least = |ahead, under_way| (0..5).map(|_| per_call(ahead, under_way)).min().unwrap();
+        let (few, ahead, many) = (least(20, 20), least(20_000, 20), least(20, 20_000));
+        assert!(ahead < 5 * few && many < 5 * few, "{few:?}, far ahead {ahead:?}, many under way {many:?}");
+    }
+}

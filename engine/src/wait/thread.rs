@@ -1,0 +1,235 @@
+//! A thread or a task that waits: drives the engine, spins, sleeps.
+
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use super::super::notifier::own_notifier;
+use super::super::shell::{Drive, Locked, Shell};
+use super::super::slots::{Ending, SlotId};
+use super::super::sync::atomic::Ordering;
+use super::super::sync::thread;
+use super::share::{BLIND, For};
+
+impl<C: Drive> Shell<C> {
+    /// Waits until the operation of `slot` has ended, and takes its ending.
+    pub(crate) fn end_of(
+        self: &Arc<Self>,
+        mut core: Locked<'_, C>,
+        slot: SlotId,
+        waiting_for: impl Fn(&mut C) -> String,
+    ) -> Ending {
+        // Receives of what has come already end without any waiting.
+        if let Some(ending) = core.slots().take(slot) {
+            self.go(core);
+            return ending;
+        }
+        self.drive_until(core, For::Slots(&[slot]), |core| core.slots().take(slot), waiting_for)
+    }
+
+    /// Drives the engine until `done` gives something, which whoever brings about what `what` says may change.
+    /// `waiting_for` says in words whom this waits for, if it takes too long.
+    pub fn wait_until<R>(
+        self: &Arc<Self>,
+        what: For<'_>,
+        mut done: impl FnMut(&mut C) -> Option<R>,
+        waiting_for: impl Fn(&mut C) -> String,
+    ) -> R {
+        let mut core = self.lock();
+        if let Some(result) = done(&mut core) {
+            self.go(core);
+            return result;
+        }
+        self.drive_until(core, what, done, waiting_for)
+    }
+
+    /// Ends a call that had nothing to wait for.
+    pub(crate) fn go(self: &Arc<Self>, mut core: Locked<'_, C>) {
+        core.catch_up();
+        let leaves = core.owes();
+        drop(core);
+        if leaves {
+            // This thread goes on to something else, and what it has sent is still here.
+            self.help();
+        }
+    }
+
+    /// Like [`Shell::wait_until`], when `done` has just said no.
+    fn drive_until<R>(
+        self: &Arc<Self>,
+        core: Locked<'_, C>,
+        what: For<'_>,
+        mut done: impl FnMut(&mut C) -> Option<R>,
+        waiting_for: impl Fn(&mut C) -> String,
+    ) -> R {
+        let mut presence = Presence::enter(self);
+        // Declared after `presence`, so that the lock is given back before the helper is told.
+        let mut held = Some(core);
+        let mut idle_since = None;
+        let mut known_idle = None;
+        let mut slept = false;
+        let mut offers = self.waits.offers();
+        let mut remind_after = self.waits.remind;
+        loop {
+            let mut core = held.take().unwrap_or_else(|| self.lock());
+            let moved = core.progress();
+            if let Some(result) = done(&mut core) {
+                if slept && let (For::Topic(_), Some(notifier)) = (what, own_notifier()) {
+                    core.watchers().remove_thread(&notifier);
+                }
+                presence.leave(&*core);
+                return result;
+            }
+            core.comes_back(true);
+            if moved {
+                (idle_since, known_idle) = (None, None);
+                offers = self.waits.offers();
+                drop(core);
+                if self.is_wanted() {
+                    // The lock knows no order: without this, others would get it by luck only.
+                    thread::yield_now();
+                }
+                continue;
+            }
+            // Reading the clock takes as long as a hundred instructions: once per turn is enough.
+            let (since, idle) = match idle_since {
+                Some(since) => (since, known_idle.take().unwrap_or_else(|| Instant::elapsed(&since))),
+                None => (*idle_since.insert(Instant::now()), Duration::ZERO),
+            };
+            if idle < self.waits.spin.yield_poll {
+                drop(core);
+                // Otherwise at once: a turn is long enough that a pause instruction would ease nobody's way,
+                // and hypervisors and emulators take one for leave to run somebody else.
+                if offers.is_due(idle) {
+                    thread::yield_now();
+                    let after = since.elapsed();
+                    known_idle = Some(after);
+                    if offers.made(idle, after) && self.waits.waiting.load(Ordering::Relaxed) == 1 {
+                        self.waits.home.seek();
+                    }
+                }
+                continue;
+            }
+            if let Some(limit) = self.waits.op_timeout
+                && idle >= limit
+            {
+                let waiting_for = waiting_for(&mut core);
+                core.time_out(what, idle, waiting_for);
+                continue;
+            }
+            let mut limit = self.waits.op_timeout;
+            if what.has_peers() {
+                if idle >= remind_after {
+                    core.remind(what);
+                    remind_after *= 2;
+                    // That may have ended what this waits for.
+                    continue;
+                }
+                limit = Some(limit.map_or(remind_after, |limit| limit.min(remind_after)));
+            }
+            slept = true;
+            self.sleep(core, what, limit.map(|limit| limit.saturating_sub(idle)));
+        }
+    }
+
+    /// Asks for a task whether `done` gives something; if not, `register` notes the task's waker, under the same hold
+    /// of the lock, with those who bring it about.
+    ///
+    /// An answer is often there within microseconds, and to be woken for it takes a hundred: so the first task that
+    /// waits polls for a moment, where its rank has a core of its own. Those that come while it waits do not, or an
+    /// executor with many tasks would be kept from them.
+    pub fn poll<R>(
+        self: &Arc<Self>,
+        waker: &Waker,
+        mut done: impl FnMut(&mut C) -> Option<R>,
+        register: impl FnOnce(&mut C, Waker),
+    ) -> Option<R> {
+        // Not under the lock: it is the user's code.
+        let waker = waker.clone();
+        let mut since = None;
+        loop {
+            let mut core = self.lock();
+            let moved = core.progress();
+            if let Some(result) = done(&mut core) {
+                if since.is_none() {
+                    self.waits.habit.answered();
+                }
+                return Some(result);
+            }
+            let limit = if core.awaited() == 0 { self.waits.for_task() } else { Duration::ZERO };
+            let idle = Instant::elapsed(since.get_or_insert_with(Instant::now));
+            if moved || idle < limit {
+                core.comes_back(true);
+                drop(core);
+                if idle > self.waits.brief() {
+                    thread::yield_now();
+                }
+                continue;
+            }
+            self.waits.habit.leaves();
+            register(&mut core, waker);
+            drop(core);
+            self.hurry();
+            return None;
+        }
+    }
+
+    /// Sleeps until a transport has something, it is notified, or `limit` passes.
+    fn sleep(&self, mut core: Locked<'_, C>, what: For<'_>, limit: Option<Duration>) {
+        let Some(notifier) = own_notifier() else {
+            // Out of descriptors: polling slowly is the best that is left.
+            drop(core);
+            thread::sleep(BLIND);
+            return;
+        };
+        self.waits.inbox.park(&notifier);
+        let Some(alarm) = core.arm() else {
+            self.waits.inbox.unpark(&notifier);
+            return;
+        };
+        match what {
+            For::Slots(slots) => slots.iter().for_each(|slot| core.slots().wake_thread(*slot, &notifier)),
+            For::Topic(topic) => core.watchers().add_thread(topic, &notifier),
+        }
+        drop(core);
+        self.waits.sleep(&notifier, limit, alarm);
+        self.waits.inbox.unpark(&notifier);
+    }
+}
+
+/// Counts this thread among those that wait, and tells the helper when the last one leaves.
+struct Presence<'a, C: Drive> {
+    shell: &'a Arc<Shell<C>>,
+    /// Still counted.
+    present: bool,
+    leaves_work: bool,
+}
+
+impl<'a, C: Drive> Presence<'a, C> {
+    fn enter(shell: &'a Arc<Shell<C>>) -> Self {
+        shell.waits.waiting.fetch_add(1, Ordering::SeqCst);
+        shell.helper.stand_back();
+        Self { shell, present: true, leaves_work: false }
+    }
+
+    /// Under the lock, as the helper looks: so it sees either this thread, or what this thread has left, of which it is
+    /// told then. (Not counted out under the lock, this thread could leave nothing, and the helper be called for what
+    /// comes to be just afterwards, see this thread, and sleep.)
+    fn leave(&mut self, core: &C) {
+        self.present = false;
+        self.leaves_work = self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && core.has_work();
+    }
+}
+
+impl<C: Drive> Drop for Presence<'_, C> {
+    fn drop(&mut self) {
+        if self.present {
+            // A panic must not leave work without a driver.
+            self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst);
+            self.leaves_work = true;
+        }
+        if self.leaves_work {
+            self.shell.help();
+        }
+    }
+}

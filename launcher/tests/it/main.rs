@@ -1,0 +1,10 @@
+//! The `ringworld` command from outside: what it starts, ends, passes on and prints.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod ending;
+mod pictures;
+mod reports;
+mod streams;

@@ -1,0 +1,158 @@
+//! What goes in and out: lines, tags, bytes, standard input, environment, and sentences for mistakes.
+
+use crate::common::{Running, command, finish, script};
+use std::io::Write as _;
+use std::process::Stdio;
+
+#[test]
+fn every_line_is_tagged_with_its_rank() {
+    let job = finish(&mut script(&["-n", "3", "--tag-output"], "echo a; echo; printf 'b %s' $RANK"));
+    let mut pieces: Vec<&str> = job.out.lines().collect();
+    pieces.sort_unstable();
+    assert_eq!(pieces, ["[0] ", "[0] a", "[0] b 0", "[1] ", "[1] a", "[1] b 1", "[2] ", "[2] a", "[2] b 2"]);
+    assert_eq!(job.code, Some(0));
+}
+
+#[test]
+fn errors_are_tagged_on_their_own_stream() {
+    let job = finish(&mut script(&["-n", "1", "--tag-output"], "echo out; echo err >&2"));
+    assert_eq!((job.out.as_str(), job.err.as_str()), ("[0] out\n", "[0] err\n"));
+}
+
+#[test]
+fn lines_carry_the_time_when_asked() {
+    let job = finish(&mut script(&["--timestamp-output", "--tag-output"], "echo x"));
+    let (time, rest) = job.out.split_once(' ').unwrap();
+    assert_eq!(rest, "[0] x\n");
+    assert_eq!((time.len(), time.as_bytes()[10], time.as_bytes()[23]), (24, b'T', b'Z'), "{time}");
+}
+
+#[test]
+fn lines_of_many_ranks_are_never_mixed_and_keep_their_order() {
+    let body = "i=0; while [ $i -lt 500 ]; do printf \"$RANK \"; printf \"$i \"; echo end; i=$((i+1)); done";
+    let job = finish(&mut script(&["-n", "8"], body));
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    for rank in 0..8 {
+        let mine: Vec<&str> = job.out.lines().filter(|line| line.starts_with(&format!("{rank} "))).collect();
+        let expected: Vec<String> = (0..500).map(|i| format!("{rank} {i} end")).collect();
+        assert_eq!(mine, expected, "rank {rank}");
+    }
+    assert_eq!(job.out.lines().count(), 4000);
+}
+
+#[test]
+fn bytes_pass_unchanged() {
+    let all: Vec<u8> = (0..=255).collect();
+    let path = std::env::temp_dir().join(format!("ringworld-bytes-{}", std::process::id()));
+    std::fs::write(&path, &all).unwrap();
+    let mut job = Running::start(&mut command(&["cat", path.to_str().unwrap()]));
+    assert_eq!(job.bytes(256), all);
+    assert_eq!(job.finish().code, Some(0));
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_large_output_arrives_whole() {
+    let job = finish(&mut script(&["-n", "2"], "head -c 20000000 /dev/zero"));
+    assert_eq!((job.code, job.out.len()), (Some(0), 40_000_000));
+}
+
+#[test]
+fn a_prompt_without_line_end_is_shown_while_the_rank_waits() {
+    let mut start = script(&["-n", "1"], "printf 'name? '; read name; echo hello $name");
+    start.stdin(Stdio::piped());
+    let mut job = Running::start(&mut start);
+    let mut stdin = job.stdin();
+    assert_eq!(job.bytes(6), b"name? ");
+    stdin.write_all(b"Ada\n").unwrap();
+    let job = job.finish();
+    assert_eq!((job.out.as_str(), job.code), ("hello Ada\n", Some(0)));
+}
+
+#[test]
+fn only_rank_0_gets_the_standard_input() {
+    let mut start = script(&["-n", "3", "--tag-output"], "echo got $(wc -c)");
+    start.stdin(Stdio::piped());
+    let mut job = Running::start(&mut start);
+    let mut stdin = job.stdin();
+    stdin.write_all(&vec![b'x'; 1_000_000]).unwrap();
+    drop(stdin);
+    assert_eq!(job.finish().sorted(), ["[0] got 1000000", "[1] got 0", "[2] got 0"]);
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_job_as_in_a_pipeline() {
+    let mut job = Running::start(&mut command(&["-n", "2", "yes"]));
+    assert_eq!(job.lines(1), ["y"]);
+    job.close_output();
+    let job = job.finish();
+    assert_eq!(job.code, Some(128 + 13), "{}", job.err);
+}
+
+#[test]
+fn ranks_are_told_who_they_are_and_where_to_meet() {
+    let body = "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NUM_NODES $MASTER_NODE ${MASTER_PORT:+port} \
+                $RINGWORLD_MASTER_EXTERNAL ${#RINGWORLD_SECRET} $((RINGWORLD_PARENT_PID == PPID)) ${RINGWORLD_JOB:+job}";
+    let job = finish(&mut script(&["-n", "2"], body));
+    assert_eq!(job.sorted(), ["0/2 0/2 1 127.0.0.1 port 1 64 1 job", "1/2 1/2 1 127.0.0.1 port 1 64 1 job"]);
+}
+
+#[test]
+fn a_given_secret_and_given_variables_are_passed_on() {
+    let mut start =
+        script(&["-x", "COLOUR=a=b c", "--env", "EMPTY="], "echo $RINGWORLD_SECRET:$COLOUR:${EMPTY-unset}");
+    let job = finish(start.env("RINGWORLD_SECRET", "mine"));
+    assert_eq!(job.out, "mine:a=b c:\n", "{}", job.err);
+}
+
+#[test]
+fn variables_of_an_outer_launcher_do_not_reach_the_ranks() {
+    let body = "echo ${OMPI_COMM_WORLD_RANK-none} ${PMI_RANK-none} ${SLURM_PROCID-none} $RANK $KEPT";
+    let mut start = script(&["-n", "1"], body);
+    start.env("OMPI_COMM_WORLD_RANK", "5").env("PMI_RANK", "5").env("SLURM_PROCID", "5").env("RANK", "5");
+    let job = finish(start.env("KEPT", "kept"));
+    assert_eq!(job.out, "none none none 0 kept\n", "{}", job.err);
+}
+
+#[test]
+fn on_several_hosts_the_master_gives_out_the_ranks() {
+    let options = ["-n", "2", "--nnodes", "3", "--master", "node7:4321"];
+    let body = "echo ${RANK-unset}/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NUM_NODES $MASTER_NODE:$MASTER_PORT \
+                ${RINGWORLD_MASTER_EXTERNAL-unset} ${RINGWORLD_SECRET-unset}";
+    let job = finish(&mut script(&options, body));
+    assert_eq!(
+        job.sorted(),
+        ["unset/6 0/2 3 node7:4321 unset unset", "unset/6 1/2 3 node7:4321 unset unset"]
+    );
+    assert_eq!(job.err, "", "that there is no secret is said by the rank that serves, once for all hosts");
+}
+
+#[test]
+fn mistakes_are_explained() {
+    for (arguments, code, said) in [
+        (&["-n", "9", "no-such-program"][..], 127, "no no-such-program in PATH"),
+        (&["./no/such"][..], 127, "there is no program ./no/such"),
+        (&["/etc/passwd"][..], 126, "/etc/passwd is not executable"),
+        (&["/etc/"][..], 126, "is a folder"),
+        (&["-n", "0", "true"][..], 2, "at least one"),
+        (&["--master", "node0", "true"][..], 2, "the port is missing"),
+        (&["--nnodes", "2", "true"][..], 2, "--master"),
+        (&["-x", "RANK=3", "true"][..], 2, "set by the launcher"),
+        (&["--grace", "soon", "true"][..], 2, "such as 500ms"),
+        (&[][..], 2, "PROGRAM"),
+    ] {
+        let job = finish(&mut command(arguments));
+        assert_eq!(job.code, Some(code), "{arguments:?}: {}", job.err);
+        assert!(job.err.contains(said), "{arguments:?}: {}", job.err);
+        // clap adds a usage line; the launcher's own sentences stand alone, however many ranks there are.
+        assert!(code == 2 || job.err.lines().count() == 1, "{arguments:?}: {}", job.err);
+    }
+}
+
+#[test]
+fn a_setting_that_cannot_be_meant_is_refused_before_anything_starts() {
+    let mut start = script(&["-n", "2"], "echo started");
+    let job = finish(start.env("RINGWORLD_TIMEOOUT", "3"));
+    assert_eq!((job.code, job.out.as_str()), (Some(2), ""), "{}", job.err);
+    assert!(job.err.contains("RINGWORLD_TIMEOUT"), "{}", job.err);
+}

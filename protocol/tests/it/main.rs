@@ -1,0 +1,12 @@
+//! The rules of messages, over a network of plain queues. What counts allocations stands beside this folder.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "what is printed explains a failure")]
+
+mod ends;
+mod flow;
+mod malformed;
+#[path = "../net/mod.rs"]
+mod net;
+mod random;
+mod rules;

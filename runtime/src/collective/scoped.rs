@@ -1,0 +1,104 @@
+//! The collectives of a [`Scope`]: on borrowed memory, begun now, done before the scope ends.
+
+use bytemuck::Pod;
+
+use super::families::{argument, collectives};
+use super::plan::Plan;
+use crate::Result;
+#[cfg(doc)]
+use crate::communicator::Communicator;
+use crate::request::{Scope, Scoped, ScopedOutcome};
+use ringworld_engine::Reduction;
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    fn begin<R: ScopedOutcome<'scope>>(
+        &'scope self,
+        plan: &Plan,
+        input: Option<&'scope [R::Element]>,
+        output: Option<&'scope mut [R::Element]>,
+    ) -> Result<Scoped<'scope, R>> {
+        let communicator = self.communicator();
+        let schedule = communicator.schedule(plan)?;
+        Ok(self.lend(input, output, |core, input, output| {
+            communicator.begin(core, plan, schedule, input, output)
+        }))
+    }
+
+    /// Like `begin`, for memory that is only read although it was borrowed to be written.
+    fn begin_reading<T: Pod>(
+        &'scope self,
+        plan: &Plan,
+        data: &'scope mut [T],
+    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
+        let communicator = self.communicator();
+        let schedule = communicator.schedule(plan)?;
+        Ok(self.lend(None, Some(data), |core, _, data| communicator.begin(core, plan, schedule, data, None)))
+    }
+
+    /// Begins a [`Communicator::barrier`] and returns at once.
+    ///
+    /// # Errors
+    ///
+    /// What the arguments of [`Communicator::barrier`] can be refused for; all else is reported when it is
+    /// waited for, or by the end of the scope.
+    #[track_caller]
+    pub fn barrier(&'scope self) -> Result<Scoped<'scope, ()>> {
+        let plan = self.communicator().plan_barrier()?;
+        self.begin::<()>(&plan, None, None)
+    }
+}
+
+/// Buffers are borrowed until the operation has been waited for, or the scope has ended.
+macro_rules! buffer {
+    (data $T:ident) => { &'scope mut [$T] };
+    (input $T:ident) => { &'scope [$T] };
+    (output $T:ident) => { &'scope mut [$T] };
+    ($other:ident $T:ident) => { argument!($other $T) };
+}
+
+macro_rules! begin {
+    ($this:ident, $plan:ident, in_place($data:ident)) => {
+        $this.begin(&$plan, None, Some($data))
+    };
+    ($this:ident, $plan:ident, apart($input:ident, $output:ident)) => {
+        $this.begin(&$plan, Some($input), Some($output))
+    };
+    ($this:ident, $plan:ident, at_root($data:ident, $root:ident)) => {
+        if $this.communicator().rank() == $root {
+            $this.begin(&$plan, None, Some($data))
+        } else {
+            $this.begin_reading(&$plan, $data)
+        }
+    };
+}
+
+macro_rules! scoped {
+    ($(
+        $name:ident($($argument:ident),*)
+            owned $(#[$_owned:meta])* $_start:ident
+            persistent $(#[$_persistent:meta])* $_prepare:ident
+            plan $plan:ident($($given:expr),*)
+            memory $shape:ident($($memory:ident),*)
+            example $_example:literal => $_result:literal;
+    )*) => {
+        impl<'scope, 'env> Scope<'scope, 'env> { $(
+            #[doc = concat!("Begins a [`Communicator::", stringify!($name), "`] on borrowed memory and returns at once.")]
+            /// See [`Communicator::scope`] for an example.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("What the arguments of [`Communicator::", stringify!($name), "`] can be refused for;")]
+            /// all else is reported when it is waited for, or by the end of the scope.
+            #[track_caller]
+            pub fn $name<T: Pod>(
+                &'scope self,
+                $($argument: buffer!($argument T)),*
+            ) -> Result<Scoped<'scope, &'scope mut [T]>> {
+                let plan = self.communicator().$plan::<T>($($given),*)?;
+                begin!(self, plan, $shape($($memory),*))
+            }
+        )* }
+    };
+}
+
+collectives!(scoped);

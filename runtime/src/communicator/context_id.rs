@@ -1,0 +1,157 @@
+//! Numbers for communicators: unique among all that share a process, without a vote.
+//!
+//! A communicator's number is part of every message's context, so two communicators that have a rank in
+//! common must never have the same one, however many threads make communicators at once. Agreeing on "the
+//! next number that is free everywhere" cannot promise that: of two exchanges under way at the same time,
+//! rank 0 may see one first and rank 1 the other, and then both settle on the same number, or refuse one
+//! another for ever. So nothing is agreed. A number is made of what belongs to one rank alone:
+//!
+//! ```text
+//!   number = 1 + ticket * size of the world + world rank of the rank whose ticket it is
+//! ```
+//!
+//! Each rank reserves a ticket of its own before the exchange and offers it there. Of the members of the
+//! new communicator, the one with the lowest offer, and of several the lowest rank, names it; all see the
+//! same offers, so all know whose it is. The others take their context_ids back, for nothing was named by them.
+//!
+//! *Why no number is given twice*: equal numbers mean the same rank and the same ticket. That rank would
+//! have reserved the ticket twice; but a ticket is reserved under a lock, and comes back only when it has
+//! named nothing. Which exchange comes first plays no part. Number 0 is the world's.
+//!
+//! Neighbours: `split` makes the exchange; `communicator` turns numbers into contexts.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Mutex, PoisonError};
+
+use ringworld_protocol::Envelope;
+
+/// A communicator has two contexts, twice its number and one more. What belongs to the ranks of small communicators is
+/// a small part of all numbers, and none is given twice, so there must be many: a loop on two ranks out of 10,000
+/// reaches the end after 28 thousand million communicators.
+const MAX: u64 = Envelope::CONTEXTS / 2 - 1;
+
+/// The context_ids of this rank, and which communicators it has dropped.
+#[derive(Default)]
+pub(crate) struct ContextIds {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The lowest ticket that was never reserved.
+    next: u64,
+    /// Lower ones that were reserved and have come back.
+    returned: BinaryHeap<Reverse<u64>>,
+    /// Numbers of communicators that are no more, of which the engine may still know.
+    dropped: Vec<u64>,
+}
+
+/// A ticket that nobody else on this rank has. It comes back when dropped, unless [`Reservation::keep`]
+/// says that it has named a communicator.
+pub(crate) struct Reservation<'a> {
+    context_ids: &'a ContextIds,
+    ticket: u64,
+}
+
+impl ContextIds {
+    /// Reserves the lowest free ticket. Low ones first, because the number of a communicator grows with
+    /// the ticket and is bounded.
+    pub(crate) fn reserve(&self) -> Reservation<'_> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let ticket = state.returned.pop().map_or_else(
+            || {
+                let ticket = state.next;
+                state.next += 1;
+                ticket
+            },
+            |Reverse(ticket)| ticket,
+        );
+        Reservation { context_ids: self, ticket }
+    }
+}
+
+impl ContextIds {
+    /// Notes communicators that this process has dropped.
+    pub(crate) fn dropped(&self, numbers: impl IntoIterator<Item = u64>) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).dropped.extend(numbers);
+    }
+
+    /// Takes what was noted.
+    pub(crate) fn take_dropped(&self) -> Vec<u64> {
+        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).dropped)
+    }
+}
+
+impl Reservation<'_> {
+    /// What to offer to the others.
+    pub(crate) fn ticket(&self) -> u64 {
+        self.ticket
+    }
+
+    /// The ticket has named a communicator, and is spent.
+    pub(crate) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let mut state = self.context_ids.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.returned.push(Reverse(self.ticket));
+    }
+}
+
+/// The number that `ticket` of world rank `rank` stands for in a world of `size`, if there is room for it.
+pub(crate) fn number(ticket: u64, rank: usize, size: usize) -> Option<u64> {
+    let number = ticket.checked_mul(size as u64)?.checked_add(rank as u64)?.checked_add(1)?;
+    (number <= MAX).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_is_reserved_by_one_at_a_time() {
+        let context_ids = ContextIds::default();
+        let first = context_ids.reserve();
+        let second = context_ids.reserve();
+        assert_eq!((first.ticket(), second.ticket()), (0, 1));
+        drop(first);
+        let third = context_ids.reserve();
+        assert_eq!(third.ticket(), 0, "it named nothing, so it can be offered again");
+        second.keep();
+        drop(third);
+        let left: Vec<u64> = {
+            let held = [context_ids.reserve(), context_ids.reserve()];
+            held.iter().map(Reservation::ticket).collect()
+        };
+        assert_eq!(left, [0, 2], "a kept ticket never comes back");
+    }
+
+    #[test]
+    fn no_two_tickets_of_a_world_make_the_same_number() {
+        for size in [1, 2, 3, 7] {
+            let mut all: Vec<u64> = (0..50)
+                .flat_map(|ticket| (0..size).map(move |rank| number(ticket, rank, size).unwrap()))
+                .collect();
+            all.sort_unstable();
+            // Dense, so that none is wasted, and never 0, which is the world's.
+            assert_eq!(all, (1..=50 * size as u64).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn two_ranks_of_a_large_world_do_not_run_out_of_numbers() {
+        assert!(number(10_000_000_000, 9_999, 10_000).is_some());
+    }
+
+    #[test]
+    fn a_number_leaves_room_for_both_contexts_or_is_refused() {
+        let last = number(MAX - 1, 0, 1).unwrap();
+        assert_eq!(last * 2 + 1, Envelope::CONTEXTS - 1, "the context of its collectives is the last");
+        assert_eq!(number(MAX, 0, 1), None);
+        assert_eq!(number(u64::MAX, 5, usize::MAX), None);
+    }
+}

@@ -1,0 +1,362 @@
+//! New communicators out of old ones: split, duplicate, create from a group, and how they compare.
+//!
+//! All of them are one exchange, in which every rank learns every rank's arguments: nobody is left waiting
+//! for a rank that gave other ones, and all see the same error. Neighbours: `context_id` says how the new
+//! communicators get numbers that no two of them share, `group` is the algebra, `cartesian` builds grids.
+
+use std::hash::Hasher as _;
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::Communicator;
+use super::context_id::{Reservation, number};
+use super::group::{Comparison, Group, invalid};
+use crate::{Error, Result};
+use ringworld_engine::signature::{Call, describe_told_site, site};
+
+/// The calls that make communicators, by their numbers in the exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Making {
+    Split = 1,
+    SplitByHost = 2,
+    Duplicate = 3,
+    Create = 4,
+    Grid = 5,
+    SubGrid = 6,
+}
+
+impl Making {
+    const ALL: [Self; 6] =
+        [Self::Split, Self::SplitByHost, Self::Duplicate, Self::Create, Self::Grid, Self::SubGrid];
+
+    /// As the stamp of its messages names it.
+    fn stamped(self) -> Call {
+        match self {
+            Self::Split => Call::Split,
+            Self::SplitByHost => Call::SplitByHost,
+            Self::Duplicate => Call::Duplicate,
+            Self::Create => Call::Create,
+            Self::Grid => Call::Grid,
+            Self::SubGrid => Call::SubGrid,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.stamped().name()
+    }
+
+    /// What all ranks must give alike.
+    fn alike(self) -> &'static str {
+        match self {
+            Self::Split | Self::SplitByHost | Self::Duplicate => "arguments",
+            Self::Create => "group",
+            Self::Grid => "dimensions and periods",
+            Self::SubGrid => "dimensions to keep",
+        }
+    }
+}
+
+/// A rank's place in what it joins.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) color: usize,
+    pub(crate) key: usize,
+}
+
+/// What each rank tells the others.
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
+#[repr(C)]
+struct Offer {
+    /// The call in the highest byte, below it a digest of what all must give alike.
+    call: u64,
+    color: u64,
+    key: u64,
+    /// See `context_id`. [`NONE`] on a rank that joins nothing.
+    ticket: u64,
+    /// Where the call stands; see the engine's `signature`.
+    site: [u8; 8],
+}
+
+const NONE: u64 = u64::MAX;
+
+/// # Making communicators
+impl Communicator {
+    /// Splits this communicator: ranks that give the same `color` form a new one together, ordered by
+    /// `key` and then by rank here. `None` joins nothing, and gets `None`. Every rank must call it.
+    ///
+    /// Threads may split *different* communicators at the same time, in any order. On one communicator
+    /// this is a collective like any other: all ranks call its collectives in the same order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::all_gather`]; [`Error::Mismatch`] when a rank makes its communicator by
+    /// another call; [`Error::System`] when the numbers of communicators are used up, of which a rank has 140
+    /// million million, divided by the size of the world.
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let row = world.split(Some(world.rank() / 4), world.rank())?;
+    /// assert_eq!(row.map(|row| row.size()), Some(1));
+    /// assert!(world.split(None, 0)?.is_none());
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("MPI_Comm_split", "MPI_Comm_split_type", "Comm_split", "new_group", "split_by_color"))]
+    pub fn split(&self, color: Option<usize>, key: usize) -> Result<Option<Communicator>> {
+        self.make(Making::Split, color.map(|color| Part { color, key }), 0)
+    }
+
+    /// The ranks of this communicator that run on this rank's host, in the order they have here. Every
+    /// rank must call it.
+    ///
+    /// The rank in the result is this process's number among those of its host *in this communicator*,
+    /// where [`Communicator::local_rank`] is always that in the world.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Communicator::split`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let local = world.split_by_host()?;
+    /// assert_eq!((local.rank(), local.size()), (world.local_rank(), world.local_size()));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("MPI_Comm_split", "MPI_Comm_split_type", "Split_type", "new_subgroups"))]
+    pub fn split_by_host(&self) -> Result<Communicator> {
+        let host = |rank: usize| self.inner.shared.host_ids.get(self.world_rank(rank));
+        // Named by its first rank, which all ranks find alike.
+        let here = host(self.rank());
+        let color = (0..self.size()).find(|rank| host(*rank) == here).unwrap_or(self.rank());
+        self.make_with_all(Making::SplitByHost, Part { color, key: self.rank() }, 0)
+    }
+
+    /// A communicator with the same ranks and a space of messages of its own. Every rank must call it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Communicator::split`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let mine = world.duplicate()?;
+    /// assert_eq!((mine.rank(), mine.size()), (world.rank(), world.size()));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias = "MPI_Comm_dup")]
+    pub fn duplicate(&self) -> Result<Communicator> {
+        self.make_with_all(Making::Duplicate, Part { color: 0, key: self.rank() }, 0)
+    }
+
+    /// The ranks of this communicator as a group, in the same order. Local.
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// assert_eq!(world.group().ranks(), [0]);
+    /// ```
+    #[must_use]
+    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare"))]
+    pub fn group(&self) -> Group {
+        Group::unchecked((0..self.size()).map(|rank| self.world_rank(rank)).collect())
+    }
+
+    /// A communicator of the ranks of `group`, in its order. Every rank *of this communicator* must call
+    /// it, with the same group; those that are not in the group get `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidGroup`] when the group has ranks that this communicator has not;
+    /// [`Error::Mismatch`], on every rank, when ranks give different groups; and those of
+    /// [`Communicator::split`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let everybody = world.group();
+    /// let first = world.create(&everybody.include([0])?)?;
+    /// assert_eq!(first.map(|first| first.size()), Some(1));
+    /// assert!(world.create(&everybody.exclude([0])?)?.is_none());
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[track_caller]
+    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare", "new_group"))]
+    pub fn create(&self, group: &Group) -> Result<Option<Communicator>> {
+        let me = group.rank_of(self.world_rank(self.rank()));
+        let part = me.map(|key| Part { color: 0, key });
+        let digest = digest(group.ranks().iter().map(|rank| *rank as u64));
+        // A rank whose group cannot be takes part nevertheless: the others must not wait for it.
+        let made = self.make(Making::Create, part, digest);
+        match group.ranks().iter().find(|rank| self.rank_here(**rank).is_none()) {
+            None => made,
+            Some(rank) => Err(invalid(
+                Making::Create.name(),
+                format!(
+                    "the group has rank {rank} of the world, which is not among the {} ranks of this \
+                     communicator; make the group from its group()",
+                    self.size()
+                ),
+            )),
+        }
+    }
+
+    /// How this communicator relates to `other`. Local.
+    ///
+    /// ```
+    /// use ringworld::Comparison;
+    /// # let world = ringworld::testing::alone();
+    /// assert_eq!(world.compare(&world.clone()), Comparison::Identical);
+    /// assert_eq!(world.compare(&world.duplicate()?), Comparison::Congruent);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare", "MPI_Group_translate_ranks"))]
+    pub fn compare(&self, other: &Communicator) -> Comparison {
+        if !Arc::ptr_eq(&self.inner.shared, &other.inner.shared) {
+            // Ranks of two worlds are never the same.
+            return Comparison::Different;
+        }
+        match self.group().compare(&other.group()) {
+            Comparison::Identical if self.inner.number != other.inner.number => Comparison::Congruent,
+            comparison => comparison,
+        }
+    }
+
+    /// This communicator's rank of the process with rank `world` in the world.
+    fn rank_here(&self, world: usize) -> Option<usize> {
+        match &self.inner.group {
+            None => (world < self.size()).then_some(world),
+            Some(_) => self.inner.by_world.get(&world).copied(),
+        }
+    }
+
+    /// Like [`Communicator::make`], for calls in which every rank has a part.
+    #[track_caller]
+    pub(crate) fn make_with_all(&self, making: Making, part: Part, digest: u64) -> Result<Communicator> {
+        // A rank that gives a part gets one.
+        Ok(self.make(making, Some(part), digest)?.unwrap_or_else(|| self.clone()))
+    }
+
+    /// Makes communicators of the ranks that give the same color. `digest` stands for what all ranks must
+    /// give alike.
+    #[track_caller]
+    pub(crate) fn make(
+        &self,
+        making: Making,
+        part: Option<Part>,
+        digest: u64,
+    ) -> Result<Option<Communicator>> {
+        let shared = &self.inner.shared;
+        self.forget_dropped();
+        let reserved = part.map(|_| shared.context_ids.reserve());
+        let mine = Offer {
+            call: u64::from(making as u8) << 56 | digest >> 8,
+            color: part.map_or(0, |part| part.color as u64),
+            key: part.map_or(0, |part| part.key as u64),
+            ticket: reserved.as_ref().map_or(NONE, Reservation::ticket),
+            site: site(Location::caller()),
+        };
+        let mut offers = vec![mine; self.size()];
+        self.within(making.stamped(), 0).all_gather(&[mine], &mut offers)?;
+        self.agree(making, &offers)?;
+        let Some(reserved) = reserved else { return Ok(None) };
+
+        let joins = |offer: &Offer| offer.ticket != NONE && offer.color == mine.color;
+        let mut members: Vec<(u64, usize)> =
+            offers.iter().zip(0..).filter(|(offer, _)| joins(offer)).map(|(o, rank)| (o.key, rank)).collect();
+        members.sort_unstable();
+        // See `context_id` for why this is nobody else's. This rank's own offer is among them.
+        let named_by = members.iter().map(|(_, rank)| (offers[*rank].ticket, self.world_rank(*rank))).min();
+        let (ticket, owner) = named_by.unwrap_or((mine.ticket, self.world_rank(self.rank())));
+        if owner == self.world_rank(self.rank()) {
+            reserved.keep();
+        }
+        let size = self.engine().hosts().len();
+        let number = number(ticket, owner, size).ok_or_else(|| Error::System {
+            operation: making.name().into(),
+            cause: format!(
+                "the numbers of communicators that this rank can name in a world of {size} are used up, after {ticket}; \
+                 keep communicators instead of making them again and again"
+            ),
+        })?;
+        let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);
+        let size = members.len();
+        let options = Arc::clone(&self.inner.options);
+        let group = self.subgroup(&members);
+        Ok(Some(Communicator::new(Arc::clone(shared), number, rank, group, size, options)))
+    }
+
+    /// Lets the engine forget the communicators that were dropped since the last one was made: so what it
+    /// remembers is bounded by those alive, however many there were.
+    fn forget_dropped(&self) {
+        let context_ids = &self.inner.shared.context_ids;
+        let mut dropped = context_ids.take_dropped();
+        if !dropped.is_empty() {
+            let mut core = self.engine().lock();
+            dropped.retain(|number| !core.forget(number * 2 + 1));
+            drop(core);
+            context_ids.dropped(dropped);
+        }
+    }
+
+    /// The world ranks of `members`, shared with this communicator when they are the same.
+    fn subgroup(&self, members: &[(u64, usize)]) -> Option<Arc<[usize]>> {
+        if members.len() == self.size() && members.iter().zip(0..).all(|((_, rank), place)| *rank == place) {
+            return self.inner.group.clone();
+        }
+        Some(members.iter().map(|(_, rank)| self.world_rank(*rank)).collect())
+    }
+
+    /// All ranks must have made the same call, and given alike what must be alike. Every rank compares the
+    /// same offers, so all come to the same end.
+    #[track_caller]
+    fn agree(&self, making: Making, offers: &[Offer]) -> Result<()> {
+        let Some(other) = offers.iter().position(|offer| offer.call != offers[0].call) else {
+            return Ok(());
+        };
+        let name = |call: u64| {
+            let number = (call >> 56) as u8;
+            Making::ALL.into_iter().find(|m| *m as u8 == number).map_or("an unknown call", Making::name)
+        };
+        let (first, second) = (name(offers[0].call), name(offers[other].call));
+        let caller = Location::caller();
+        let described = |rank: usize, call: &str| {
+            let at = describe_told_site(offers[rank].site, caller);
+            format!("rank {rank} on {} called {call} at {at}", self.host(rank))
+        };
+        let remedy = if first == second {
+            let what = making.alike();
+            format!("what they gave as {what} differs, and every rank of the communicator must give the same")
+        } else {
+            "every rank of the communicator must make the same call".into()
+        };
+        let detail = format!("{}, but {}; {remedy}", described(0, first), described(other, second));
+        Err(Error::Mismatch {
+            operation: format!("{} at {}:{}", making.name(), caller.file(), caller.line()),
+            detail,
+        })
+    }
+}
+
+/// A digest of a list that tells lists apart unless someone tries to fool it (FNV-1a).
+pub(crate) fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
+    let mut hasher = fnv::FnvHasher::default();
+    for word in words {
+        hasher.write(&word.to_le_bytes());
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn communicators_that_were_dropped_leave_nothing_behind() {
+        let world = crate::testing::alone();
+        for _ in 0..100 {
+            let made = world.duplicate().unwrap();
+            made.barrier().unwrap();
+            assert!(world.engine().lock().remembered() <= 3, "the world, this one and the one before");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Messages between two ranks: send, receive, probe, both at once, and objects.
+//!
+//! ```text
+//! selector.rs    Source, Tag: which messages a receive takes
+//! status.rs      what is known of a message that has come
+//! send.rs recv.rs probe.rs    the blocking calls
+//! send_recv.rs   a send and a receive in one call
+//! object/        anything serde can write
+//! operation.rs   what a call was, for errors
+//! ```
+//!
+//! Calls that do not wait are in `request`.
+
+pub(crate) mod object;
+pub(crate) mod operation;
+mod probe;
+mod recv;
+mod room;
+mod selector;
+mod send;
+mod send_recv;
+mod status;
+
+pub use probe::Message;
+pub(crate) use room::room;
+pub use selector::{Source, Tag};
+pub use send_recv::RecvFrom;
+pub use status::Status;

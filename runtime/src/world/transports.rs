@@ -1,0 +1,352 @@
+//! The one file that knows concrete transports: opens those that are compiled in and allowed.
+//!
+//! In two steps, because peers must hear where this rank is reached before this rank knows who they are:
+//! [`prepare`] opens the doors, [`Prepared::open`] takes the addresses of all the others.
+//! Neighbours: `route.rs` decides which transport serves a peer.
+
+use std::net::IpAddr;
+
+use ringworld_bootstrap::{Session, Settings};
+use ringworld_transport::{Address, Transport};
+
+use super::route::{Route, route};
+use crate::{Error, Result};
+
+/// The transports compiled into this library, best first.
+#[must_use]
+pub fn compiled_in() -> &'static [&'static str] {
+    &[
+        #[cfg(feature = "ibverbs")]
+        "ibverbs",
+        #[cfg(feature = "tcp")]
+        "tcp",
+    ]
+}
+
+/// Gives an open transport its rank and the number of ranks.
+type Enter = Box<dyn FnOnce(usize, usize) -> Result<Box<dyn Transport>>>;
+
+/// A transport that can be reached but does not know its peers yet.
+struct Door {
+    name: &'static str,
+    address: Address,
+    enter: Enter,
+}
+
+/// Transports that can be reached but do not know their peers yet.
+pub(crate) struct Prepared {
+    doors: Vec<Door>,
+    /// Transports that are allowed and cannot be used here, and why.
+    closed: Vec<(&'static str, String)>,
+}
+
+/// Opens every transport that the settings allow.
+///
+/// # Errors
+///
+/// When a transport that was asked for is not compiled in, when none is left, or when one cannot open.
+pub(crate) fn prepare(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Prepared> {
+    let allowed = allowed(settings)?;
+    let mut prepared = Prepared { doors: Vec::new(), closed: Vec::new() };
+    // A world of one needs no address, and is given none.
+    if local.is_empty() {
+        return Ok(prepared);
+    }
+    for name in allowed {
+        match door(name, settings, job, local)? {
+            Ok(door) => prepared.doors.push(door),
+            Err(why) => prepared.closed.push((name, why)),
+        }
+    }
+    if prepared.doors.is_empty() {
+        let closed: Vec<_> = prepared.closed.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+        return Err(Error::Bootstrap(format!(
+            "no transport can be used on this host ({}); allow another (RINGWORLD_TRANSPORT)",
+            closed.join("; ")
+        )));
+    }
+    Ok(prepared)
+}
+
+/// Opens one transport, or says why it may be done without.
+fn door(
+    name: &'static str,
+    settings: &Settings,
+    job: u64,
+    local: &[IpAddr],
+) -> Result<std::result::Result<Door, String>> {
+    match name {
+        #[cfg(feature = "ibverbs")]
+        "ibverbs" => ibverbs::open(settings, job, local),
+        #[cfg(feature = "tcp")]
+        "tcp" => Ok(Ok(tcp::listen(settings, job, local)?)),
+        _ => {
+            let _ = (settings, job, local);
+            Ok(Err("it is not part of this program".into()))
+        }
+    }
+}
+
+/// How many connections two ranks may have between them.
+pub(crate) fn lanes(settings: &Settings) -> usize {
+    #[cfg(feature = "tcp")]
+    let usual = ringworld_transport_tcp::Config::LANES;
+    #[cfg(not(feature = "tcp"))]
+    let usual = 1;
+    settings.tcp_lanes.unwrap_or(usual)
+}
+
+pub(crate) fn allowed(settings: &Settings) -> Result<Vec<&'static str>> {
+    let names = compiled_in();
+    if let Some(unknown) = settings.transport.names().iter().find(|name| !names.contains(&name.as_str())) {
+        // Excluding what is not there is harmless; asking for it is not.
+        if !settings.transport.is_exclusion() {
+            return Err(Error::Bootstrap(format!(
+                "transport {unknown:?} was asked for (RINGWORLD_TRANSPORT), but this program has only {}; \
+                 enable the cargo feature of that name, or choose another",
+                names.join(", ")
+            )));
+        }
+    }
+    let allowed: Vec<_> = names.iter().copied().filter(|name| settings.transport.allows(name)).collect();
+    if allowed.is_empty() {
+        return Err(Error::Bootstrap(format!(
+            "RINGWORLD_TRANSPORT leaves no transport; this program has {}",
+            names.join(", ")
+        )));
+    }
+    Ok(allowed)
+}
+
+/// Open transports, and for each rank the one that reaches it.
+pub(crate) struct Opened {
+    pub(crate) transports: Vec<Box<dyn Transport>>,
+    /// For each rank a place in `transports`; `None` for this rank.
+    pub(crate) routes: Vec<Option<usize>>,
+    /// The same in words.
+    pub(crate) reasons: Vec<Route>,
+}
+
+impl Prepared {
+    /// Where this rank is reached, per transport.
+    pub(crate) fn addresses(&self) -> Vec<(String, Vec<u8>)> {
+        self.doors.iter().map(|door| (door.name.to_owned(), door.address.as_bytes().to_vec())).collect()
+    }
+
+    /// Makes all members known to the transports.
+    ///
+    /// # Errors
+    ///
+    /// When a member shares no transport with this rank.
+    pub(crate) fn open(self, session: &Session) -> Result<Opened> {
+        let Self { doors, closed } = self;
+        let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::with_capacity(doors.len());
+        for door in doors {
+            transports.push((door.name, (door.enter)(session.rank, session.size)?));
+        }
+        let mut routes = Vec::with_capacity(session.size);
+        let mut reasons = Vec::with_capacity(session.size);
+        for (rank, member) in session.members.iter().enumerate() {
+            if rank == session.rank {
+                routes.push(None);
+                reasons.push(Route::to_self());
+                continue;
+            }
+            let who = format!("rank {rank} on {}", member.host);
+            let (index, route) = route(rank, &who, &mut transports, &closed, &member.addresses)?;
+            tracing::debug!("{who} is reached by {} ({})", route.transport, route.why);
+            routes.push(Some(index));
+            reasons.push(route);
+        }
+        let transports = transports.into_iter().map(|(_, transport)| transport).collect();
+        Ok(Opened { transports, routes, reasons })
+    }
+}
+
+/// One transport of this program, as `ringworld info` shows it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TransportReport {
+    /// As in `RINGWORLD_TRANSPORT`.
+    pub name: &'static str,
+    /// Whether a rank started here and now would open it.
+    pub usable: bool,
+    /// Why, or why not.
+    pub verdict: String,
+    /// What there is of it on this host, a line each.
+    pub details: Vec<String>,
+}
+
+/// What a rank started here and now could use, best first: the answer of the same code that opens transports.
+///
+/// # Errors
+///
+/// When the settings of the environment make no sense.
+///
+/// ```
+/// for transport in ringworld::available_transports()? {
+///     println!("{}: {}", transport.name, transport.verdict);
+/// }
+/// # Ok::<(), ringworld::Error>(())
+/// ```
+pub fn available_transports() -> Result<Vec<TransportReport>> {
+    let settings = Settings::from_env().map_err(|error| Error::Bootstrap(error.to_string()))?;
+    Ok(compiled_in().iter().map(|name| report(name, &settings)).collect())
+}
+
+fn report(name: &'static str, settings: &Settings) -> TransportReport {
+    if !settings.transport.allows(name) {
+        let verdict = "excluded by RINGWORLD_TRANSPORT".to_owned();
+        return TransportReport { name, usable: false, verdict, details: Vec::new() };
+    }
+    match name {
+        #[cfg(feature = "ibverbs")]
+        "ibverbs" => ibverbs::report(settings),
+        #[cfg(feature = "tcp")]
+        "tcp" => tcp::report(settings),
+        _ => TransportReport { name, usable: true, verdict: "usable".into(), details: Vec::new() },
+    }
+}
+
+#[cfg(feature = "tcp")]
+mod tcp {
+    use std::net::IpAddr;
+
+    use ringworld_bootstrap::Settings;
+    use ringworld_transport::Transport as _;
+    use ringworld_transport_tcp::{Config, Tcp};
+    use rustix::net::{AddressFamily, SocketType, sockopt};
+
+    use super::{Door, TransportReport};
+    use crate::{Error, Result};
+
+    /// What the sockets of a rank would be like, found out by asking one.
+    pub(super) fn report(settings: &Settings) -> TransportReport {
+        let kernel = |name: &str| {
+            let path = format!("/proc/sys/net/ipv4/{name}");
+            std::fs::read_to_string(path).map_or_else(|_| "unknown".into(), |text| text.trim().to_owned())
+        };
+        let asked = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
+        let accepts =
+            |name: &str| asked.as_ref().is_ok_and(|socket| sockopt::set_tcp_congestion(socket, name).is_ok());
+        let offered = kernel("tcp_available_congestion_control");
+        let (usable, chosen) = match &settings.tcp_congestion {
+            Some(name) if accepts(name) => (true, format!("{name} (RINGWORLD_TCP_CONGESTION)")),
+            Some(name) => (false, format!("{name} (RINGWORLD_TCP_CONGESTION), which the kernel refuses")),
+            None => match Config::CONGESTION.into_iter().find(|name| accepts(name)) {
+                Some(name) => (true, format!("{name} (by default)")),
+                None => (true, format!("{} (the system's)", kernel("tcp_congestion_control"))),
+            },
+        };
+        let verdict = if usable { "usable" } else { "cannot be opened" }.to_owned();
+        let details = vec![format!("congestion control {chosen}; the kernel offers {offered}")];
+        TransportReport { name: "tcp", usable, verdict, details }
+    }
+
+    fn refused(error: impl std::fmt::Display) -> Error {
+        Error::Bootstrap(format!("the TCP transport cannot be opened: {error}"))
+    }
+
+    /// Listens before this process knows its rank.
+    pub(super) fn listen(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Door> {
+        let mut config = Config::new(0, 1, job, local.to_vec());
+        config.secret = settings.secret.clone();
+        config.congestion = settings.tcp_congestion.clone();
+        if let Some(lanes) = settings.tcp_lanes {
+            config.lanes = lanes;
+        }
+        config.spread = settings.tcp_spread;
+        if let Some(bytes) = settings.tcp_socket_buffer {
+            config.socket_buffer = Some(bytes);
+        }
+        let tcp = Tcp::bind(config).map_err(refused)?;
+        let address = tcp.address();
+        let enter = |rank, size| Ok(Box::new(tcp.with_rank(rank, size).map_err(refused)?) as _);
+        Ok(Door { name: "tcp", address, enter: Box::new(enter) })
+    }
+}
+
+#[cfg(feature = "ibverbs")]
+mod ibverbs {
+    use std::net::IpAddr;
+
+    use ringworld_bootstrap::{Settings, interfaces};
+    use ringworld_transport::Transport as _;
+    use ringworld_transport_ibverbs::{Config, Ibverbs, OpenError, available_devices};
+
+    use super::{Door, TransportReport};
+    use crate::{Error, Result};
+
+    fn refused(error: impl std::fmt::Display) -> Error {
+        Error::Bootstrap(format!("the verbs transport cannot be opened: {error}"))
+    }
+
+    fn config(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Config> {
+        let mut config = Config::new(0, 1, job, local.to_vec());
+        config.secret = settings.secret.clone();
+        config.gid_index = settings.ib_gid_index.map(u32::from);
+        if let Some(pairs) = settings.ib_queue_pairs {
+            config.queue_pairs = pairs;
+        }
+        if let Some(devices) = &settings.ib_hca {
+            let parsed = devices.parse();
+            config.devices = Some(parsed.map_err(|error| {
+                Error::Bootstrap(format!("RINGWORLD_IB_HCA (or NCCL_IB_HCA) is {devices:?}: {error}"))
+            })?);
+        }
+        Ok(config)
+    }
+
+    /// Whether somebody wants verbs in particular, and should be told that they cannot be had.
+    fn asked_for(settings: &Settings) -> bool {
+        let by_name = !settings.transport.is_exclusion() && !settings.transport.names().is_empty();
+        by_name || settings.ib_hca.is_some() || settings.ib_gid_index.is_some()
+    }
+
+    /// Opens the devices before this process knows its rank. Without devices, or with none that works, `Err` says
+    /// why, so that another transport may serve; what was asked for and cannot be is an error.
+    pub(super) fn open(
+        settings: &Settings,
+        job: u64,
+        local: &[IpAddr],
+    ) -> Result<std::result::Result<Door, String>> {
+        match Ibverbs::open(config(settings, job, local)?) {
+            Ok(verbs) => {
+                let address = verbs.address();
+                let enter = |rank, size| Ok(Box::new(verbs.with_rank(rank, size).map_err(refused)?) as _);
+                Ok(Ok(Door { name: "ibverbs", address, enter: Box::new(enter) }))
+            }
+            Err(error) => fallback(settings, &error),
+        }
+    }
+
+    fn fallback(settings: &Settings, error: &OpenError) -> Result<std::result::Result<Door, String>> {
+        match (error.is_absence(), asked_for(settings)) {
+            (true, false) => tracing::debug!("verbs are not used: {error}"),
+            (true, true) => tracing::warn!("verbs were asked for, and there are none here: {error}"),
+            (false, false) => tracing::warn!("verbs are not used: {error}"),
+            (false, true) => return Err(refused(error)),
+        }
+        Ok(Err(error.to_string()))
+    }
+
+    /// Every device of this host, and what would become of it.
+    pub(super) fn report(settings: &Settings) -> TransportReport {
+        // Without a rendezvous nobody knows which addresses lead to the others: any that would be used.
+        let choice = interfaces::enumerate().ok().and_then(|all| interfaces::choose(&all, settings).ok());
+        let chosen = choice.map(|choice| choice.chosen).unwrap_or_default();
+        let local: Vec<IpAddr> = chosen.iter().map(|(interface, _)| interface.addr).collect();
+        let devices = config(settings, 0, &local).map_err(|error| error.to_string());
+        let devices =
+            devices.and_then(|config| available_devices(&config).map_err(|error| error.to_string()));
+        let name = "ibverbs";
+        let devices = match devices {
+            Ok(devices) => devices,
+            Err(verdict) => return TransportReport { name, usable: false, verdict, details: Vec::new() },
+        };
+        let usable = devices.iter().any(|device| device.chosen);
+        let verdict = if usable { "usable, to every rank that has it too" } else { "no port can be used" };
+        let details = devices.iter().map(ToString::to_string).collect();
+        TransportReport { name, usable, verdict: verdict.into(), details }
+    }
+}

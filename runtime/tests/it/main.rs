@@ -1,0 +1,33 @@
+//! The promises of the library, each held over several wires: one program, because to link one for each file takes
+//! longer than to run it. What must have a process to itself stands beside this folder.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod cartesian;
+mod collectives;
+#[path = "../common/mod.rs"]
+mod common;
+mod communicators;
+mod elements;
+mod exchange;
+mod failure;
+mod huge;
+mod kernels;
+mod messages;
+mod mismatch;
+mod object_types;
+mod objects;
+mod operations;
+mod options;
+mod pairs;
+mod pairs_in_theory;
+mod random;
+mod refusals;
+mod registered;
+mod requests;
+mod roots;
+mod sweep;
+mod tasks;
+mod users_tests;
+mod varied;
+mod waiting;

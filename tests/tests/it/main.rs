@@ -1,0 +1,12 @@
+//! What needs processes, network namespaces or the whole workspace. What measures the processor or fills the machine
+//! stands beside this folder.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod descriptors;
+mod faults;
+mod layers;
+mod mpi_table;
+mod namespaces;
+mod processes;
+mod virtual_time;

@@ -1,0 +1,142 @@
+//! How connections end: in good order, by loss, or by decision of the runtime.
+//!
+//! The orderly end is that of [`lifecycle`](ringworld_transport::lifecycle), on every established lane, so that nothing
+//! on any of them is overtaken. So neither side ever resets bytes that the other has not read. Neighbours: `fins.rs`
+//! knows what has been read, `peer.rs` has the state, `transport.rs` calls in.
+
+use std::net::Shutdown;
+
+use ringworld_transport::lifecycle::{Control, Step};
+use ringworld_transport::{Cause, Rank};
+
+use crate::framing::Prelude;
+use crate::lane::{Ended, Outgoing};
+use crate::peer::{Peer, State};
+use crate::puts::{Exposures, PutQueue};
+use crate::transport::Tcp;
+
+impl Tcp {
+    /// A lane has ended, as its socket says.
+    pub(crate) fn lane_ended(&mut self, rank: Rank, lane: usize, ended: Ended) {
+        let peer = &mut self.peers[rank];
+        if !matches!(ended, Ended::Protocol(_)) {
+            if peer.fins.fin_ack.on(lane) {
+                // It has acknowledged and left; other lanes may still have to be read.
+                self.drop_lane(rank, lane);
+                if self.peers[rank].ready_lanes() == 0 {
+                    return self.conclude(rank);
+                }
+                return self.advance_shutdown(rank);
+            }
+            if peer.shutdown.is_peer_closed() && peer.is_idle() {
+                return self.conclude(rank);
+            }
+        }
+        self.fail(rank, ended.cause(lane));
+    }
+
+    /// Moves the orderly end of one connection on, as far as it goes.
+    pub(crate) fn advance_shutdown(&mut self, rank: Rank) {
+        loop {
+            let peer = &mut self.peers[rank];
+            if !matches!(peer.state, State::Open) {
+                return;
+            }
+            let lanes = peer.ready_lanes();
+            match peer.shutdown.next(rank, peer.progress(), &mut self.life) {
+                None => return,
+                Some(Step::Send(control)) => {
+                    peer.shutdown.sent(control);
+                    let prelude = match control {
+                        Control::Fin => Prelude::fin(lanes),
+                        Control::FinAck => Prelude::fin_ack(lanes),
+                    };
+                    self.send_on_all_lanes(rank, prelude);
+                }
+                Some(Step::Release) => self.conclude(rank),
+                Some(Step::Fail(cause)) => self.fail(rank, cause),
+            }
+        }
+    }
+
+    fn send_on_all_lanes(&mut self, rank: Rank, prelude: Prelude) {
+        for lane in 0..self.identity.lanes {
+            if let Some(Some(connection)) = self.peers[rank].lanes.get_mut(lane) {
+                connection.queue.push_back(Outgoing::control(prelude));
+                self.flush(rank, lane);
+            }
+        }
+    }
+
+    /// While closing: moves every connection on, and ends when there is none left.
+    pub(crate) fn advance_shutdowns(&mut self) {
+        let mut left = false;
+        for rank in 0..self.peers.len() {
+            self.advance_shutdown(rank);
+            left |= match self.peers[rank].state {
+                State::Open => true,
+                // Operations are waiting for the connection: they were accepted.
+                State::Dialing(_) => true,
+                State::Idle | State::Gone(_) => false,
+            };
+        }
+        if !left {
+            self.end_everything();
+            self.life.closed();
+        }
+    }
+
+    /// The orderly end of a connection is over.
+    fn conclude(&mut self, rank: Rank) {
+        for connection in self.peers[rank].lanes.iter().flatten() {
+            // Errors do not matter: everything has been acknowledged.
+            let _ = connection.socket.shutdown(Shutdown::Write);
+        }
+        self.release(rank, Cause::Finished);
+    }
+
+    /// The peer is down: drops everything of it, and reports that once.
+    pub(crate) fn fail(&mut self, rank: Rank, cause: Cause) {
+        let Some(peer) = self.peers.get_mut(rank) else { return };
+        if peer.shutdown.fail(rank, &cause, &mut self.life) {
+            self.release(rank, cause);
+        }
+    }
+
+    /// Drops everything of a peer.
+    fn release(&mut self, rank: Rank, cause: Cause) {
+        self.end_attempt(rank);
+        for lane in 0..self.peers[rank].lanes.len() {
+            self.drop_lane(rank, lane);
+        }
+        let outbound = self.handshakes.select(|pending| pending.is_for(rank));
+        for slot in outbound {
+            self.handshakes.remove(slot);
+        }
+        self.lane_retries.retain(|(other, ..)| *other != rank);
+        let Peer { state, waiting, puts, exposures, .. } = &mut self.peers[rank];
+        *state = State::Gone(cause);
+        waiting.clear();
+        *puts = PutQueue::default();
+        *exposures = Exposures::default();
+    }
+
+    fn drop_lane(&mut self, rank: Rank, lane: usize) {
+        if let Some(connection) = self.peers[rank].lanes.get_mut(lane).and_then(Option::take) {
+            self.blocked -= usize::from(connection.wants_write);
+        }
+        self.troubled.retain(|other| *other != (rank, lane));
+    }
+
+    /// Drops all memory and all connections; nothing is sent and nothing is reported.
+    pub(crate) fn end_everything(&mut self) {
+        for rank in 0..self.peers.len() {
+            if !matches!(self.peers[rank].state, State::Gone(_)) {
+                self.release(rank, Cause::Finished);
+            }
+        }
+        self.handshakes.clear();
+        self.listeners.clear();
+        self.run_timer(false);
+    }
+}
