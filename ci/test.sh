@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The README's test command, as a newcomer would type it: `cargo test` in a clean clone.
+# The README's test command, as a newcomer would type it, in a clean clone: `cargo test`.
 #
 # Only what is committed is tested; changes that are not are named, so that nobody is surprised.
 source "$(dirname "$0")/lib.sh"
@@ -15,8 +15,9 @@ git clone --quiet "$root" "$work/ringworld"
 cd "$work/ringworld"
 echo "testing commit $(git rev-parse --short HEAD) in a clean clone"
 
+# All of it, whatever fails first: one run then shows everything that is wrong.
 status=0
-cargo test 2>&1 | tee "$work/log" || status=$?
+cargo test --no-fail-fast 2>&1 | tee "$work/log" || status=$?
 
 # The closing lines once more, so that nobody has to scroll.
 printf '\nsummary of the test runner:\n'

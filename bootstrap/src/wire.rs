@@ -333,6 +333,21 @@ mod tests {
     }
 
     #[test]
+    fn silence_ends_patience_where_there_is_an_end_to_it() {
+        let wait = |patience: Option<Duration>| {
+            let mut clock = tokio::runtime::Builder::new_current_thread();
+            clock.enable_time().start_paused(true).build().unwrap().block_on(async {
+                let (mut silent, _open) = tokio::io::duplex(64);
+                let reading = read_within::<ToMaster>(&mut silent, EARLY_LIMIT, patience);
+                timeout(Duration::from_secs(1_000_000), reading).await
+            })
+        };
+        let given_up = wait(Some(Duration::from_secs(20))).expect("it has an end").unwrap_err();
+        assert!(matches!(given_up, ReadError::Silence(after) if after == 20.0), "{given_up}");
+        assert!(wait(None).is_err(), "somebody without a time-out gave up");
+    }
+
+    #[test]
     fn ranks_travel_as_ranges_and_stay_within_their_world() {
         let ranks = Ranks::of(vec![7, 1, 2, 3, 0, 9]);
         assert_eq!(ranks, Ranks(vec![(0, 4), (7, 1), (9, 1)]));

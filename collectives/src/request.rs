@@ -310,26 +310,33 @@ impl Request {
     }
 }
 
+/// Requests for tests: of rank 1 of 4 ranks, 10 elements of 4 bytes each.
 #[cfg(test)]
-mod tests {
+pub(crate) mod samples {
     use super::*;
 
-    fn request(collective: Collective) -> Request {
+    pub(crate) fn request(collective: Collective) -> Request {
         let (rank, size, counts, element) = (1, 4, Counts::Same(10), 4);
         Request { collective, rank, size, counts, element, order: Order::Free, in_place: true }
     }
 
-    fn counted(collective: Collective, counts: Counts) -> Request {
+    pub(crate) fn counted(collective: Collective, counts: Counts) -> Request {
         Request { counts, ..request(collective) }
     }
 
-    fn each(counts: &[usize]) -> Counts {
+    pub(crate) fn each(counts: &[usize]) -> Counts {
         Counts::Each(counts.into())
     }
 
-    fn pairs(send: &[usize], recv: &[usize]) -> Counts {
+    pub(crate) fn pairs(send: &[usize], recv: &[usize]) -> Counts {
         Counts::Pairs { send: send.into(), recv: recv.into() }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::samples::{counted, each, pairs, request};
+    use super::*;
 
     fn layout(input: usize, output: usize, alias: Option<usize>, result: (usize, usize)) -> Layout {
         Layout { input, output, alias, result: Span::output(result.0, result.1) }

@@ -78,24 +78,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Order;
-
-    fn request(collective: Collective) -> Request {
-        let (rank, size, counts, element) = (1, 4, Counts::Same(10), 4);
-        Request { collective, rank, size, counts, element, order: Order::Free, in_place: true }
-    }
-
-    fn counted(collective: Collective, counts: Counts) -> Request {
-        Request { counts, ..request(collective) }
-    }
-
-    fn each(counts: &[usize]) -> Counts {
-        Counts::Each(counts.into())
-    }
-
-    fn pairs(send: &[usize], recv: &[usize]) -> Counts {
-        Counts::Pairs { send: send.into(), recv: recv.into() }
-    }
+    use crate::request::samples::{counted, each, pairs, request};
 
     #[test]
     fn impossible_requests_are_refused_with_what_was_given() {

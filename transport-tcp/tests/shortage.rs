@@ -71,7 +71,10 @@ fn a_short_shortage_passes_and_a_long_one_is_told_and_nobody_else_is_blamed() {
             assert!(side.down.is_empty(), "an innocent rank is blamed: {:?}", side.down);
             let told = &side.broken;
             assert_eq!(told.len(), usize::from(short.contains(&rank)), "rank {rank}: {told:?}");
-            assert!(told.iter().all(|told| told.contains("RLIMIT_NOFILE") && told.contains("128")), "{told:?}");
+            assert!(
+                told.iter().all(|told| told.contains("RLIMIT_NOFILE") && told.contains("128")),
+                "{told:?}"
+            );
         }
     }
 

@@ -317,6 +317,8 @@ mod tests {
         /// Messages that were accepted here, ever.
         accepted: u8,
         read: u8,
+        /// How often it has reported that the peer has left.
+        told: u8,
         fin_read: bool,
         fin_ack_read: bool,
         /// Its program ends some time, and so closes.
@@ -332,15 +334,19 @@ mod tests {
     struct World {
         sides: [Side; 2],
         wires: [VecDeque<Option<Control>>; 2],
+        /// Whether what a side has sent and the other has not read is lost when it drops the connection, as with
+        /// verbs. Of TCP the kernel sends the rest.
+        drops: bool,
     }
 
     impl World {
-        fn new(messages: [u8; 2], ends: [bool; 2]) -> Self {
+        fn new(messages: [u8; 2], ends: [bool; 2], drops: bool) -> Self {
             let side = |me: usize| Side {
                 unsent: 0,
                 unposted: messages[me],
                 accepted: 0,
                 read: 0,
+                told: 0,
                 fin_read: false,
                 fin_ack_read: false,
                 ends: ends[me],
@@ -348,7 +354,7 @@ mod tests {
                 shutdown: Shutdown::default(),
                 gone: false,
             };
-            Self { sides: [side(0), side(1)], wires: [VecDeque::new(), VecDeque::new()] }
+            Self { sides: [side(0), side(1)], wires: [VecDeque::new(), VecDeque::new()], drops }
         }
 
         /// Everything that can happen next, and what the world is like then.
@@ -395,8 +401,8 @@ mod tests {
                 exposed: false,
                 fin_read: side.fin_read,
                 fin_ack_read: side.fin_ack_read,
-                // As with TCP: what the kernel has taken arrives.
-                fin_ack_delivered: true,
+                // As a card reports it; of TCP, what the kernel has taken arrives.
+                fin_ack_delivered: !self.drops || !self.wires[1 - me].contains(&Some(Control::FinAck)),
             }
         }
 
@@ -428,7 +434,17 @@ mod tests {
             if self.sides[me].closing {
                 life.close();
             }
-            match self.sides[me].shutdown.next(1 - me, progress, &mut life) {
+            let step = self.sides[me].shutdown.next(1 - me, progress, &mut life);
+            let mut events = Vec::new();
+            life.report(&mut events);
+            if !events.is_empty() {
+                assert!(matches!(events[..], [Event::PeerClosed { peer }] if peer == 1 - me), "{events:?}");
+                self.sides[me].told += 1;
+                assert_eq!(self.sides[me].told, 1, "told twice that the peer has left");
+                let (read, accepted) = (self.sides[me].read, self.sides[1 - me].accepted);
+                assert_eq!(read, accepted, "told that the peer has left before its last message");
+            }
+            match step {
                 Some(Step::Send(control)) => {
                     self.sides[me].shutdown.sent(control);
                     self.send(me, Some(control));
@@ -452,8 +468,8 @@ mod tests {
                 assert_eq!(accepted, read, "closed, and the peer has not read everything");
             }
             self.sides[me].gone = true;
-            if !self.wires[me].is_empty() {
-                // As a socket that is closed with something to be read.
+            if self.drops || !self.wires[me].is_empty() {
+                // As a queue pair that is destroyed, or a socket that is closed with something to be read.
                 self.wires[1 - me].clear();
             }
         }
@@ -463,9 +479,11 @@ mod tests {
     fn in_whatever_order_it_happens_nothing_is_lost_and_both_sides_end() {
         let cases = [[0, 0], [1, 0], [2, 1], [2, 2]]
             .map(|messages| [(messages, [true, false]), (messages, [true; 2])]);
-        for (messages, ends) in cases.into_iter().flatten() {
-            let (mut seen, mut open) = (HashSet::new(), vec![World::new(messages, ends)]);
-            let mut ended = 0;
+        for ((messages, ends), drops) in
+            cases.into_iter().flatten().flat_map(|case| [(case, false), (case, true)])
+        {
+            let (mut seen, mut open) = (HashSet::new(), vec![World::new(messages, ends, drops)]);
+            let (mut ended, mut told) = (0, 0);
             while let Some(world) = open.pop() {
                 if !seen.insert(world.clone()) {
                     continue;
@@ -474,10 +492,15 @@ mod tests {
                 if next.is_empty() {
                     assert!(world.sides.iter().all(|side| side.gone), "a side waits for ever");
                     ended += 1;
+                    told += world.sides.iter().map(|side| usize::from(side.told)).sum::<usize>();
                 }
                 open.extend(next);
             }
-            assert!(ended > 0 && seen.len() >= 8, "{} states, {ended} ends", seen.len());
+            assert!(
+                ended > 0 && told > 0 && seen.len() >= 8,
+                "{} states, {ended} ends, {told} told",
+                seen.len()
+            );
         }
     }
 }

@@ -82,11 +82,14 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
     }))
 }
 
-/// The ranks write into a pipe; whether colours are wanted is seen here.
+/// The ranks write into pipes; whether colours are wanted is seen here. One variable speaks for both of a rank's
+/// streams, so neither may be a file.
 fn colours() -> Vec<Assignment> {
-    match anstream::AutoStream::choice(&std::io::stdout()) {
-        anstream::ColorChoice::Never => Vec::new(),
-        _ => vec![Assignment { key: "CLICOLOR_FORCE".to_owned(), value: "1".to_owned() }],
+    use anstream::{AutoStream, ColorChoice};
+    let plain = |choice| choice == ColorChoice::Never;
+    match plain(AutoStream::choice(&std::io::stdout())) || plain(AutoStream::choice(&std::io::stderr())) {
+        true => Vec::new(),
+        false => vec![Assignment { key: "CLICOLOR_FORCE".to_owned(), value: "1".to_owned() }],
     }
 }
 

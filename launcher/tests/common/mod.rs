@@ -52,6 +52,21 @@ pub(crate) fn script(options: &[&str], script: &str) -> Command {
     command(&[options, &["--", "sh", "-c", script]].concat())
 }
 
+/// The same command, but deaf to none of these signals (`TERM,HUP`): a test that was started in the background, or by
+/// nohup(1), hands down that they are ignored, and the launcher respects that.
+pub(crate) fn hearing(command: &Command, signals: &str) -> Command {
+    let mut env = Command::new("env");
+    env.arg(format!("--default-signal={signals}")).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => env.env(name, value),
+            None => env.env_remove(name),
+        };
+    }
+    env.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    env
+}
+
 /// Runs to the end.
 pub(crate) fn finish(command: &mut Command) -> Finished {
     Running::start(command).finish()

@@ -1,6 +1,6 @@
 //! How jobs end: statuses, names, signals, grace, and nothing left running.
 
-use crate::common::{Running, finish, is_gone, script, state, wait_until};
+use crate::common::{Running, finish, hearing, is_gone, script, state, wait_until};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -149,7 +149,8 @@ fn ranks_hear_the_very_signal_that_the_launcher_received() {
     {
         let body =
             format!("trap 'echo heard {name}; exit 0' {name}; echo ready; while :; do sleep 0.1; done");
-        let mut job = Running::start(&mut script(&["-n", "2", "--grace", "30"], &body));
+        let launcher = script(&["-n", "2", "--grace", "30"], &body);
+        let mut job = Running::start(&mut hearing(&launcher, "TERM,HUP,QUIT"));
         assert_eq!(job.lines(2), ["ready"; 2]);
         job.signal(signal);
         let job = job.finish();

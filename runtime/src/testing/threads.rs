@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 use std::time::Duration;
 
-use ringworld_bootstrap::{Master, MasterConfig, Settings};
+use ringworld_bootstrap::{Master, MasterConfig, Secret, Settings};
 
 use crate::world::{Builder, World};
 
@@ -80,13 +80,16 @@ pub fn ranks<R: Send>(size: usize, body: impl Fn(World) -> R + Sync) -> Vec<R> {
 }
 
 /// Settings that hold for every rank, whatever else is set.
+#[expect(clippy::expect_used, reason = "for tests, which fail by a panic")]
 fn of_this_process(size: usize, port: u16) -> Builder {
+    let secret = Secret::random().expect("random bytes of the system");
     let builder = World::builder()
         .ignore_environment()
         .master_node(Ipv4Addr::LOCALHOST.to_string())
         .master_port(port)
         .world_size(size)
         .set("master_external", "1")
+        .set("secret", String::from_utf8_lossy(secret.expose()))
         .set("if_include", "127.0.0.0/8");
     let log = std::env::var("RINGWORLD_LOG").ok().filter(|log| !log.trim().is_empty());
     let builder = log.into_iter().fold(builder, |builder, log| builder.set("log", log));

@@ -9,8 +9,8 @@ use ringworld_tests::job::clean;
 use ringworld_tests::process::Process;
 use ringworld_tests::report;
 
-const PROBE: &str = env!("CARGO_BIN_EXE_probe");
-const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
+use super::programs::{LAUNCH, PROBE};
+
 const RANKS: usize = 80;
 /// Far from what is measured: a few seconds on an idle machine.
 const BOUND: Duration = Duration::from_secs(60);

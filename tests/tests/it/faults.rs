@@ -21,11 +21,8 @@ use ringworld_tests::random::Random;
 use ringworld_tests::stranger::Scanner;
 use rustix::process::Signal;
 
-const PROBE: &str = env!("CARGO_BIN_EXE_probe");
-const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
+use super::programs::{FAILED, LAUNCH, PROBE, REFUSED};
 
-const REFUSED: i32 = 3;
-const FAILED: i32 = 4;
 const RANKS: usize = 4;
 
 /// What is promised for a dead process.

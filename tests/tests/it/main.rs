@@ -9,4 +9,5 @@ mod layers;
 mod mpi_table;
 mod namespaces;
 mod processes;
+mod programs;
 mod virtual_time;

@@ -20,9 +20,7 @@ use ringworld_tests::job::formed;
 use ringworld_tests::process::{PATIENCE, Process};
 use ringworld_tests::skipped;
 
-const PROBE: &str = env!("CARGO_BIN_EXE_probe");
-const REFUSED: i32 = 3;
-const FAILED: i32 = 4;
+use super::programs::{FAILED, PROBE, REFUSED};
 
 /// Every network has a switch of its own, so all may use the same port.
 const PORT: (&str, &str) = ("MASTER_PORT", "29500");

@@ -19,11 +19,7 @@ use ringworld_tests::proc;
 use ringworld_tests::process::{PATIENCE, Process};
 use ringworld_tests::random::Random;
 
-const PROBE: &str = env!("CARGO_BIN_EXE_probe");
-const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
-
-const REFUSED: i32 = 3;
-const FAILED: i32 = 4;
+use super::programs::{FAILED, LAUNCH, PROBE, REFUSED};
 
 /// Errors of the other ranks after one rank has ended the world: all of them, each within the promise.
 fn failures(processes: &[Process], except: usize, since: u64) -> Vec<Line> {
