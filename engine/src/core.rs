@@ -199,7 +199,7 @@ impl Core {
             self.buffers.reclaim(buffer);
             return Begun::Ended;
         }
-        let request = self.machine.adopt(to, &envelope, data);
+        let request = departure.keep(data);
         let slot = self.slots.insert([Some(buffer), None]);
         self.own(request, Owner::Slot(slot));
         self.slots.name(slot, request);

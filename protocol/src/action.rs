@@ -53,15 +53,6 @@ pub enum Action {
     },
 }
 
-/// A message that leaves at once; see [`crate::Machine::depart`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departure {
-    /// What goes in front of the payload.
-    pub header: Header,
-    /// What the request will be called, if it becomes one.
-    pub token: u64,
-}
-
 /// What to do with the payload of a message whose header has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {

@@ -61,10 +61,10 @@ mod request;
 mod slab;
 mod wire;
 
-pub use action::{Action, Departure, Malformed, Place, Target};
+pub use action::{Action, Malformed, Place, Target};
 pub use config::{Config, ConfigError, OVERHEAD};
 pub use envelope::{BufferId, Element, Envelope, Incoming, Selector, Span, TagSelector, Unreceived};
-pub use machine::{Description, Kind, Machine, Stage};
+pub use machine::{Departure, Description, Kind, Machine, Stage};
 pub use request::{Completion, Done, Failure, Matched, MatchedId, Mode, RequestId};
 pub use wire::{Header, Key};
 

@@ -18,6 +18,7 @@ mod states;
 use std::collections::VecDeque;
 
 pub use describe::{Description, Kind, Stage};
+pub use send::Departure;
 use states::{Body, Inbound, Peer, Request};
 
 use crate::credit::Limits;

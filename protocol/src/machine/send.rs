@@ -9,7 +9,46 @@ use super::states::{Request, Send, SendStage};
 use super::{Id, Machine};
 use crate::credit::{Class, Way};
 use crate::wire::{Frame, Key, Packet};
-use crate::{Action, Departure, Envelope, Failure, Malformed, Mode, Rank, RequestId, Span};
+use crate::{Action, Envelope, Failure, Header, Malformed, Mode, Rank, RequestId, Span};
+
+/// A message that the machine has let go, before it is known whether the transport takes all of it at once; made by
+/// [`Machine::depart`].
+///
+/// Dropped when all of it has left: the send has ended, and leaves nothing behind. Otherwise it becomes a request, by
+/// [`Departure::keep`]. Until then nothing else can be asked of the machine:
+///
+/// ```compile_fail,E0499
+/// use ringworld_protocol::*;
+/// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
+/// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+/// let data = Span { buffer: BufferId(0), offset: 0, len: 100 };
+/// let departure = machine.depart(1, &envelope, 100).expect("there is room");
+/// machine.send(1, envelope, data, Mode::Standard);
+/// departure.keep(data);
+/// # Ok::<(), ConfigError>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "the message has to be handed to the transport"]
+pub struct Departure<'a> {
+    machine: &'a mut Machine,
+    peer: Rank,
+    envelope: Envelope,
+    /// What goes in front of the payload.
+    pub header: Header,
+    /// What the request will be called, if it becomes one.
+    pub token: u64,
+}
+
+impl Departure<'_> {
+    /// Makes a request of the message, of which the transport keeps some; [`Machine::sent`] with the token ends it.
+    pub fn keep(self, data: Span) -> RequestId {
+        let Self { machine, peer, envelope, token, .. } = self;
+        let send = Send { peer, envelope, data, mode: Mode::Standard, stage: SendStage::Leaving };
+        let id = machine.start(Request::Send(send));
+        debug_assert_eq!(id.to_bits(), token, "the next request has the name that was promised");
+        RequestId(id)
+    }
+}
 
 impl Machine {
     /// Starts to send `data`, which must stay untouched until the completion.
@@ -37,23 +76,21 @@ impl Machine {
     /// Like [`Machine::send`] in [`Mode::Standard`], for a caller who can hand the message to the transport at
     /// once: `None` when that is not possible, and nothing has changed. Take all actions first.
     ///
-    /// When the transport has taken all of it at once, the send has ended and leaves nothing behind. Otherwise
-    /// the next call must be [`Machine::adopt`].
-    ///
     /// ```
     /// use ringworld_protocol::*;
     /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
-    /// let Some(Departure { token, .. }) = machine.depart(1, &envelope, 100) else { panic!("there is room") };
+    /// let departure = machine.depart(1, &envelope, 100).expect("there is room");
+    /// let token = departure.token;
     /// // The transport keeps some of it.
     /// let data = Span { buffer: BufferId(0), offset: 0, len: 100 };
-    /// let request = machine.adopt(1, &envelope, data);
+    /// let request = departure.keep(data);
     /// machine.sent(token);
     /// assert_eq!(machine.next_completion().map(|c| c.request), Some(request));
-    /// assert_eq!(machine.depart(1, &envelope, 1025).map(|departure| departure.token), None);
+    /// assert!(machine.depart(1, &envelope, 1025).is_none(), "longer than the eager limit");
     /// # Ok::<(), ConfigError>(())
     /// ```
-    pub fn depart(&mut self, peer: Rank, envelope: &Envelope, len: usize) -> Option<Departure> {
+    pub fn depart(&mut self, peer: Rank, envelope: &Envelope, len: usize) -> Option<Departure<'_>> {
         if self.aborted || self.has_news() || len > self.config.eager_limit {
             return None;
         }
@@ -65,15 +102,8 @@ impl Machine {
         }
         let packet = Packet::Eager { envelope: *envelope };
         let header = Frame { credit: account.credit.take_owed(), packet }.encode();
-        Some(Departure { header, token: self.requests.next_id().to_bits() })
-    }
-
-    /// Makes a request of the message that [`Machine::depart`] has just let go: its token is that of the
-    /// departure, and [`Machine::sent`] ends it.
-    pub fn adopt(&mut self, peer: Rank, envelope: &Envelope, data: Span) -> RequestId {
-        let stage = SendStage::Leaving;
-        let send = Send { peer, envelope: *envelope, data, mode: Mode::Standard, stage };
-        RequestId(self.start(Request::Send(send)))
+        let token = self.requests.next_id().to_bits();
+        Some(Departure { machine: self, peer, envelope: *envelope, header, token })
     }
 
     /// The transport is done with the payload of the [`Action::Message`] or [`Action::Put`] that had

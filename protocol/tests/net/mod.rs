@@ -12,7 +12,7 @@ pub(crate) mod oracle;
 
 use oracle::{Oracle, Room};
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Departure, Done, Element, Envelope, Failure, Header, Key, Machine,
+    Action, BufferId, Completion, Config, Done, Element, Envelope, Failure, Header, Key, Machine,
     Matched, Mode, OVERHEAD, Place, Rank, RequestId, Selector, Span, TagSelector,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -226,17 +226,17 @@ impl Net {
     ) -> Option<RequestId> {
         let (number, envelope) = self.next_envelope(element, context, tag, len);
         let data = self.buffer(from, content(number, len));
-        let departure = self.machines[from].depart(to, &envelope, len);
-        let request = match departure {
-            Some(Departure { header, token }) => {
+        let payload = self.slice(from, data).to_vec();
+        let request = match self.machines[from].depart(to, &envelope, len) {
+            Some(departure) => {
+                let (header, token) = (departure.header, departure.token);
                 self.kinds[from][kind(&header)] += 1;
-                let payload = self.slice(from, data).to_vec();
                 self.wires[from][to].push_back(Flying { header, payload });
                 if self.random.below(2) == 0 {
                     None
                 } else {
                     self.loose.push(Loose::Sent { rank: from, to, token });
-                    Some(self.machines[from].adopt(to, &envelope, data))
+                    Some(departure.keep(data))
                 }
             }
             None => Some(self.machines[from].send(to, envelope, data, Mode::Standard)),
