@@ -56,10 +56,9 @@
 //!   kernels ([`reduce`]) that run where it lies, and a lease that the device gives back: a copy that the device has
 //!   begun counts as a transport's hold.
 //!
-//! **What the compiler does not check.** The functions of [`lend`] are safe to call by the names that they give out only as
-//! this contract says: what begins an operation gives each name to the slot that it returns, and to nothing else, and a
-//! scope of loans is finished before what it has borrowed ends. `ringworld` does so; whoever else uses this crate vouches
-//! for it. That is why the crate is internal.
+//! **What the compiler does not check.** A scope of loans ([`lend::Borrowed`]) must be finished before what it has
+//! borrowed ends: its owner keeps it on its stack and hands out shared references only. `ringworld` does so; whoever else
+//! uses this crate vouches for it. That is why the crate is internal.
 //!
 //! # Where things are
 //!
@@ -93,6 +92,7 @@ mod notifier;
 #[cfg(ringworld_model)]
 #[path = "model/notifier.rs"]
 mod notifier;
+mod owners;
 pub mod panics;
 mod parts;
 pub mod reduce;
@@ -101,12 +101,13 @@ mod runs;
 mod shell;
 pub mod signature;
 mod slots;
+mod startable;
 mod sync;
 mod under_way;
 mod wait;
 mod waiters;
 
-pub use self::core::{Begun, Core};
+pub use self::core::Core;
 pub use self::engine::{Engine, Locked};
 pub use self::fault::Fault;
 pub use self::inbox::{Inbox, Notice};
@@ -115,7 +116,8 @@ pub use self::limits::Limits;
 pub use self::parts::{Control, NoControl, Parts};
 pub use self::reduce::{DType, Locatable, Located, Op, Raw, Reducible, Reduction, Scaled, UserOp};
 pub use self::reduce::{ElementCode, Kernel, OpCode, Reducer, Unsupported};
-pub use self::runs::Start;
+pub use self::runs::CollectiveCall;
 pub use self::slots::{Ending, SlotId};
+pub use self::startable::{MatchedReceiveCall, ReceiveCall, SendCall, Startable};
 pub use self::wait::{For, REMIND, Spin};
 pub use self::waiters::{Topic, WatchId};

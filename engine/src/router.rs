@@ -24,6 +24,14 @@ pub(crate) struct Router {
     stalled_peers: Vec<usize>,
 }
 
+/// When an operation is to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Posting {
+    Now,
+    /// There will be a poll soon: small messages may wait for one another until then.
+    Coalesced,
+}
+
 /// What became of an operation.
 pub(crate) enum Fate {
     Done(Token),
@@ -46,8 +54,7 @@ impl Router {
         }
     }
 
-    /// `soon`: there will be a poll soon, so small messages may wait for one another until then.
-    pub(crate) fn post(&mut self, operation: Operation, soon: bool) -> Fate {
+    pub(crate) fn post(&mut self, operation: Operation, posting: Posting) -> Fate {
         let peer = operation.peer();
         if !self.stalled[peer].is_empty() {
             self.stalled[peer].push_back(operation);
@@ -55,7 +62,11 @@ impl Router {
         }
         let token = token_of(&operation);
         let transport = self.transport(peer);
-        match if soon { transport.post_coalesced(operation) } else { transport.post(operation) } {
+        let posted = match posting {
+            Posting::Now => transport.post(operation),
+            Posting::Coalesced => transport.post_coalesced(operation),
+        };
+        match posted {
             Ok(Posted::Complete) => Fate::Done(token),
             Ok(Posted::Pending) => Fate::Pending,
             Err(Refused::Busy(operation)) => {
@@ -126,7 +137,7 @@ impl Router {
         for peer in std::mem::take(&mut self.stalled_peers) {
             let mut waiting = std::mem::take(&mut self.stalled[peer]);
             while let Some(operation) = waiting.pop_front() {
-                let fate = self.post(operation, false);
+                let fate = self.post(operation, Posting::Now);
                 if let Some(operation) = self.stalled[peer].pop_front() {
                     waiting.push_front(operation);
                     break;

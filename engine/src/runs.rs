@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 use super::buffer::{Block, Buffers};
 use super::early::Early;
 use super::last_calls::{LastCall, LastCalls};
+use super::owners::{Owner, Owners, RunId};
 use super::reduce::{Panicked, Reducer, When};
 use super::signature::{Signature, SignatureBytes, agree};
 use super::slots::SlotId;
@@ -29,7 +30,7 @@ use super::under_way::UnderWay;
 
 /// Everything a run needs.
 #[derive(Clone)]
-pub struct Start {
+pub struct CollectiveCall {
     /// What is to be done.
     pub schedule: Arc<Schedule>,
     /// World ranks by rank in the communicator; `None`: they are the same.
@@ -48,24 +49,21 @@ pub struct Start {
     pub result: usize,
     /// How many ranks' contributions are combined in it.
     pub combined: usize,
-    /// Lent memory to read.
-    pub input: Option<BufferId>,
-    /// Lent memory to write.
-    pub output: Option<BufferId>,
 }
 
-/// The index of a run; used again when it has ended.
-pub(crate) type RunId = usize;
-
 struct Run {
-    start: Start,
+    call: CollectiveCall,
     /// Which collective of its communicator: the same number on all ranks.
     sequence: u32,
     stamp: SignatureBytes,
     /// How many of its messages have not been announced yet.
     due: usize,
     slot: SlotId,
-    scratch: Option<(Block, BufferId)>,
+    /// Lent memory to read.
+    input: Option<BufferId>,
+    /// Lent memory to write.
+    output: Option<BufferId>,
+    scratch: Option<(Block, Span)>,
     waits: Vec<u32>,
     ready: Vec<u32>,
     remaining: usize,
@@ -107,12 +105,6 @@ pub(crate) struct Called {
 /// How many finished collectives an error can still quote; a rank that has sent everything may be some
 /// ahead of the rank that finds the disagreement.
 const QUOTABLE: usize = 64;
-
-/// A step that has been handed to the protocol.
-pub(crate) struct Issued {
-    pub request: RequestId,
-    pub step: u32,
-}
 
 /// What a peer wants and what this rank wants, when they differ.
 pub(crate) struct Disagreement {
@@ -164,12 +156,18 @@ impl Runs {
     ///
     /// Compares it with what has come early. Only messages of this very collective have to be looked at: those of
     /// earlier ones were compared when they came, and those of later ones will be when they are called.
-    pub(crate) fn insert(&mut self, start: Start, slot: SlotId, buffers: &mut Buffers) -> Made {
-        let schedule = &start.schedule;
+    pub(crate) fn insert(
+        &mut self,
+        call: CollectiveCall,
+        [input, output]: [Option<BufferId>; 2],
+        slot: SlotId,
+        buffers: &mut Buffers,
+    ) -> Made {
+        let schedule = &call.schedule;
         let scratch = (schedule.scratch() > 0).then(|| {
-            let mut block = buffers.block(schedule.scratch() * start.element);
-            let id = buffers.lend_block(&mut block);
-            (block, id)
+            let mut block = buffers.block(schedule.scratch() * call.element);
+            let lent = buffers.lend_block(&mut block);
+            (block, lent)
         });
         let Counters { mut waits, mut ready } = self.counters.pop().unwrap_or_default();
         waits.clear();
@@ -181,20 +179,20 @@ impl Runs {
             self.runs.push(None);
             self.runs.len() - 1
         });
-        let context = self.contexts.entry(start.context).or_default();
-        let stamp = start.stamp.to_bytes();
+        let context = self.contexts.entry(call.context).or_default();
+        let stamp = call.stamp.to_bytes();
         let sequence = context.next;
         context.next = sequence.wrapping_add(1);
         context.under_way.begin(sequence, id);
         if context.recent.len() == QUOTABLE {
             context.recent.pop_front();
         }
-        let called = Called { sequence, stamp, caller: start.caller };
+        let called = Called { sequence, stamp, caller: call.caller };
         context.recent.push_back(called);
 
         let mut due = schedule.receives();
         let mut clash = None;
-        self.early.take((start.context, sequence), |note| {
+        self.early.take((call.context, sequence), |note| {
             let left = due.checked_sub(note.messages).filter(|_| agree(&stamp, &note.stamp));
             match left {
                 Some(left) => due = left,
@@ -205,7 +203,7 @@ impl Runs {
             }
         });
         let remaining = schedule.len();
-        let run = Run { start, sequence, stamp, due, slot, scratch, waits, ready, remaining };
+        let run = Run { call, sequence, stamp, due, slot, input, output, scratch, waits, ready, remaining };
         run.begin(buffers);
         self.runs[id] = Some(run);
         Made { run: id, sequence, clash }
@@ -226,12 +224,12 @@ impl Runs {
         id: RunId,
         machine: &mut Machine,
         buffers: &mut Buffers,
-        mut issued: impl FnMut(Issued),
+        owners: &mut Owners,
     ) -> Result<Option<SlotId>, Panicked> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
         while let Some(step) = run.ready.pop() {
             if let Some(request) = run.perform(step, machine, buffers)? {
-                issued(Issued { request, step });
+                owners.insert(request, Owner::Step { run: id, step });
             } else {
                 run.complete(step);
             }
@@ -251,17 +249,17 @@ impl Runs {
     /// stamps telling.
     pub(crate) fn step_done(&mut self, id: RunId, step: u32, bytes: usize) -> Result<(), String> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(()) };
-        let start = &run.start;
-        if let Action::Recv { from, into, .. } = *start.schedule.action(step as usize)
-            && bytes != into.len * start.element
+        let call = &run.call;
+        if let Action::Recv { from, into, .. } = *call.schedule.action(step as usize)
+            && bytes != into.len * call.element
         {
             return Err(format!(
                 "rank {from} of the communicator sent {bytes} bytes in {} #{} where rank {} of it expects {}: \
                  the counts that ranks give must agree",
-                start.stamp,
+                call.stamp,
                 run.sequence,
-                start.schedule.rank(),
-                into.len * start.element
+                call.schedule.rank(),
+                into.len * call.element
             ));
         }
         run.complete(step);
@@ -271,11 +269,11 @@ impl Runs {
     fn remove(&mut self, id: RunId, buffers: &mut Buffers) -> Option<SlotId> {
         let run = self.runs.get_mut(id)?.take()?;
         self.free.push(id);
-        if let Some((block, name)) = run.scratch {
-            buffers.retire(block, Some(name));
+        if let Some((block, lent)) = run.scratch {
+            buffers.retire(block, lent.buffer);
         }
         self.counters.push(Counters { waits: run.waits, ready: run.ready });
-        if let Some(context) = self.contexts.get_mut(&run.start.context) {
+        if let Some(context) = self.contexts.get_mut(&run.call.context) {
             context.under_way.end(run.sequence);
         }
         Some(run.slot)
@@ -354,7 +352,7 @@ impl Runs {
     /// The context of a run, and what was called.
     pub(crate) fn called(&self, id: RunId) -> Option<(u64, Called)> {
         let run = self.runs.get(id)?.as_ref()?;
-        Some((run.start.context, run.called()))
+        Some((run.call.context, run.called()))
     }
 
     /// What to send to those whom a run waits for in vain.
@@ -422,12 +420,12 @@ impl Context {
 
 impl Run {
     fn called(&self) -> Called {
-        Called { sequence: self.sequence, stamp: self.stamp, caller: self.start.caller }
+        Called { sequence: self.sequence, stamp: self.stamp, caller: self.call.caller }
     }
 
     fn complete(&mut self, step: u32) {
         self.remaining -= 1;
-        for dependent in self.start.schedule.dependents(step as usize).iter().rev() {
+        for dependent in self.call.schedule.dependents(step as usize).iter().rev() {
             let waits = &mut self.waits[*dependent as usize];
             *waits -= 1;
             if *waits == 0 {
@@ -443,27 +441,27 @@ impl Run {
         machine: &mut Machine,
         buffers: &Buffers,
     ) -> Result<Option<RequestId>, Panicked> {
-        Ok(match *self.start.schedule.action(step as usize) {
+        Ok(match *self.call.schedule.action(step as usize) {
             Action::Send { to, from, tag } => {
                 let envelope = Envelope {
-                    context: self.start.context,
+                    context: self.call.context,
                     // The stamp says what they are.
                     element: Element::RAW,
                     tag: self::tag(self.sequence, tag),
-                    stamp: self.start.stamp.to_bytes(),
+                    stamp: self.call.stamp.to_bytes(),
                 };
                 Some(machine.send(self.world(to), envelope, self.span(from), Mode::Standard))
             }
             Action::Recv { from, into, tag } => {
                 let selector = Selector {
-                    context: self.start.context,
+                    context: self.call.context,
                     source: Some(self.world(from)),
                     tag: TagSelector::Exact(self::tag(self.sequence, tag)),
                 };
                 Some(machine.receive(selector, self.span(into), Element::RAW))
             }
             Action::Reduce { left, right, into, last } => {
-                let Start { reducer, combined, .. } = &self.start;
+                let CollectiveCall { reducer, combined, .. } = &self.call;
                 let into = self.span(into);
                 buffers.reduce(&reducer.kernel, self.span(left), self.span(right), into)?;
                 // At once, while the elements are in the cache: those that are copied on are complete then.
@@ -481,34 +479,34 @@ impl Run {
 
     /// Applies the factor that comes before the reduction; such calls are in place.
     fn begin(&self, buffers: &Buffers) {
-        if self.start.result > 0 && self.start.reducer.begins() {
-            let contribution = self.span(Elements::output(0, self.start.result));
-            buffers.change(contribution, |bytes| self.start.reducer.begin(bytes));
+        if self.call.result > 0 && self.call.reducer.begins() {
+            let contribution = self.span(Elements::output(0, self.call.result));
+            buffers.change(contribution, |bytes| self.call.reducer.begin(bytes));
         }
     }
 
     /// Completes the result where its last reductions have not done so already.
     fn finish(&self, buffers: &Buffers) {
-        let ranks = self.start.combined;
-        if self.start.result > 0 && self.start.reducer.finishes(When::End, ranks) {
-            let result = self.span(Elements::output(0, self.start.result));
-            buffers.change(result, |bytes| self.start.reducer.finish(bytes, ranks));
+        let ranks = self.call.combined;
+        if self.call.result > 0 && self.call.reducer.finishes(When::End, ranks) {
+            let result = self.span(Elements::output(0, self.call.result));
+            buffers.change(result, |bytes| self.call.reducer.finish(bytes, ranks));
         }
     }
 
     fn world(&self, rank: usize) -> usize {
-        self.start.group.as_ref().map_or(rank, |group| group[rank])
+        self.call.group.as_ref().map_or(rank, |group| group[rank])
     }
 
     fn span(&self, elements: Elements) -> Span {
         let buffer = match elements.buffer {
-            Buffer::Input => self.start.input.or(self.start.output),
-            Buffer::Output => self.start.output,
-            Buffer::Scratch => self.scratch.as_ref().map(|(_, id)| *id),
+            Buffer::Input => self.input.or(self.output),
+            Buffer::Output => self.output,
+            Buffer::Scratch => self.scratch.as_ref().and_then(|(_, lent)| lent.buffer),
         };
-        let (offset, len) = (elements.offset * self.start.element, elements.len * self.start.element);
+        let (offset, len) = (elements.offset * self.call.element, elements.len * self.call.element);
         // A barrier has no buffers and only empty spans.
-        Span { buffer: buffer.unwrap_or(BufferId::NONE), offset, len }
+        Span { buffer, offset, len }
     }
 }
 
@@ -531,7 +529,7 @@ mod tests {
     }
 
     /// A gather as its root or another rank of four sees it.
-    fn gather(rank: usize) -> Start {
+    fn gather(rank: usize) -> CollectiveCall {
         let request = Request {
             collective: Collective::Gather { root: 0 },
             rank,
@@ -541,7 +539,7 @@ mod tests {
             order: Order::Free,
             in_place: false,
         };
-        Start {
+        CollectiveCall {
             schedule: Arc::new(ringworld_collectives::schedule(&request, &Tuning::default()).unwrap()),
             group: None,
             context: CONTEXT,
@@ -551,8 +549,6 @@ mod tests {
             reducer: Reducer::moving(DType::Bytes.into()),
             result: 0,
             combined: 4,
-            input: None,
-            output: None,
         }
     }
 
@@ -572,7 +568,7 @@ mod tests {
     /// Calls the next gather; who has called something else before.
     fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
         let mut buffers = Buffers::new();
-        let made = runs.insert(gather(rank), Slots::default().insert([None, None]), &mut buffers);
+        let made = runs.insert(gather(rank), [None; 2], Slots::default().insert([None, None]), &mut buffers);
         (made.run, made.clash.map(|(source, _)| source))
     }
 
@@ -645,12 +641,12 @@ mod tests {
         let slot = Slots::default().insert([None, None]);
         assert!((0..ahead).all(|early| runs.arrive(1, &message(1_000_000 + early, 0)).is_none()));
         for _ in 0..under_way {
-            runs.insert(gather(1), slot, &mut buffers);
+            runs.insert(gather(1), [None; 2], slot, &mut buffers);
         }
-        let calls: Vec<Start> = (0..2_000).map(|_| gather(1)).collect();
+        let calls: Vec<CollectiveCall> = (0..2_000).map(|_| gather(1)).collect();
         let begun = Instant::now();
         for again in calls {
-            let Made { run, sequence, .. } = runs.insert(again, slot, &mut buffers);
+            let Made { run, sequence, .. } = runs.insert(again, [None; 2], slot, &mut buffers);
             runs.arrive(2, &reminder(sequence, 0));
             runs.remove(run, &mut buffers);
         }

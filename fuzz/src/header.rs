@@ -5,6 +5,7 @@
 //! that was started ends exactly once, at the latest when everything is failed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use arbitrary::{Result, Unstructured};
 use ringworld_protocol::{
@@ -148,8 +149,8 @@ impl World {
                 match target.place {
                     Place::Span(span) => {
                         assert!(0 < span.len && span.len <= length);
-                        let id = span.buffer.0 as usize;
-                        assert!(span.offset + span.len <= id, "outside the receive of {id} bytes: {span:?}");
+                        let room = span.buffer.map_or(0, |name| name.0.get() as usize - 1);
+                        assert!(span.offset + span.len <= room, "outside the receive of {room} bytes: {span:?}");
                     }
                     Place::Bounce { len } => {
                         assert_eq!(len, length, "bounce memory is for the whole payload");
@@ -272,10 +273,10 @@ fn selector(input: &mut Unstructured<'_>) -> Result<Selector> {
     Ok(Selector { context: input.int_in_range(0..=1)?, source, tag })
 }
 
-/// A span at the start of a buffer that is named by its own length.
+/// A span at the start of a buffer whose name is one more than its length.
 fn span(input: &mut Unstructured<'_>) -> Result<Span> {
     let len = input.int_in_range(0..=3 * EAGER)?;
-    Ok(Span { buffer: BufferId(len as u32), offset: 0, len })
+    Ok(Span::of(BufferId(NonZeroU32::MIN.saturating_add(len as u32)), len))
 }
 
 fn pick<T>(input: &mut Unstructured<'_>, from: &mut Vec<T>) -> Result<Option<T>> {

@@ -1,21 +1,24 @@
 //! What a message is called, what a receive asks for, and where bytes lie. Plain values.
 
+use std::num::NonZeroU32;
+
 use crate::Rank;
 
-/// A buffer, named by the caller; only the caller knows the memory behind it.
+/// A buffer, named by the caller; only the caller knows the memory behind it. Never 0, so that an
+/// `Option<BufferId>` takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct BufferId(pub u32);
+pub struct BufferId(pub NonZeroU32);
 
 impl BufferId {
-    /// No buffer: the name in spans without bytes, which nobody looks up.
-    pub const NONE: Self = Self(u32::MAX);
+    /// The lowest name.
+    pub const FIRST: Self = Self(NonZeroU32::MIN);
 }
 
 /// Part of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Which buffer.
-    pub buffer: BufferId,
+    /// Which buffer; `None` only where there are no bytes.
+    pub buffer: Option<BufferId>,
     /// Where the part begins, in bytes.
     pub offset: usize,
     /// How long it is, in bytes.
@@ -23,6 +26,16 @@ pub struct Span {
 }
 
 impl Span {
+    /// No bytes of no buffer.
+    pub const EMPTY: Self = Self { buffer: None, offset: 0, len: 0 };
+
+    /// The first `len` bytes of a buffer.
+    #[must_use]
+    #[inline]
+    pub const fn of(buffer: BufferId, len: usize) -> Self {
+        Self { buffer: Some(buffer), offset: 0, len }
+    }
+
     /// The first `len` bytes of the span, or all of it when it is shorter.
     #[must_use]
     pub fn cut(self, len: usize) -> Self {

@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code)]
 
+use std::num::NonZeroU32;
+
 use ringworld_protocol::{BufferId, Span};
 use ringworld_transport::{Lease, RecvMemory, SendMemory};
 use rustc_hash::FxHashMap;
@@ -21,7 +23,7 @@ const KEPT_LONG: usize = 32 << 20;
 /// Lent memory by name, and the engine's own memory for unexpected messages.
 pub(crate) struct Buffers {
     lent: Vec<Row>,
-    free: Vec<u32>,
+    free: Vec<BufferId>,
     /// Asked for in every message that comes too early; no peer chooses the keys.
     bounces: FxHashMap<u64, Block>,
     pool: FxHashMap<usize, Vec<Block>>,
@@ -36,6 +38,17 @@ struct Lent {
     pointer: *mut u8,
     length: usize,
     writable: bool,
+}
+
+impl Lent {
+    const NOTHING: Self =
+        Self { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0, writable: false };
+}
+
+/// Where in the table a name is: 0 is none.
+#[inline]
+fn row(name: BufferId) -> usize {
+    name.0.get() as usize - 1
 }
 
 /// A row of the table: what a name stands for, and whether a transport holds any of it. The lease stays when the name
@@ -67,7 +80,7 @@ impl Buffers {
     /// Until it is reclaimed, the slice's memory stays valid and is written by nobody, although the
     /// borrow may end earlier in the eyes of the compiler.
     #[inline]
-    pub(crate) unsafe fn lend(&mut self, bytes: &[u8]) -> BufferId {
+    pub(crate) unsafe fn lend(&mut self, bytes: &[u8]) -> Span {
         self.insert(Lent { pointer: bytes.as_ptr().cast_mut(), length: bytes.len(), writable: false })
     }
 
@@ -78,7 +91,7 @@ impl Buffers {
     /// Until it is reclaimed, the slice's memory stays valid and is touched by nobody else, although the
     /// borrow may end earlier in the eyes of the compiler.
     #[inline]
-    pub(crate) unsafe fn lend_mut(&mut self, bytes: &mut [u8]) -> BufferId {
+    pub(crate) unsafe fn lend_mut(&mut self, bytes: &mut [u8]) -> Span {
         self.insert(Lent { pointer: bytes.as_mut_ptr(), length: bytes.len(), writable: true })
     }
 
@@ -88,25 +101,26 @@ impl Buffers {
     ///
     /// Until it is reclaimed, the `length` bytes are valid for reads and writes and touched by nobody else.
     #[inline]
-    pub(crate) unsafe fn lend_raw(&mut self, pointer: std::ptr::NonNull<u8>, length: usize) -> BufferId {
+    pub(crate) unsafe fn lend_raw(&mut self, pointer: std::ptr::NonNull<u8>, length: usize) -> Span {
         self.insert(Lent { pointer: pointer.as_ptr(), length, writable: true })
     }
 
     #[inline]
-    fn insert(&mut self, lent: Lent) -> BufferId {
-        if let Some(id) = self.free.pop() {
-            self.lent[id as usize].lent = lent;
-            return BufferId(id);
+    fn insert(&mut self, lent: Lent) -> Span {
+        if let Some(name) = self.free.pop() {
+            self.lent[row(name)].lent = lent;
+            return Span::of(name, lent.length);
         }
+        // More than 2^32 buffers would need more memory than there are addresses for their rows.
+        let name = BufferId(NonZeroU32::MIN.saturating_add(self.lent.len() as u32));
         self.lent.push(Row { lent, lease: Lease::new() });
-        // More than 2^32 buffers would need more memory than there are addresses for their records.
-        BufferId((self.lent.len() - 1) as u32)
+        Span::of(name, lent.length)
     }
 
     /// Whether a transport holds any of the memory: then the loan cannot end.
     #[inline]
     pub(crate) fn is_out(&mut self, id: BufferId) -> bool {
-        self.lent[id.0 as usize].lease.is_out()
+        self.lent[row(id)].lease.is_out()
     }
 
     /// Ends a loan. The name may be given out again.
@@ -116,13 +130,13 @@ impl Buffers {
     /// When a transport holds any of the memory: ask [`Buffers::is_out`] first.
     #[inline]
     pub(crate) fn reclaim(&mut self, id: BufferId) {
-        let row = &mut self.lent[id.0 as usize];
+        let row = &mut self.lent[row(id)];
         assert!(
             !row.lease.is_out(),
             "memory that a transport holds is given back: this is a bug in ringworld"
         );
-        row.lent = Lent { pointer: std::ptr::NonNull::dangling().as_ptr(), length: 0, writable: false };
-        self.free.push(id.0);
+        row.lent = Lent::NOTHING;
+        self.free.push(id);
     }
 
     /// Start and length of a span, checked.
@@ -132,7 +146,7 @@ impl Buffers {
             // Barriers have steps without any buffer.
             return (std::ptr::NonNull::dangling().as_ptr(), 0);
         }
-        let lent = self.lent[span.buffer.0 as usize].lent;
+        let lent = span.buffer.map_or(Lent::NOTHING, |name| self.lent[row(name)].lent);
         let fits = span.offset.checked_add(span.len).is_some_and(|end| end <= lent.length);
         assert!(fits && (lent.writable || !write), "a span outside its buffer: this is a bug in ringworld");
         // SAFETY: the offset is inside the lent memory, as just checked.
@@ -161,7 +175,10 @@ impl Buffers {
     /// Gives a span the lease of its buffer. An empty one may have no buffer, and holds nothing.
     #[inline]
     fn with_lease<M>(&self, span: Span, memory: M, leased: impl FnOnce(M, &Lease) -> M) -> M {
-        if span.len == 0 { memory } else { leased(memory, &self.lent[span.buffer.0 as usize].lease) }
+        match span.buffer {
+            Some(name) if span.len > 0 => leased(memory, &self.lent[row(name)].lease),
+            _ => memory,
+        }
     }
 
     fn bytes(&self, span: Span) -> &[u8] {
@@ -312,7 +329,7 @@ impl Buffers {
 
     /// Names a block of the engine's own as writable memory. The caller keeps the block until the name
     /// has been reclaimed.
-    pub(crate) fn lend_block(&mut self, block: &mut Block) -> BufferId {
+    pub(crate) fn lend_block(&mut self, block: &mut Block) -> Span {
         // SAFETY: whoever names a block (the executor its scratch, an exchange what it stages) keeps it
         // until the name has been reclaimed.
         unsafe { self.lend_mut(block.bytes_mut()) }
@@ -324,21 +341,16 @@ mod tests {
     use super::*;
     use crate::reduce::{Op, Reduction};
 
-    fn whole(buffer: BufferId, len: usize) -> Span {
-        Span { buffer, offset: 0, len }
-    }
-
     #[test]
     fn reductions_write_where_they_are_told() {
         let mut buffers = Buffers::new();
         let (mut a, mut b, mut c) = ([1f32, 2.0], [10f32, 20.0], [0f32; 2]);
         // SAFETY: the arrays outlive `buffers`, and are looked at only after the last use of it.
-        let a_id = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut a)) };
+        let x = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut a)) };
         // SAFETY: as above.
-        let b_id = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut b)) };
+        let y = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut b)) };
         // SAFETY: as above.
-        let c_id = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut c)) };
-        let (x, y, z) = (whole(a_id, 8), whole(b_id, 8), whole(c_id, 8));
+        let z = unsafe { buffers.lend_mut(bytemuck::cast_slice_mut(&mut c)) };
         let sum = Reduction::<f32>::plan(&Op::Sum).unwrap().kernel;
         buffers.reduce(&sum, x, y, z).unwrap();
         buffers.reduce(&sum, x, y, x).unwrap();
@@ -352,8 +364,8 @@ mod tests {
         let mut buffers = Buffers::new();
         let data = [0u8; 4];
         // SAFETY: the array outlives `buffers`.
-        let id = unsafe { buffers.lend(&data) };
-        let _memory = buffers.to_send(Span { buffer: id, offset: 2, len: 3 });
+        let whole = unsafe { buffers.lend(&data) };
+        let _memory = buffers.to_send(Span { offset: 2, len: 3, ..whole });
     }
 
     #[test]

@@ -5,16 +5,17 @@
 //! has left asks what that one did instead ([`Desertion`]). And a rank that leaves looks once more
 //! ([`Core::look_once_more`]).
 
-use ringworld_protocol::{BufferId, Envelope, Failure, Kind, Mode, Selector, Span, TagSelector};
+use ringworld_protocol::{Envelope, Failure, Kind, Mode, Selector, Span, TagSelector};
 use std::time::{Duration, Instant};
 
 use super::super::fault::Fault;
 use super::super::last_calls::LastCalls;
-use super::super::runs::{Called, Disagreement, Mine, RunId};
+use super::super::owners::{Owner, RunId};
+use super::super::runs::{Called, Disagreement, Mine};
 use super::super::signature::{Signature, SignatureBytes, describe_site};
 use super::super::slots::SlotId;
+use super::Core;
 use super::suspicion::Desertion;
-use super::{Core, Owner};
 
 /// How long the others, and the master, have to say what a rank has called that has left. The error is the better for
 /// it, and the end still inside the promised second.
@@ -42,7 +43,7 @@ impl Core {
     }
 
     fn remind_of(&mut self, concerns: impl Fn(&Self, RunId) -> bool) {
-        let waits = self.owners.iter().flatten().filter_map(|(request, owner)| {
+        let waits = self.owners.iter().filter_map(|(request, owner)| {
             let Owner::Step { run, .. } = *owner else { return None };
             let described = self.machine.describe(*request)?;
             let waited_for = described.kind == Kind::Receive && concerns(self, run);
@@ -52,9 +53,8 @@ impl Core {
         reminders.sort_unstable_by_key(|(peer, envelope)| (*peer, envelope.context, envelope.tag));
         reminders.dedup();
         for (peer, envelope) in reminders {
-            let nothing = Span { buffer: BufferId::NONE, offset: 0, len: 0 };
             // Nobody asks how it ends.
-            let _unowned = self.machine.send(peer, envelope, nothing, Mode::Standard);
+            let _unowned = self.machine.send(peer, envelope, Span::EMPTY, Mode::Standard);
         }
         self.settle();
     }
@@ -229,7 +229,7 @@ impl Core {
 
     /// Whom a slot waits for, in words.
     pub(crate) fn waiting_for(&self, slot: SlotId) -> String {
-        let requests = self.owners.iter().flatten().filter(|(_, owner)| self.is_of(slot, *owner));
+        let requests = self.owners.iter().filter(|(_, owner)| self.is_of(slot, *owner));
         let mut peers: Vec<Option<usize>> =
             requests.filter_map(|(request, _)| Some(self.machine.describe(*request)?.peer)).collect();
         peers.sort_unstable();
@@ -245,7 +245,7 @@ impl Core {
 
     /// What a slot is the end of, in words.
     fn call_of(&self, slot: SlotId) -> Option<String> {
-        let (request, owner) = self.owners.iter().flatten().find(|(_, owner)| self.is_of(slot, *owner))?;
+        let (request, owner) = self.owners.iter().find(|(_, owner)| self.is_of(slot, *owner))?;
         if let Owner::Step { run, .. } = *owner {
             let (_, called) = self.runs.called(run)?;
             let (file, line) = (called.caller.file(), called.caller.line());

@@ -39,6 +39,6 @@ impl Core {
         let sending = |request: RequestId| {
             self.machine.describe(request).is_some_and(|description| description.kind != Kind::Receive)
         };
-        self.router.is_flowing() && !self.owners.iter().flatten().any(|(request, _)| sending(*request))
+        self.router.is_flowing() && !self.owners.iter().any(|(request, _)| sending(*request))
     }
 }

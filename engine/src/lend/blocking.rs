@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use ringworld_protocol::BufferId;
+use ringworld_protocol::Span;
 
 use super::guard::NoUnwinding;
-use crate::core::{Begun, Core};
+use crate::core::Begun;
 use crate::engine::{Engine, Locked};
 use crate::slots::Ending;
+use crate::startable::{ReceiveCall, SendCall, Spans, Startable};
 
 /// The memory of one blocking call.
 pub struct Lend<'a> {
@@ -19,23 +20,17 @@ pub struct Lend<'a> {
     pub output: Option<&'a mut [u8]>,
 }
 
-/// Begins an operation on borrowed memory and waits for its end.
-///
-/// `begin` gets the names of the input and the output, and must give both to the slot it returns, or have
-/// reclaimed them when it returns [`Begun::Ended`].
-pub fn blocking<B: Into<Begun>>(
-    engine: &Arc<Engine>,
-    lend: Lend<'_>,
-    begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> B,
-) -> Ending {
+/// Starts an operation on borrowed memory and waits for its end.
+pub fn blocking<S: Startable>(engine: &Arc<Engine>, lend: Lend<'_>, what: S) -> (Ending, S::Number) {
     let guard = NoUnwinding;
     let mut core = engine.lock();
     // SAFETY: both borrows outlive this function, which returns only after the slot has ended; the
     // slot reclaims the names when it ends; unwinding ends the process.
-    let input = lend.input.map(|bytes| unsafe { core.buffers.lend(bytes) });
+    let input = lend.input.map_or(Span::EMPTY, |bytes| unsafe { core.buffers.lend(bytes) });
     // SAFETY: as above.
-    let output = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
-    let ending = match begin(&mut core, input, output).into() {
+    let output = lend.output.map_or(Span::EMPTY, |bytes| unsafe { core.buffers.lend_mut(bytes) });
+    let (begun, number) = what.start_and_wait(&mut core, Spans { input, output });
+    let ending = match begun {
         Begun::Ended => {
             engine.go(core);
             Ok(None)
@@ -43,79 +38,74 @@ pub fn blocking<B: Into<Begun>>(
         Begun::Waits(slot) => engine.go_on_to_wait(core, slot),
     };
     guard.passed();
-    ending
+    (ending, number)
 }
 
-/// The slots, and then the endings, of a send and a receive that belong to one call. `None`: there is no
-/// such half.
+/// How the send and the receive of one call have ended. `None`: there is no such half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair<X> {
+pub struct Endings {
     /// Of the send.
-    pub send: Option<X>,
+    pub send: Option<Ending>,
     /// Of the receive.
-    pub recv: Option<X>,
+    pub recv: Option<Ending>,
 }
 
-/// Begins a send from `lend.input` and a receive into `lend.output`, both under one lock, and waits for
-/// the end of both, however the first to end has ended.
-///
-/// `begin` gets the name of each memory that is given, and must give it to the slot of that half, or have
-/// reclaimed it when that half has ended already.
+/// Starts a send and a receive on borrowed memory, both under one lock, and waits for the end of both, however the
+/// first to end has ended.
 pub fn blocking_pair(
     engine: &Arc<Engine>,
-    lend: Lend<'_>,
-    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<Begun>,
-) -> Pair<Ending> {
+    send: Option<(SendCall, &[u8])>,
+    recv: Option<(ReceiveCall, &mut [u8])>,
+) -> Endings {
     let guard = NoUnwinding;
     let mut core = engine.lock();
     // SAFETY: both borrows outlive this function, which returns only after both slots have ended; each
     // slot reclaims its name when it ends; unwinding ends the process.
-    let send = lend.input.map(|bytes| unsafe { core.buffers.lend(bytes) });
+    let send = send.map(|(send, data)| (send, unsafe { core.buffers.lend(data) }));
     // SAFETY: as above; a shared and an exclusive borrow never overlap.
-    let recv = lend.output.map(|bytes| unsafe { core.buffers.lend_mut(bytes) });
-    let begun = begin(&mut core, Pair { send, recv });
-    let endings = wait_for(engine, core, begun);
+    let recv = recv.map(|(recv, data)| (recv, unsafe { core.buffers.lend_mut(data) }));
+    let endings = exchange(engine, core, send, recv);
     guard.passed();
     endings
 }
 
 /// Like [`blocking_pair`], for a send and a receive of the same memory: what is sent is staged in memory
 /// of the engine first, and what comes replaces it.
-pub fn blocking_replace(
-    engine: &Arc<Engine>,
-    data: &mut [u8],
-    begin: impl FnOnce(&mut Core, Pair<BufferId>) -> Pair<Begun>,
-) -> Pair<Ending> {
+pub fn blocking_replace(engine: &Arc<Engine>, data: &mut [u8], send: SendCall, recv: ReceiveCall) -> Endings {
     let guard = NoUnwinding;
     let mut staged = engine.lock().buffers.block(data.len());
     // Not under the lock: a long copy would hold up everybody else.
     staged.bytes_mut()[..data.len()].copy_from_slice(data);
     let mut core = engine.lock();
-    let send = core.buffers.lend_block(&mut staged);
+    let sent = core.buffers.lend_block(&mut staged).cut(data.len());
     // SAFETY: the borrow outlives this function, which returns only after the slot has ended; the slot
     // reclaims the name when it ends; unwinding ends the process.
-    let recv = unsafe { core.buffers.lend_mut(data) };
-    let begun = begin(&mut core, Pair { send: Some(send), recv: Some(recv) });
-    let endings = wait_for(engine, core, begun);
+    let received = unsafe { core.buffers.lend_mut(data) };
+    let endings = exchange(engine, core, Some((send, sent)), Some((recv, received)));
     // The send has ended, and has reclaimed the block's name.
     engine.lock().buffers.recycle(staged);
     guard.passed();
     endings
 }
 
-fn wait_for(engine: &Arc<Engine>, core: Locked<'_>, begun: Pair<Begun>) -> Pair<Ending> {
+fn exchange(
+    engine: &Arc<Engine>,
+    mut core: Locked<'_>,
+    send: Option<(SendCall, Span)>,
+    recv: Option<(ReceiveCall, Span)>,
+) -> Endings {
+    // The receive first, so that what is sent to oneself, or has come already, needs no detour.
+    let recv =
+        recv.map(|(recv, output)| recv.start_and_wait(&mut core, Spans { input: Span::EMPTY, output }).0);
+    let send =
+        send.map(|(send, input)| send.start_and_wait(&mut core, Spans { input, output: Span::EMPTY }).0);
     let mut held = Some(core);
     // Either order will do: whoever waits drives both.
-    let [recv, send] = [begun.recv, begun.send].map(|half| {
+    let [recv, send] = [recv, send].map(|half| {
         Some(match half? {
             Begun::Ended => Ok(None),
             Begun::Waits(slot) => engine.go_on_to_wait(held.take().unwrap_or_else(|| engine.lock()), slot),
         })
     });
-    Pair { send, recv }
-}
-
-/// The name of a buffer that has been lent for certain.
-pub fn name_of(lent: Option<BufferId>) -> BufferId {
-    lent.unwrap_or(BufferId::NONE)
+    Endings { send, recv }
 }

@@ -8,13 +8,14 @@
 //!   have, whatever happens to the handles.
 //!
 //! All three are built on the same two calls of the table of buffers, and on one rule of the engine: when a
-//! slot has ended, nobody uses the memory that was given to it any more.
+//! slot has ended, nobody uses the memory that was given to it any more. What they start is a plain value, a
+//! [`Startable`](crate::Startable), which only this crate turns into a slot.
 
 mod blocking;
 mod guard;
 mod owned;
 mod scoped;
 
-pub use blocking::{Lend, Pair, blocking, blocking_pair, blocking_replace, name_of};
+pub use blocking::{Endings, Lend, blocking, blocking_pair, blocking_replace};
 pub use owned::Loan;
 pub use scoped::{Borrow, Borrowed};

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use ringworld_protocol::BufferId;
+use ringworld_protocol::Span;
 use ringworld_transport::{Cause, Region};
 
 use super::guard::NoUnwinding;
@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::inbox::Left;
 use crate::router::Registrations;
 use crate::slots::{Ending, SlotId};
+use crate::startable::{Spans, Startable};
 
 /// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
 /// them: one after the other, any number of times. Where there will be many, transports may register the buffers.
@@ -73,31 +74,30 @@ impl<T: Pod + Send> Loan<T> {
         }
     }
 
-    /// Begins an operation that reads `input`, and reads and writes `output`. One that is still under way
+    /// Starts an operation that reads `input`, and reads and writes `output`. One that is still under way
     /// is waited for first.
-    ///
-    /// `begin` gets the names of both, and must give them to the slot it returns.
-    pub fn begin(&mut self, begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> SlotId) {
+    pub fn start<S: Startable>(&mut self, what: S) -> S::Number {
         // Its ending has nobody left to hear of it: its handle was leaked.
         let _unheard = self.wait();
         let guard = NoUnwinding;
-        let slot = {
+        let (slot, number) = {
             let mut core = self.engine.lock();
             // SAFETY: the vectors' heap memory stays where it is while the loan is moved about; nobody
             // touches it before the slot has ended (`wait`, `poll`), and a dropped loan leaves it to the
             // slot.
             let lend =
                 |data: &Vec<T>, core: &mut Core| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) };
-            let input = self.input.as_ref().map(|data| lend(data, &mut core));
+            let input = self.input.as_ref().map_or(Span::EMPTY, |data| lend(data, &mut core));
             let lend = |data: &mut Vec<T>, core: &mut Core| {
                 // SAFETY: as above.
                 unsafe { core.buffers.lend_mut(bytemuck::cast_slice_mut(data)) }
             };
-            let output = self.output.as_mut().map(|data| lend(data, &mut core));
-            begin(&mut core, input, output)
+            let output = self.output.as_mut().map_or(Span::EMPTY, |data| lend(data, &mut core));
+            what.start(&mut core, Spans { input, output })
         };
         self.slot = Some(slot);
         guard.passed();
+        number
     }
 
     /// Sees to it that the operation advances although nobody waits for it yet.

@@ -7,14 +7,14 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
-use ringworld_protocol::{BufferId, Failure};
+use ringworld_protocol::{Failure, Span};
 use smallvec::SmallVec;
 
 use super::guard::NoUnwinding;
-use crate::core::Core;
 use crate::engine::Engine;
 use crate::panics;
 use crate::slots::{Ending, SlotId};
+use crate::startable::{Spans, Startable};
 
 /// Operations on memory that is borrowed for `'scope`.
 ///
@@ -65,24 +65,25 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
         Self { under_way, scope: PhantomData }
     }
 
-    /// Begins an operation. `begin` gets the names of the input and the output, and must give both to the
-    /// slot it returns, with what the operation is called by.
-    pub fn begin<T: Pod>(
+    /// Starts an operation. `label` says what its owner calls it by, once its number is known.
+    pub fn start<T: Pod, S: Startable>(
         &self,
         input: Option<&'scope [T]>,
         output: Option<&'scope mut [T]>,
-        begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> (SlotId, L),
+        what: S,
+        label: impl FnOnce(S::Number) -> L,
     ) -> (Borrow<'scope, T>, L) {
         let mut pointer = NonNull::dangling();
         let mut length = 0;
         let guard = NoUnwinding;
-        let (slot, label) = {
+        let (slot, number) = {
             let mut core = self.under_way.engine.lock();
             // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
             // dropped; the drop waits for every slot that has not been waited for, and slots reclaim the
             // names when they end.
-            let input = input.map(|data| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) });
-            let output = output.map(|data| {
+            let input =
+                input.map_or(Span::EMPTY, |data| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) });
+            let output = output.map_or(Span::EMPTY, |data| {
                 length = data.len();
                 // The one pointer that all who use the memory derive theirs from.
                 let whole = NonNull::from(data);
@@ -90,8 +91,9 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
                 // SAFETY: as above.
                 unsafe { core.buffers.lend_raw(whole.cast(), length * size_of::<T>()) }
             });
-            begin(&mut core, input, output)
+            what.start(&mut core, Spans { input, output })
         };
+        let label = label(number);
         self.under_way.list().push((slot, label));
         guard.passed();
         self.under_way.engine.help();
@@ -106,7 +108,7 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
         self.under_way.list().retain(|(other, _)| *other != slot);
         let ending = self.under_way.engine.wait(slot);
         guard.passed();
-        // SAFETY: pointer and length are those of the slice that `begin` was given for all of `'scope`;
+        // SAFETY: pointer and length are those of the slice that `start` was given for all of `'scope`;
         // the operation on it has ended, and this handle, of which there was one, is gone.
         (ending, unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), length) })
     }

@@ -155,7 +155,7 @@ impl Machine {
     /// ```
     /// use ringworld_protocol::*;
     /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
-    /// let into = Span { buffer: BufferId(0), offset: 0, len: 100 };
+    /// let into = Span::of(BufferId::FIRST, 100);
     /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
     /// here.receive(selector, into, Element::RAW);
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };

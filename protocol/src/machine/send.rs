@@ -21,7 +21,7 @@ use crate::{Action, Envelope, Failure, Header, Malformed, Mode, Rank, RequestId,
 /// use ringworld_protocol::*;
 /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
 /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
-/// let data = Span { buffer: BufferId(0), offset: 0, len: 100 };
+/// let data = Span::of(BufferId::FIRST, 100);
 /// let departure = machine.depart(1, &envelope, 100).expect("there is room");
 /// machine.send(1, envelope, data, Mode::Standard);
 /// departure.keep(data);
@@ -83,7 +83,7 @@ impl Machine {
     /// let departure = machine.depart(1, &envelope, 100).expect("there is room");
     /// let token = departure.token;
     /// // The transport keeps some of it.
-    /// let data = Span { buffer: BufferId(0), offset: 0, len: 100 };
+    /// let data = Span::of(BufferId::FIRST, 100);
     /// let request = departure.keep(data);
     /// machine.sent(token);
     /// assert_eq!(machine.next_completion().map(|c| c.request), Some(request));

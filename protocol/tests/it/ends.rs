@@ -11,7 +11,7 @@ const EAGER: usize = 64;
 const WINDOW: usize = 4 * (EAGER + OVERHEAD);
 const LARGE: usize = 1000;
 
-const SPAN: Span = Span { buffer: BufferId(0), offset: 0, len: 10 };
+const SPAN: Span = Span::of(BufferId::FIRST, 10);
 const LARGE_SPAN: Span = Span { len: LARGE, ..SPAN };
 const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
 

@@ -174,7 +174,7 @@ fn net_length(k: u64) -> usize {
 fn the_bound_of_a_default_world_is_the_documented_one() {
     let config = Config::new(0, 2, EAGER, WINDOW).unwrap();
     let mut net = Net::with(config, 5);
-    let span = ringworld_protocol::Span { buffer: ringworld_protocol::BufferId(0), offset: 0, len: LARGE };
+    let span = ringworld_protocol::Span::of(ringworld_protocol::BufferId::FIRST, LARGE);
     let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
     let most = config.requests + WINDOW / OVERHEAD;
     let sends: Vec<_> = (0..=most).map(|_| net.machines[1].send(0, envelope, span, Mode::Standard)).collect();

@@ -12,7 +12,7 @@ const WINDOW: usize = 4 * (EAGER + OVERHEAD);
 const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [3; 24] };
 
 fn span(len: usize) -> Span {
-    Span { buffer: BufferId(0), offset: 0, len }
+    Span::of(BufferId::FIRST, len)
 }
 
 fn machine(rank: usize) -> Machine {

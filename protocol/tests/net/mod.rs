@@ -12,8 +12,8 @@ pub(crate) mod oracle;
 
 use oracle::{Oracle, Room};
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Done, Element, Envelope, Failure, Header, Key, Machine,
-    Matched, Mode, OVERHEAD, Place, Rank, RequestId, Selector, Span, TagSelector,
+    Action, BufferId, Completion, Config, Done, Element, Envelope, Failure, Header, Key, Machine, Matched,
+    Mode, OVERHEAD, Place, Rank, RequestId, Selector, Span, TagSelector,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -161,11 +161,13 @@ impl Net {
     fn buffer(&mut self, rank: Rank, bytes: Vec<u8>) -> Span {
         let len = bytes.len();
         self.buffers[rank].push(bytes);
-        Span { buffer: BufferId(u32::try_from(self.buffers[rank].len() - 1).unwrap()), offset: 0, len }
+        let number = u32::try_from(self.buffers[rank].len()).unwrap();
+        Span::of(BufferId(number.try_into().unwrap()), len)
     }
 
     fn slice(&mut self, rank: Rank, span: Span) -> &mut [u8] {
-        &mut self.buffers[rank][span.buffer.0 as usize][span.offset..span.offset + span.len]
+        let number = span.buffer.unwrap().0.get() as usize;
+        &mut self.buffers[rank][number - 1][span.offset..span.offset + span.len]
     }
 
     /// Sends message number `next`, with its number in the stamp and its content after it.

@@ -20,7 +20,7 @@ impl Communicator {
         output: Option<Vec<T>>,
     ) -> Result<Prepared<T>> {
         let schedule = self.schedule(plan)?;
-        self.prepare_collective(self.start_of(plan, schedule, [None, None]), input, output)
+        self.prepare_collective(self.collective_call(plan, schedule), input, output)
     }
 
     /// Prepares a [`Communicator::barrier`] that is started many times.

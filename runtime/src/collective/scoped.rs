@@ -19,20 +19,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ) -> Result<Scoped<'scope, R>> {
         let communicator = self.communicator();
         let schedule = communicator.schedule(plan)?;
-        Ok(self.lend(input, output, |core, input, output| {
-            communicator.begin(core, plan, schedule, input, output)
+        Ok(self.lend(input, output, communicator.collective_call(plan, schedule), |number| {
+            plan.operation(number)
         }))
-    }
-
-    /// Like `begin`, for memory that is only read although it was borrowed to be written.
-    fn begin_reading<T: Pod>(
-        &'scope self,
-        plan: &Plan,
-        data: &'scope mut [T],
-    ) -> Result<Scoped<'scope, &'scope mut [T]>> {
-        let communicator = self.communicator();
-        let schedule = communicator.schedule(plan)?;
-        Ok(self.lend(None, Some(data), |core, _, data| communicator.begin(core, plan, schedule, data, None)))
     }
 
     /// Begins a [`Communicator::barrier`] and returns at once.
@@ -63,12 +52,9 @@ macro_rules! begin {
     ($this:ident, $plan:ident, apart($input:ident, $output:ident)) => {
         $this.begin(&$plan, Some($input), Some($output))
     };
+    // Where there is no output, what is borrowed for one is only read.
     ($this:ident, $plan:ident, at_root($data:ident, $root:ident)) => {
-        if $this.communicator().rank() == $root {
-            $this.begin(&$plan, None, Some($data))
-        } else {
-            $this.begin_reading(&$plan, $data)
-        }
+        $this.begin(&$plan, None, Some($data))
     };
 }
 

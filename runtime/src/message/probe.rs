@@ -10,8 +10,8 @@ use super::status::Status;
 use crate::communicator::Communicator;
 use crate::error::fault_error;
 use crate::{Error, Result};
-use ringworld_engine::lend::{Lend, blocking, name_of};
-use ringworld_engine::{ElementCode, For, Topic};
+use ringworld_engine::lend::{Lend, blocking};
+use ringworld_engine::{ElementCode, For, MatchedReceiveCall, Topic};
 
 /// # Looking at messages before they are received
 impl Communicator {
@@ -191,15 +191,12 @@ impl Message {
     /// Receives it as elements of a kind.
     pub(crate) fn recv_as<T: Pod>(mut self, element: ElementCode, buffer: &mut [T]) -> Result<Status> {
         let communicator = self.communicator.clone();
-        let Some(handle) = self.handle.take() else {
+        let Some(matched) = self.handle.take() else {
             return Err(Error::Cancelled { operation: "recv of a matched message".into() });
         };
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
-        let length = bytes.len();
-        let lend = Lend { input: None, output: Some(bytes) };
-        let ending = blocking(communicator.engine(), lend, |core, _, output| {
-            core.receive_matched(handle, element.into(), name_of(output), length)
-        });
+        let lend = Lend { input: None, output: Some(bytemuck::cast_slice_mut(buffer)) };
+        let receive = MatchedReceiveCall { matched, element: element.into() };
+        let (ending, ()) = blocking(communicator.engine(), lend, receive);
         let Status { source, tag, .. } = self.status;
         let operation = format!("recv of a matched message (from rank {source}, tag {tag})");
         match ending {

@@ -10,8 +10,8 @@ use super::status::Status;
 use crate::Error;
 use crate::Result;
 use crate::communicator::Communicator;
-use ringworld_engine::ElementCode;
-use ringworld_engine::lend::{Lend, blocking, name_of};
+use ringworld_engine::lend::{Lend, blocking};
+use ringworld_engine::{ElementCode, ReceiveCall};
 
 /// # Receiving
 impl Communicator {
@@ -42,13 +42,10 @@ impl Communicator {
     ) -> Result<Status> {
         let (name, from, tag) = ("recv", from.into(), tag.into());
         let number = self.count_message();
-        let selector = self.selector(name, from, tag)?;
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);
-        let length = bytes.len();
-        let (lend, element) = (Lend { input: None, output: Some(bytes) }, ElementCode::of::<T>().into());
-        let ending = blocking(self.engine(), lend, |core, _, output| {
-            core.receive(selector, element, name_of(output), length)
-        });
+        let receive =
+            ReceiveCall { selector: self.selector(name, from, tag)?, element: ElementCode::of::<T>().into() };
+        let lend = Lend { input: None, output: Some(bytemuck::cast_slice_mut(buffer)) };
+        let (ending, ()) = blocking(self.engine(), lend, receive);
         let operation = Operation::Recv { name, number, from, tag };
         match ending {
             Ok(done) => self.status::<T>(done, &operation),

@@ -8,8 +8,8 @@ use super::operation::Operation;
 use crate::Error;
 use crate::Result;
 use crate::communicator::Communicator;
-use ringworld_engine::ElementCode;
-use ringworld_engine::lend::{Lend, blocking, name_of};
+use ringworld_engine::lend::{Lend, blocking};
+use ringworld_engine::{ElementCode, SendCall};
 
 /// # Sending
 impl Communicator {
@@ -71,12 +71,8 @@ impl Communicator {
     ) -> Result<()> {
         self.check_rank(name, to)?;
         let number = self.count_message();
-        let (peer, envelope) = (self.world_rank(to), self.envelope(element, tag));
-        let length = bytes.len();
-        let lend = Lend { input: Some(bytes), output: None };
-        let ending = blocking(self.engine(), lend, |core, input, _| {
-            core.send_now(peer, envelope, name_of(input), length, mode)
-        });
+        let send = SendCall { to: self.world_rank(to), envelope: self.envelope(element, tag), mode };
+        let (ending, ()) = blocking(self.engine(), Lend { input: Some(bytes), output: None }, send);
         ending.map(drop).map_err(|failure| self.error(failure, Operation::Send { name, number, to, tag }))
     }
 }

@@ -5,14 +5,13 @@
 //! `cartesian` finds the partners.
 
 use bytemuck::Pod;
-use ringworld_protocol::{BufferId, Element, Envelope, Mode, Selector};
+use ringworld_protocol::Mode;
 
 use crate::Result;
 use crate::communicator::Communicator;
 use crate::message::{Source, Status, Tag};
-use ringworld_engine::ElementCode;
-use ringworld_engine::lend::{Lend, Pair, blocking_pair, blocking_replace};
-use ringworld_engine::{Begun, Core, Ending};
+use ringworld_engine::lend::{Endings, blocking_pair, blocking_replace};
+use ringworld_engine::{ElementCode, ReceiveCall, SendCall};
 
 /// Whom the receiving half of an exchange receives from: a rank, [`Source::Any`], or nobody.
 ///
@@ -45,10 +44,8 @@ struct Exchange {
     number: u64,
     to: Option<(usize, u32)>,
     from: Option<(Source, Tag)>,
-    /// World rank of the receiver and the envelope.
-    message: Option<(usize, Envelope)>,
-    /// And what is to be received.
-    selector: Option<(Selector, Element)>,
+    send: Option<SendCall>,
+    recv: Option<ReceiveCall>,
 }
 
 /// # Sending and receiving in one call
@@ -95,13 +92,9 @@ impl Communicator {
         )?;
         let input: &[u8] = bytemuck::cast_slice(send);
         let output: &mut [u8] = bytemuck::cast_slice_mut(recv);
-        let lengths = (input.len(), output.len());
-        let lend = Lend {
-            input: exchange.message.is_some().then_some(input),
-            output: exchange.selector.is_some().then_some(output),
-        };
-        let endings = blocking_pair(self.engine(), lend, |core, names| exchange.begin(core, names, lengths));
-        self.exchanged::<R>(&exchange, endings)
+        let (send, recv) =
+            (exchange.send.map(|send| (send, input)), exchange.recv.map(|recv| (recv, output)));
+        self.exchanged::<R>(&exchange, blocking_pair(self.engine(), send, recv))
     }
 
     /// Like [`Communicator::send_recv`] with one buffer: sends `data`, and what comes replaces it.
@@ -131,14 +124,11 @@ impl Communicator {
         let to = to.into().map(|to| (to, send_tag));
         let exchange = self.exchange::<T, T>("send_recv_replace", to, from.into(), recv_tag.into())?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
-        let lengths = (bytes.len(), bytes.len());
-        let begin = |core: &mut Core, names: Pair<BufferId>| exchange.begin(core, names, lengths);
-        let endings = match (exchange.message, exchange.selector) {
-            (Some(_), Some(_)) => blocking_replace(self.engine(), bytes, begin),
+        let endings = match (exchange.send, exchange.recv) {
+            (Some(send), Some(recv)) => blocking_replace(self.engine(), bytes, send, recv),
             // With one half only there is nothing to replace while it is sent, and no need for a copy.
-            (None, Some(_)) => blocking_pair(self.engine(), Lend { input: None, output: Some(bytes) }, begin),
-            (Some(_), None) => blocking_pair(self.engine(), Lend { input: Some(bytes), output: None }, begin),
-            (None, None) => Pair { send: None, recv: None },
+            (Some(send), None) => blocking_pair(self.engine(), Some((send, bytes)), None),
+            (None, recv) => blocking_pair(self.engine(), None, recv.map(|recv| (recv, bytes))),
         };
         self.exchanged::<T>(&exchange, endings)
     }
@@ -160,29 +150,20 @@ impl Communicator {
             number: self.count_message(),
             to,
             from: from.0.map(|from| (from, recv_tag)),
-            message: to.map(|(to, tag)| (self.world_rank(to), self.envelope(sent, tag))),
-            selector: selector.map(|selector| (selector, wanted.into())),
+            send: to.map(|(to, tag)| {
+                let envelope = self.envelope(sent, tag);
+                SendCall { to: self.world_rank(to), envelope, mode: Mode::Standard }
+            }),
+            recv: selector.map(|selector| ReceiveCall { selector, element: wanted.into() }),
         })
     }
 
-    fn exchanged<R: Pod>(&self, exchange: &Exchange, endings: Pair<Ending>) -> Result<Option<Status>> {
+    fn exchanged<R: Pod>(&self, exchange: &Exchange, endings: Endings) -> Result<Option<Status>> {
         let error = |failure| self.error(failure, exchange);
         let came = endings.recv.map(|ending| self.status::<R>(ending.map_err(error)?, exchange));
         let came = came.transpose()?;
         endings.send.map(|ending| ending.map_err(error)).transpose()?;
         Ok(came)
-    }
-}
-
-impl Exchange {
-    /// Posts the receive first, so that what is sent to oneself, or has come already, needs no detour.
-    fn begin(&self, core: &mut Core, names: Pair<BufferId>, lengths: (usize, usize)) -> Pair<Begun> {
-        let (sent, received) = lengths;
-        let recv = self.selector.zip(names.recv);
-        let recv = recv.map(|((selector, element), name)| core.receive(selector, element, name, received));
-        let send = self.message.zip(names.send);
-        let send = send.map(|((to, envelope), name)| core.send_now(to, envelope, name, sent, Mode::Standard));
-        Pair { send, recv: recv.map(Begun::from) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 use ringworld_collectives::{Action, Buffer};
-use ringworld_protocol::{Envelope, Mode, Selector};
+use ringworld_protocol::Mode;
 
 use super::registered::refused;
 use super::wait::{Place, Request, sealed};
@@ -16,8 +16,8 @@ use crate::Result;
 use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
-use ringworld_engine::lend::{Loan, name_of};
-use ringworld_engine::{ElementCode, Ending, Start};
+use ringworld_engine::lend::Loan;
+use ringworld_engine::{CollectiveCall, ElementCode, Ending, ReceiveCall, SendCall};
 
 /// An operation with its buffers, to be started any number of times, one after the other.
 ///
@@ -58,9 +58,9 @@ pub struct Prepared<T: Pod + Send> {
 
 /// What is started.
 enum What {
-    Collective(Box<Start>),
-    Send { peer: usize, envelope: Envelope, to: usize, tag: u32 },
-    Recv { selector: Selector, from: Source, tag: Tag },
+    Collective(Box<CollectiveCall>),
+    Send { send: SendCall, to: usize, tag: u32 },
+    Recv { recv: ReceiveCall, from: Source, tag: Tag },
 }
 
 impl<T: Pod + Send> fmt::Debug for Prepared<T> {
@@ -107,29 +107,20 @@ impl<T: Pod + Send> Prepared<T> {
 
     fn begin(&mut self) -> Running<'_, T> {
         let communicator = &self.communicator;
-        let lengths = self.loan.lengths();
         let operation = match &self.what {
             What::Collective(start) => {
-                let (stamp, mut sequence, caller) = (start.stamp, 0, start.caller);
-                self.loan.begin(|core, input, output| {
-                    let (slot, number) = core.run(Start { input, output, ..Start::clone(start) });
-                    sequence = number;
-                    slot
-                });
+                let (stamp, caller) = (start.stamp, start.caller);
+                let sequence = self.loan.start(CollectiveCall::clone(start));
                 Operation::Collective { stamp, sequence, caller }
             }
-            &What::Send { peer, envelope, to, tag } => {
+            &What::Send { send, to, tag } => {
                 let number = communicator.count_message();
-                self.loan.begin(|core, input, _| {
-                    core.send_soon(peer, envelope, name_of(input), lengths.0, Mode::Standard)
-                });
+                self.loan.start(send);
                 Operation::Send { name: "prepared send", number, to, tag }
             }
-            &What::Recv { selector, from, tag } => {
+            &What::Recv { recv, from, tag } => {
                 let number = communicator.count_message();
-                let element = ElementCode::of::<T>().into();
-                self.loan
-                    .begin(|core, _, output| core.receive(selector, element, name_of(output), lengths.1));
+                self.loan.start(recv);
                 Operation::Recv { name: "prepared recv", number, from, tag }
             }
         };
@@ -253,7 +244,7 @@ impl Communicator {
     /// Prepares a collective on memory that is given to it here.
     pub(crate) fn prepare_collective<T: Pod + Send>(
         &self,
-        start: Start,
+        start: CollectiveCall,
         input: Option<Vec<T>>,
         output: Option<Vec<T>>,
     ) -> Result<Prepared<T>> {
@@ -284,7 +275,8 @@ impl Communicator {
     pub fn prepare_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Prepared<T>> {
         self.check_rank("prepare_send", to)?;
         let envelope = self.envelope(ElementCode::of::<T>(), tag);
-        let what = What::Send { peer: self.world_rank(to), envelope, to, tag };
+        let send = SendCall { to: self.world_rank(to), envelope, mode: Mode::Standard };
+        let what = What::Send { send, to, tag };
         self.prepared(what, Some(data), None)
     }
 
@@ -305,6 +297,7 @@ impl Communicator {
     ) -> Result<Prepared<T>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("prepare_recv", from, tag)?;
-        self.prepared(What::Recv { selector, from, tag }, None, Some(buffer))
+        let recv = ReceiveCall { selector, element: ElementCode::of::<T>().into() };
+        self.prepared(What::Recv { recv, from, tag }, None, Some(buffer))
     }
 }

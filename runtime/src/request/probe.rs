@@ -14,8 +14,8 @@ use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::message::{Message, Source, Status, Tag};
 use crate::{Error, Result};
-use ringworld_engine::lend::{Loan, name_of};
-use ringworld_engine::{ElementCode, Topic, WatchId};
+use ringworld_engine::lend::Loan;
+use ringworld_engine::{ElementCode, MatchedReceiveCall, Topic, WatchId};
 
 /// A message that has not come yet: what a probe that does not block waits for.
 ///
@@ -134,12 +134,11 @@ impl Message {
         let (communicator, status) = (self.communicator().clone(), self.status());
         let (from, tag) = (Source::Rank(status.source), Tag::Value(status.tag));
         let operation = Operation::Recv { name: "start_recv of a matched message", number: 0, from, tag };
-        let Some(handle) = self.take_handle() else {
+        let Some(matched) = self.take_handle() else {
             return Err(Error::Cancelled { operation: operation.to_string() });
         };
-        let length = size_of_val(buffer.as_slice());
         let mut loan = Loan::new(communicator.engine(), None, Some(buffer));
-        loan.begin(|core, _, output| core.receive_matched(handle, element.into(), name_of(output), length));
+        loan.start(MatchedReceiveCall { matched, element: element.into() });
         loan.help();
         Ok(Pending::new(communicator, loan, operation))
     }

@@ -8,15 +8,15 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
-use ringworld_protocol::{BufferId, Done, Mode};
+use ringworld_protocol::{Done, Mode};
 
 use super::wait::{Place, Request, sealed};
 use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
 use crate::{Error, Result};
-use ringworld_engine::lend::{Borrow, Borrowed, name_of};
-use ringworld_engine::{Core, ElementCode, SlotId};
+use ringworld_engine::lend::{Borrow, Borrowed};
+use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Startable};
 
 /// Where operations on borrowed memory are begun; see [`Communicator::scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -231,15 +231,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.communicator
     }
 
-    /// Begins an operation on memory that it borrows. `begin` gets the names of the input and the output, and must give
-    /// both to the slot it returns.
-    pub(crate) fn lend<R: ScopedOutcome<'scope>>(
+    /// Starts an operation on memory that it borrows. `named`: what the call was, once its number is known.
+    pub(crate) fn lend<R: ScopedOutcome<'scope>, S: Startable>(
         &'scope self,
         input: Option<&'scope [R::Element]>,
         output: Option<&'scope mut [R::Element]>,
-        begin: impl FnOnce(&mut Core, Option<BufferId>, Option<BufferId>) -> (SlotId, Operation),
+        what: S,
+        named: impl FnOnce(S::Number) -> Operation,
     ) -> Scoped<'scope, R> {
-        let (borrow, operation) = self.loans.begin(input, output, begin);
+        let (borrow, operation) = self.loans.start(input, output, what, named);
         Scoped { communicator: self.communicator, loans: &self.loans, borrow, operation }
     }
 
@@ -267,12 +267,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         communicator.check_rank(name, to)?;
         let number = communicator.count_message();
         let envelope = communicator.envelope(ElementCode::of::<T>(), tag);
-        let peer = communicator.world_rank(to);
+        let send = SendCall { to: communicator.world_rank(to), envelope, mode: Mode::Standard };
         let operation = Operation::Send { name, number, to, tag };
-        let bytes: &[u8] = bytemuck::cast_slice(data);
-        Ok(self.lend(Some(bytes), None, |core, input, _| {
-            (core.send_soon(peer, envelope, name_of(input), bytes.len(), Mode::Standard), operation)
-        }))
+        Ok(self.lend(Some(bytemuck::cast_slice(data)), None, send, |()| operation))
     }
 
     /// Begins a receive into borrowed memory and returns at once.
@@ -294,9 +291,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let number = communicator.count_message();
         let selector = communicator.selector(name, from, tag)?;
         let operation = Operation::Recv { name, number, from, tag };
-        let (length, element) = (size_of_val(buffer), ElementCode::of::<T>().into());
-        Ok(self.lend(None, Some(buffer), |core, _, output| {
-            (core.receive(selector, element, name_of(output), length), operation)
-        }))
+        let receive = ReceiveCall { selector, element: ElementCode::of::<T>().into() };
+        Ok(self.lend(None, Some(buffer), receive, |()| operation))
     }
 }

@@ -10,8 +10,8 @@ use crate::Result;
 use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
-use ringworld_engine::ElementCode;
-use ringworld_engine::lend::{Loan, name_of};
+use ringworld_engine::lend::Loan;
+use ringworld_engine::{ElementCode, ReceiveCall, SendCall};
 
 /// # Messages, non-blocking
 ///
@@ -94,10 +94,8 @@ impl Communicator {
     ) -> Result<Pending<R>> {
         self.check_rank(name, to)?;
         let number = self.count_message();
-        let (peer, envelope) = (self.world_rank(to), self.envelope(element, tag));
-        let length = size_of_val(data.as_slice());
         let mut loan = Loan::new(self.engine(), Some(data), None);
-        loan.begin(|core, input, _| core.send_soon(peer, envelope, name_of(input), length, mode));
+        loan.start(SendCall { to: self.world_rank(to), envelope: self.envelope(element, tag), mode });
         loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Send { name, number, to, tag }))
     }
@@ -127,10 +125,8 @@ impl Communicator {
         let (name, from, tag) = ("start_recv", from.into(), tag.into());
         let number = self.count_message();
         let selector = self.selector(name, from, tag)?;
-        let length = size_of_val(buffer.as_slice());
         let mut loan = Loan::new(self.engine(), None, Some(buffer));
-        let element = ElementCode::of::<T>().into();
-        loan.begin(|core, _, output| core.receive(selector, element, name_of(output), length));
+        loan.start(ReceiveCall { selector, element: ElementCode::of::<T>().into() });
         loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Recv { name, number, from, tag }))
     }

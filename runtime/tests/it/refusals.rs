@@ -72,7 +72,7 @@ impl Script {
         // The highest bit of a user's tag is never set here, and the context of the world's messages is 0.
         let envelope =
             protocol::Envelope { context: 0, tag, element: protocol::Element::RAW, stamp: [0; 24] };
-        let data = protocol::Span { buffer: protocol::BufferId(0), offset: 0, len: length };
+        let data = protocol::Span::of(protocol::BufferId::FIRST, length);
         self.peer.send(0, envelope, data, protocol::Mode::Standard);
         while let Some(action) = self.peer.next_action() {
             let protocol::Action::Message { header, payload, .. } = action else { panic!("{action:?}") };

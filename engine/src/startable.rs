@@ -1,0 +1,119 @@
+//! What can be started on memory that is lent: sends, receives and collectives, as plain values.
+//!
+//! The loans of `lend` take such a value, and no closure: so it is for this crate alone to give the names of the memory
+//! to the slot that gives them back.
+
+use ringworld_protocol::{Element, Envelope, MatchedId, Mode, Selector, Span};
+
+use super::core::{Begun, Core};
+use super::router::Posting;
+use super::runs::CollectiveCall;
+use super::slots::SlotId;
+
+/// The memory of one call, by name; [`Span::EMPTY`] where there is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Spans {
+    pub(crate) input: Span,
+    pub(crate) output: Span,
+}
+
+/// A send, a receive or a collective, to be started by a loan of the memory it works on. Sealed.
+pub trait Startable: sealed::Sealed {
+    /// What is known only when it has started: of a collective, its number in the communicator.
+    type Number: Copy;
+
+    /// Starts it for a caller who will do other things meanwhile. The slot gives back what is lent.
+    #[doc(hidden)]
+    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, Self::Number);
+
+    /// Starts it for a caller who waits. What is lent is given back already if it has ended.
+    #[doc(hidden)]
+    #[inline]
+    fn start_and_wait(self, core: &mut Core, spans: Spans) -> (Begun, Self::Number)
+    where
+        Self: Sized,
+    {
+        let (slot, number) = self.start(core, spans);
+        (Begun::Waits(slot), number)
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A send of the input.
+#[derive(Clone, Copy, Debug)]
+pub struct SendCall {
+    /// The receiver, by its rank in the world.
+    pub to: usize,
+    /// What is written on the message.
+    pub envelope: Envelope,
+    /// When it is complete.
+    pub mode: Mode,
+}
+
+impl sealed::Sealed for SendCall {}
+impl Startable for SendCall {
+    type Number = ();
+
+    #[inline]
+    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, ()) {
+        let Self { to, envelope, mode } = self;
+        (core.send(to, envelope, spans.input, mode, Posting::Coalesced), ())
+    }
+
+    #[inline]
+    fn start_and_wait(self, core: &mut Core, spans: Spans) -> (Begun, ()) {
+        let Self { to, envelope, mode } = self;
+        (core.send_now(to, envelope, spans.input, mode), ())
+    }
+}
+
+/// A receive into the output of the first message that is selected.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiveCall {
+    /// Which messages.
+    pub selector: Selector,
+    /// What their elements must be.
+    pub element: Element,
+}
+
+impl sealed::Sealed for ReceiveCall {}
+impl Startable for ReceiveCall {
+    type Number = ();
+
+    #[inline]
+    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, ()) {
+        (core.receive(self.selector, self.element, spans.output), ())
+    }
+}
+
+/// A receive into the output of the message that a matched probe has set aside.
+#[derive(Debug)]
+pub struct MatchedReceiveCall {
+    /// Which message.
+    pub matched: MatchedId,
+    /// What its elements must be.
+    pub element: Element,
+}
+
+impl sealed::Sealed for MatchedReceiveCall {}
+impl Startable for MatchedReceiveCall {
+    type Number = ();
+
+    #[inline]
+    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, ()) {
+        (core.receive_matched(self.matched, self.element, spans.output), ())
+    }
+}
+
+impl sealed::Sealed for CollectiveCall {}
+impl Startable for CollectiveCall {
+    type Number = u32;
+
+    #[inline]
+    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, u32) {
+        core.run(self, spans.input.buffer, spans.output.buffer)
+    }
+}
