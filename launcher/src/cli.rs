@@ -21,6 +21,7 @@ Examples:
   ringworld run -n 4 --nnodes 2 --master n0:29500 ./trainer
                                                            on both of two hosts, of which n0 is one
   ringworld run -n 4 --timeout 10m -x RUST_BACKTRACE=1 ./trainer
+  ringworld run -n 4 --stdin none ./trainer                in a shell's loop that reads, too
 Options after the program's name are the program's own.
 The exit status is that of the first rank that failed, 128 + signal when a signal ended it, and
 124 after --timeout.";
@@ -95,6 +96,9 @@ pub(crate) struct RunOptions {
     /// How long ranks told to end may take before they are killed
     #[arg(long, value_name = "S", value_parser = duration, default_value = "2s")]
     pub(crate) grace: Duration,
+    /// Which of this host's ranks read the standard input: none, all, or the one of this local rank
+    #[arg(long, value_name = "RANK", default_value = "0")]
+    pub(crate) stdin: Stdin,
     /// Set an environment variable for the ranks; may be repeated
     #[arg(short = 'x', long = "env", value_name = "KEY=VALUE")]
     pub(crate) env: Vec<Assignment>,
@@ -236,6 +240,43 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
     humantime::parse_duration(text)
         .map_err(|_| "expected seconds, or a length such as 500ms or 1m30s".to_owned())
+}
+
+/// Who gets the launcher's standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stdin {
+    /// Nobody; the launcher does not touch it.
+    None,
+    /// Every rank of this host, all of it.
+    All,
+    /// This local rank.
+    Rank(usize),
+}
+
+impl Stdin {
+    /// Whether this local rank does.
+    pub(crate) fn is_for(self, local: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Rank(rank) => rank == local,
+        }
+    }
+}
+
+impl FromStr for Stdin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            "all" => Ok(Self::All),
+            rank => rank
+                .parse()
+                .map(Self::Rank)
+                .map_err(|_| "expected none, all, or a local rank such as 0".to_owned()),
+        }
+    }
 }
 
 /// `HOST:PORT`; an IPv6 address stands in brackets.

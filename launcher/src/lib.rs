@@ -37,6 +37,7 @@ mod style;
 mod units;
 
 use clap::{CommandFactory as _, Parser as _};
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 /// Runs the command line of this process and returns its exit status.
@@ -55,9 +56,13 @@ pub fn main() -> ExitCode {
     let command = match cli::Cli::try_parse() {
         Ok(cli) => cli.command,
         Err(error) => {
-            // A closed standard output (`ringworld --help | head -1`) is no failure.
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+            return match error.print().and_then(|()| std::io::stdout().flush()) {
+                // A closed standard output (`ringworld --help | head -1`) is no failure.
+                Err(lost) if !error.use_stderr() && lost.kind() != ErrorKind::BrokenPipe => {
+                    failed("", style::unwritable(lost))
+                }
+                _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+            };
         }
     };
     match command {
@@ -69,8 +74,15 @@ pub fn main() -> ExitCode {
         cli::Command::Completions(options) => {
             let mut text = Vec::new();
             clap_complete::generate(options.shell, &mut cli::Cli::command(), "ringworld", &mut text);
-            style::out(&String::from_utf8_lossy(&text));
-            ExitCode::SUCCESS
+            match style::out(&String::from_utf8_lossy(&text)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => failed("completions", failure),
+            }
         }
     }
+}
+
+fn failed(command: &str, failure: exit::Failure) -> ExitCode {
+    style::err(command, &failure.message);
+    failure.status.into()
 }

@@ -31,9 +31,9 @@ impl Progress {
     }
 
     /// Another part is done; `show` may print without being drawn over.
-    pub(crate) fn done(&self, show: impl FnOnce()) {
+    pub(crate) fn done<R>(&self, show: impl FnOnce() -> R) -> R {
         self.0.inc(1);
-        self.0.suspend(show);
+        self.0.suspend(show)
     }
 }
 

@@ -3,8 +3,11 @@
 //! Reports are written with these styles throughout; [`out`] and [`err`] take them away where nobody would see them.
 
 use std::fmt::Display;
+use std::io::{ErrorKind, Write as _};
 
 use anstyle::{AnsiColor, Style};
+
+use crate::exit::Failure;
 
 const HEADING: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -42,20 +45,32 @@ pub(crate) fn faint(text: impl Display) -> String {
 }
 
 /// Prints to standard output. A reader that has seen enough (`| head`) is no failure.
-pub(crate) fn out(text: &str) {
-    use std::io::Write as _;
-    let _ = anstream::stdout().write_all(text.as_bytes());
+///
+/// # Errors
+///
+/// When the text is lost for any other reason, such as a full disk.
+pub(crate) fn out(text: &str) -> Result<(), Failure> {
+    let mut stdout = anstream::stdout();
+    // Without the flush the end of the process would, and tell nobody that it failed.
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Standard output cannot be written.
+pub(crate) fn unwritable(error: std::io::Error) -> Failure {
+    Failure::system("cannot write to standard output", error)
 }
 
 /// Says something by the way, on standard error.
 pub(crate) fn note(sentence: &str) {
-    use std::io::Write as _;
     // There is nobody else to tell if this fails.
     let _ = writeln!(anstream::stderr(), "{sentence}");
 }
 
-/// Says `sentence` on standard error in the name of a command. There is nobody else to tell if that fails.
+/// Says `sentence` on standard error in the name of a command, or of none. There is nobody else to tell if that fails.
 pub(crate) fn err(command: &str, sentence: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(anstream::stderr(), "{} {sentence}", bad(format!("ringworld {command}:")));
+    let name = format!("ringworld {command}");
+    let _ = writeln!(anstream::stderr(), "{} {sentence}", bad(format!("{}:", name.trim_end())));
 }

@@ -31,6 +31,9 @@ pub use outcome::{Departure, Outcome};
 /// Handshakes under way at once: enough for any start, and a bound for those who only knock.
 const HANDSHAKES: usize = 512;
 
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 4096;
+
 /// Serves a rendezvous.
 #[derive(Debug)]
 pub struct Master;
@@ -69,6 +72,9 @@ impl Master {
             .build()
             .map_err(|e| Error::system("starting the master", e))?;
         listener.set_nonblocking(true).map_err(|e| Error::system("preparing the listener", e))?;
+        // All ranks may come in the same moment. Whoever bound the listener may have asked for a shorter queue, as the
+        // standard library does (128); the system cuts this one to what it allows.
+        rustix::net::listen(&listener, BACKLOG).map_err(|e| Error::system("preparing the listener", e))?;
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)

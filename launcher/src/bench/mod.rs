@@ -8,7 +8,7 @@
 mod measure;
 mod table;
 
-use crate::cli::{Assignment, BenchOptions, Operation, RunOptions};
+use crate::cli::{Assignment, BenchOptions, Operation, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
 use crate::style;
 use measure::Measure;
@@ -77,6 +77,7 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
         timestamp_output: false,
         timeout: None,
         grace: Duration::from_secs(2),
+        stdin: Stdin::None,
         env: colours(),
         program,
     }))
@@ -100,7 +101,7 @@ fn join(options: &BenchOptions) -> Result<Status, Failure> {
     check_ranks(options, world.size())?;
     let table = Table::new(options.format, options.each, world.rank() == 0);
     let rows = options.ops.len() * sizes(options.min, options.max).len();
-    table.begin(&world, rows, options.budget);
+    table.begin(&world, rows, options.budget)?;
     let measure = Measure::new(&world, options.budget, options.each);
     for &op in &options.ops {
         for bytes in sizes(options.min, options.max) {
@@ -113,10 +114,10 @@ fn join(options: &BenchOptions) -> Result<Status, Failure> {
             if let Some(wrong) = times.wrong {
                 return Err(Failure { status: Status::SYSTEM, message: wrong });
             }
-            table.row(&Row::new(op, bytes, world.size(), times));
+            table.row(&Row::new(op, bytes, world.size(), times))?;
         }
     }
-    table.end();
+    table.end()?;
     Ok(Status::SUCCESS)
 }
 

@@ -5,6 +5,7 @@
 
 use super::measure::{Times, WARM_UP};
 use crate::cli::{Format, Operation};
+use crate::exit::Failure;
 use crate::{style, units};
 use ringworld::World;
 use std::time::Duration;
@@ -81,7 +82,7 @@ impl Table {
     }
 
     /// The head: what the columns are, and what was measured.
-    pub(crate) fn begin(&self, world: &World, rows: usize, budget: Duration) {
+    pub(crate) fn begin(&self, world: &World, rows: usize, budget: Duration) -> Result<(), Failure> {
         match self.format {
             Format::Table => {
                 let cores = std::thread::available_parallelism().map_or(0, usize::from);
@@ -93,47 +94,49 @@ impl Table {
                     units::counted(world.size(), "rank"),
                     hosts.join(", "),
                     units::counted(cores, "core"),
-                ));
+                ))?;
                 let seconds = budget.as_secs_f64() * (1.0 + WARM_UP) * rows as f64;
                 self.print(&style::faint(format!(
                     "{}, about {seconds:.0} s in all",
                     units::counted(rows, "line")
-                )));
+                )))?;
                 self.print(&style::heading(format!(
                     "{:<10} {:>8} {:>9} {:>12} {:>12} {:>12} {:>10} {:>10}",
                     "", "size", "calls", "median us", "least us", "most us", "alg GB/s", "bus GB/s"
-                )));
+                )))
             }
             Format::Csv => {
                 self.print("op,bytes,calls,median_s,least_s,most_s,algorithm_bytes_per_s,bus_bytes_per_s")
             }
-            Format::Json => {}
+            Format::Json => Ok(()),
         }
     }
 
-    pub(crate) fn row(&self, row: &Row) {
+    pub(crate) fn row(&self, row: &Row) -> Result<(), Failure> {
         self.print(&match self.format {
             Format::Table => row.text(),
             Format::Csv => row.csv(),
             Format::Json => row.json(),
-        });
+        })
     }
 
     /// The foot: how to read the numbers.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end(&self) -> Result<(), Failure> {
         if self.format == Format::Table {
             let what = if self.each { "single calls" } else { "batches" };
             self.print(&format!(
                 "Median, least and most of {what}, slowest rank of each; ping-pong is half a round trip by rank 0's clock.",
-            ));
-            self.print("alg GB/s: size by median time, in 10^9 bytes per second. bus GB/s: what each rank's link carried");
-            self.print("for it, to be compared with the network's speed: of an all-reduce on n ranks 2 (n - 1) / n of the size.");
+            ))?;
+            self.print("alg GB/s: size by median time, in 10^9 bytes per second. bus GB/s: what each rank's link carried")?;
+            self.print("for it, to be compared with the network's speed: of an all-reduce on n ranks 2 (n - 1) / n of the size.")?;
         }
+        Ok(())
     }
 
-    fn print(&self, line: &str) {
-        if self.speaks {
-            style::out(&format!("{line}\n"));
+    fn print(&self, line: &str) -> Result<(), Failure> {
+        match self.speaks {
+            true => style::out(&format!("{line}\n")),
+            false => Ok(()),
         }
     }
 }

@@ -140,7 +140,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     out += &text::costs(&request, &timeline, &story);
     out += &format!("simulated time {}, by formula {model}\n\n", timeline.time);
     out += &text::path(&timeline);
-    style::out(&out);
+    style::out(&out)?;
 
     let Some((path, mut file)) = svg else { return Ok(()) };
     let subtitle = format!("{} in all; {}", timeline.time, network::describe(&fabric));

@@ -18,11 +18,8 @@ pub(crate) fn info(options: &InfoOptions) -> Status {
         InfoOptions { join: true, .. } => routes(),
         InfoOptions { all, .. } => report::report(*all),
     };
-    match report {
-        Ok((text, status)) => {
-            style::out(&text);
-            status
-        }
+    match report.and_then(|(text, status)| style::out(&text).map(|()| status)) {
+        Ok(status) => status,
         Err(Failure { status, message }) => {
             style::err("info", &message);
             status

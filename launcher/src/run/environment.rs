@@ -22,6 +22,9 @@ const PLACE: [&str; 9] = [
     "parent_pid",
 ];
 
+/// Names the launcher to its ranks and to whatever they start.
+pub(crate) const PARENT: &str = "RINGWORLD_PARENT_PID";
+
 /// Families of scheduler variables, besides those in the table of settings.
 const FOREIGN: [&str; 6] = ["OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE", "PMI_", "PMIX_", "PMI2_", "MPI_LOCAL"];
 
@@ -78,7 +81,7 @@ impl Plan<'_> {
         }
         set("LOCAL_RANK", local.to_string());
         set("LOCAL_WORLD_SIZE", self.ranks.to_string());
-        set("RINGWORLD_PARENT_PID", self.parent.to_string());
+        set(PARENT, self.parent.to_string());
         if let Some(secret) = &self.secret {
             set("RINGWORLD_SECRET", secret.clone());
         }

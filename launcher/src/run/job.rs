@@ -4,13 +4,16 @@
 //! which names its process group, cannot be reused by a stranger while the group may still be signalled.
 //! Decisions are `supervisor`'s, bytes are `output`'s; this file only carries out.
 
+use super::descendants;
 use super::environment::Changes;
 use super::input::{Input, Interest};
 use super::output::{Lines, Marks, Stream};
 use super::rendezvous::Witness;
 use super::shim;
+use super::shortage::Shortage;
 use super::sink::Sink;
 use super::supervisor::{Action, Ending, Supervisor};
+use crate::cli::Stdin;
 use crate::exit::{Failure, Status};
 use crate::signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -29,11 +32,14 @@ use std::time::{Duration, Instant, SystemTime};
 /// This very program, also after its file was replaced by a newer build.
 const SELF: &str = "/proc/self/exe";
 
-/// How long output may trickle in once all ranks have ended: only what left its process group can delay it.
+/// How long output may trickle in once all ranks have ended: only what cannot be killed can delay it.
 const LINGER: Duration = Duration::from_millis(250);
 
 /// How often a launcher in the background looks whether it may read its terminal.
 const TERMINAL_CHECK: Duration = Duration::from_millis(250);
+
+/// How long ranks may take to end that are killed because another could not be started.
+const BURIAL: Duration = Duration::from_secs(5);
 
 /// Reads per look at a rank that has ended: enough for a full pipe, and an end to a grandchild's flood.
 const LAST_READS: usize = 32;
@@ -57,6 +63,7 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) marks: Marks,
     pub(crate) grace: Duration,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) stdin: Stdin,
     /// Limit on open files to give back to the ranks.
     pub(crate) nofile: u64,
     /// Who may know which rank failed first.
@@ -81,6 +88,8 @@ struct Rank {
 }
 
 struct Channel {
+    /// As errors call it.
+    name: &'static str,
     sink: Sink,
     stream: Stream,
 }
@@ -96,7 +105,7 @@ enum Token {
     Signals,
     Waker,
     Input,
-    InputClosed,
+    InputOf(usize),
     Pipe(usize, usize),
 }
 
@@ -110,6 +119,7 @@ pub(crate) struct Job {
     woken: UnixStream,
     guard: Child,
     witness: Witness,
+    shortage: Shortage,
 }
 
 impl Job {
@@ -129,14 +139,17 @@ impl Job {
         woken.set_nonblocking(true).and_then(|()| waker.set_nonblocking(true)).map_err(system)?;
         let channels = [
             Channel {
+                name: "standard output",
                 sink: Sink::start(io::stdout(), &waker).map_err(system)?,
                 stream: Stream::new(spec.marks),
             },
             Channel {
+                name: "standard error",
                 sink: Sink::start(io::stderr(), &waker).map_err(system)?,
                 stream: Stream::new(spec.marks),
             },
         ];
+        descendants::adopt();
         let guard = Command::new(SELF)
             .arg0("ringworld")
             .arg(shim::GUARD)
@@ -151,17 +164,22 @@ impl Job {
             ranks: Vec::with_capacity(spec.ranks.len()),
             supervisor: Supervisor::new(Vec::new(), spec.grace, None, Instant::now()),
             channels,
-            input: None,
+            input: match spec.stdin {
+                Stdin::None => None,
+                Stdin::All | Stdin::Rank(_) => Some(Input::new(io::stdin()).map_err(system)?),
+            },
             signals,
             woken,
             guard,
             witness: std::mem::take(&mut spec.witness),
+            shortage: Shortage::watch(),
         };
         let count = spec.ranks.len();
         for (index, rank) in spec.ranks.iter().enumerate() {
             if let Err(error) = job.spawn(index, rank, &spec) {
                 job.signal_all(SIGKILL);
-                job.bury();
+                descendants::end(&job.kept());
+                job.bury(BURIAL);
                 let what = format!("cannot start {} {index} of {count} (fewer ranks may fit)", spec.noun);
                 return Err(Failure::system(what, error));
             }
@@ -182,7 +200,7 @@ impl Job {
             .arg(spec.nofile.to_string())
             .args(spec.program)
             .process_group(0)
-            .stdin(if index == 0 { Stdio::piped() } else { Stdio::null() })
+            .stdin(if spec.stdin.is_for(index) { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         for (name, value) in &rank.environment {
@@ -208,8 +226,8 @@ impl Job {
             rustix::io::ioctl_fionbio(&pipe, true)?;
             *slot = Some(Pipe { file: pipe.into(), lines: Lines::default() });
         }
-        if let Some(stdin) = stdin {
-            self.input = Some(Input::new(io::stdin(), stdin)?);
+        if let (Some(stdin), Some(input)) = (stdin, &mut self.input) {
+            input.add(index, OwnedFd::from(stdin))?;
         }
         Ok(())
     }
@@ -222,7 +240,9 @@ impl Job {
     pub(crate) fn wait(mut self) -> Result<Status, Failure> {
         let result = self.supervise().and_then(|()| self.drain());
         self.signal_all(SIGKILL);
-        self.bury();
+        self.end_descendants();
+        // Unless waiting failed, all have ended or were given up.
+        self.bury(if result.is_ok() { Duration::ZERO } else { BURIAL });
         result.map_err(|error| Failure::system("cannot wait for the ranks", error))?;
         Ok(self.supervisor.status())
     }
@@ -241,8 +261,11 @@ impl Job {
                 if signals.contains(&SIGCHLD) {
                     let ended = self.look_for_ended()?;
                     self.supervisor.ended(now, ended);
+                    // As the first process of a container the launcher inherits them anyway, and nobody else reaps.
+                    descendants::reap(&self.kept());
                 }
             }
+            self.look_for_lost_output(now);
             if self.supervisor.verdict_due(now) {
                 let account = self.witness.account(self.supervisor.all_ended());
                 let actions = self.supervisor.conclude(now, &account);
@@ -259,8 +282,9 @@ impl Job {
         if let Some(input) = &mut self.input {
             input.close();
         }
-        // What is left of the groups holds the pipes open; nothing of a job outlives it.
+        // What is left of the groups, or has left them, holds the pipes open; nothing of a job outlives it.
         self.signal_all(SIGKILL);
+        self.end_descendants();
         let until = Instant::now() + LINGER;
         while self.ranks.iter().any(|rank| rank.pipes.iter().any(Option::is_some)) && Instant::now() < until {
             let ready = self.poll(Some(until))?;
@@ -281,6 +305,7 @@ impl Job {
                 break;
             }
         }
+        self.look_for_lost_output(Instant::now());
         Ok(())
     }
 
@@ -299,12 +324,16 @@ impl Job {
             Interest::Readable(from, to) => {
                 fds.push(PollFd::from_borrowed_fd(from, PollFlags::IN));
                 tokens.push(Token::Input);
-                fds.push(PollFd::from_borrowed_fd(to, PollFlags::empty()));
-                tokens.push(Token::InputClosed);
+                for (rank, to) in to {
+                    fds.push(PollFd::from_borrowed_fd(to, PollFlags::empty()));
+                    tokens.push(Token::InputOf(rank));
+                }
             }
             Interest::Writable(to) => {
-                fds.push(PollFd::from_borrowed_fd(to, PollFlags::OUT));
-                tokens.push(Token::Input);
+                for (rank, to) in to {
+                    fds.push(PollFd::from_borrowed_fd(to, PollFlags::OUT));
+                    tokens.push(Token::InputOf(rank));
+                }
             }
         }
         let room =
@@ -338,8 +367,8 @@ impl Job {
                 Token::Waker => {
                     let _ = (&self.woken).read(&mut [0; 64]);
                 }
-                Token::Input => self.input.iter_mut().for_each(Input::advance),
-                Token::InputClosed => self.input.iter_mut().for_each(Input::close),
+                Token::Input => self.input.iter_mut().for_each(Input::read),
+                Token::InputOf(rank) => self.input.iter_mut().for_each(|input| input.write(rank)),
                 Token::Pipe(index, which) => {
                     self.read(index, which);
                 }
@@ -352,7 +381,7 @@ impl Job {
                 if open.lines.due().is_some_and(|due| now >= due) {
                     channel.print(index, &rank.label, &open.lines.take());
                 }
-                if channel.sink.is_broken() {
+                if channel.sink.is_abandoned() {
                     // The rank learns of it as it would without a launcher: by SIGPIPE.
                     *pipe = None;
                 }
@@ -408,7 +437,9 @@ impl Job {
             ended.push((
                 index,
                 match status.terminating_signal() {
-                    Some(signal) => Ending::Killed { signal, core: status.dumped() },
+                    Some(signal) => {
+                        Ending::Killed { signal, core: status.dumped(), starved: self.shortage.has_struck() }
+                    }
                     None => Ending::Exited(status.exit_status().unwrap_or(0)),
                 },
             ));
@@ -416,9 +447,7 @@ impl Job {
             for which in [OUT, ERR] {
                 let _ = (0..LAST_READS).take_while(|_| self.read(index, which)).count();
             }
-            if index == 0 {
-                self.input.iter_mut().for_each(Input::close);
-            }
+            self.input.iter_mut().for_each(|input| input.close_rank(index));
         }
         Ok(ended)
     }
@@ -450,10 +479,36 @@ impl Job {
         }
     }
 
-    /// Reaps what is dead and dismisses the guard.
-    fn bury(&mut self) {
+    /// Output that could not be written makes the job fail.
+    fn look_for_lost_output(&mut self, now: Instant) {
+        for index in [OUT, ERR] {
+            let Some(channel) = self.channels.get(index) else { continue };
+            let Some(error) = channel.sink.take_lost() else { continue };
+            let actions =
+                self.supervisor.lost_output(now, &format!("cannot write to {}: {error}", channel.name));
+            self.act(actions);
+        }
+    }
+
+    /// Processes that are no orphans of the job's, although children of this one.
+    fn kept(&self) -> Vec<Pid> {
+        let guard = i32::try_from(self.guard.id()).ok().and_then(Pid::from_raw);
+        self.ranks.iter().map(|rank| rank.pid).chain(guard).collect()
+    }
+
+    fn end_descendants(&mut self) {
+        for pid in descendants::end(&self.kept()) {
+            self.say(&format!("process {} of this job cannot be ended; it goes on", pid.as_raw_pid()));
+        }
+    }
+
+    /// Reaps what is dead, or is about to be, and dismisses the guard.
+    fn bury(&mut self, patience: Duration) {
+        let until = Instant::now() + patience;
         for rank in &mut self.ranks {
-            let _ = rank.child.wait();
+            while matches!(rank.child.try_wait(), Ok(None)) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
         if let Some(mut stdin) = self.guard.stdin.take() {
             let _ = writeln!(stdin, "{}", shim::DONE);

@@ -5,16 +5,18 @@
 //! `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
 
 mod complain;
+mod descendants;
 mod environment;
 mod input;
 mod job;
 mod output;
 mod rendezvous;
 mod shim;
+mod shortage;
 mod sink;
 mod supervisor;
 
-use crate::cli::RunOptions;
+use crate::cli::{RunOptions, Stdin};
 use crate::exit::{Failure, Status};
 use complain::complain;
 use environment::Rendezvous;
@@ -41,6 +43,14 @@ pub(crate) fn run(options: &RunOptions) -> Status {
 
 fn try_run(options: &RunOptions) -> Result<Status, Failure> {
     environment::check(&options.env).map_err(Failure::usage)?;
+    if let Stdin::Rank(rank) = options.stdin
+        && rank >= options.n
+    {
+        let ranks = crate::units::counted(options.n, "rank");
+        return Err(Failure::usage(format!(
+            "there is no local rank {rank} for --stdin; {ranks} start here, from 0 on"
+        )));
+    }
     let path = options.env.iter().rev().find(|assignment| assignment.key == "PATH");
     let path = path.map(|assignment| OsString::from(&assignment.value)).or_else(|| std::env::var_os("PATH"));
     find_program(options.program.first().map_or(OsStr::new(""), OsString::as_os_str), path.as_deref())?;
@@ -63,6 +73,7 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
         marks: Marks { tag: options.tag_output, time: options.timestamp_output },
         grace: options.grace,
         timeout: options.timeout,
+        stdin: options.stdin,
         nofile,
         witness,
     })?;

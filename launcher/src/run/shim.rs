@@ -5,6 +5,8 @@
 //! kills the process groups, which reaches what the ranks have started. Neighbour: `job` starts both.
 
 use super::complain::complain;
+use super::descendants;
+use super::environment::PARENT;
 use crate::exit::Status;
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use std::ffi::OsString;
@@ -52,8 +54,11 @@ pub(crate) fn exec_rank(mut arguments: impl Iterator<Item = OsString>) -> Status
     }
 }
 
-/// Waits for the launcher's end. If it came without [`DONE`], kills every process group it named.
+/// Waits for the launcher's end. If it came without [`DONE`], kills every process group it named, and whatever else its
+/// ranks have started.
 pub(crate) fn guard() -> Status {
+    let launcher = rustix::process::getppid().map_or(0, Pid::as_raw_pid).to_string();
+    let since = descendants::started();
     // Started through /proc/self/exe, it would be listed as `exe`. Only a matter of looks.
     let _ = rustix::thread::set_name(c"ringworld");
     let mut groups = Vec::new();
@@ -67,6 +72,9 @@ pub(crate) fn guard() -> Status {
     for group in groups {
         // Most often the group is gone already, killed by the kernel.
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    if let Some(since) = since {
+        descendants::end_marked(PARENT, &launcher, since);
     }
     Status::SUCCESS
 }

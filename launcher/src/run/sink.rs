@@ -17,8 +17,12 @@ struct State {
     queue: Vec<u8>,
     /// The thread has taken bytes and not finished writing them.
     writing: bool,
-    /// The reader is gone.
+    /// Nothing can be written any more.
     broken: bool,
+    /// It is not that the reader has left.
+    failed: bool,
+    /// Why, if it is not that the reader has left; until somebody has heard of it.
+    lost: Option<io::Error>,
     /// The poll loop waits for room or for the end.
     waited_for: bool,
 }
@@ -60,7 +64,7 @@ impl Sink {
         Ok(Self { shared })
     }
 
-    /// Queues bytes; they are dropped when the reader is gone.
+    /// Queues bytes; they are dropped when nothing can be written any more.
     pub(crate) fn write(&self, bytes: &[u8]) {
         let mut state = self.shared.lock();
         if !bytes.is_empty() && !state.broken {
@@ -85,9 +89,15 @@ impl Sink {
         empty
     }
 
-    /// Whether the reader is gone.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.shared.lock().broken
+    /// Whether the reader has left, as `head` does when it has seen enough.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        let state = self.shared.lock();
+        state.broken && !state.failed
+    }
+
+    /// Why output was lost (a full disk, for example), unless the reader has left; told once.
+    pub(crate) fn take_lost(&self) -> Option<io::Error> {
+        self.shared.lock().lost.take()
     }
 }
 
@@ -108,8 +118,10 @@ fn drain(shared: &Shared, target: OwnedFd, mut waker: &UnixStream) {
 
         let mut state = shared.lock();
         state.writing = false;
-        state.broken = written.is_err();
-        if state.broken {
+        if let Err(error) = written {
+            state.broken = true;
+            state.failed = error.kind() != io::ErrorKind::BrokenPipe;
+            state.lost = Some(error).filter(|_| state.failed);
             state.queue = Vec::new();
         }
         // A reader that leaves must be noticed even when nobody waits: the ranks are to be told.
@@ -179,6 +191,20 @@ mod tests {
         sink.write(b"x");
         woken.read_exact(&mut [0]).unwrap();
         sink.write(b"y");
-        assert!(sink.is_broken() && sink.is_empty() && sink.has_room());
+        assert!(sink.is_abandoned() && sink.is_empty() && sink.has_room());
+        assert!(sink.take_lost().is_none(), "a reader may leave");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_once_and_is_no_reader_that_left() {
+        let (mut woken, waker) = UnixStream::pair().unwrap();
+        woken.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let sink = Sink::start(full, &waker).unwrap();
+        sink.write(b"x");
+        woken.read_exact(&mut [0]).unwrap();
+        assert!(!sink.is_abandoned() && sink.is_empty() && sink.has_room());
+        assert_eq!(sink.take_lost().map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
+        assert!(sink.take_lost().is_none());
     }
 }

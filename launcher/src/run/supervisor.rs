@@ -18,11 +18,23 @@ use std::time::{Duration, Instant};
 /// From the first failure seen to the verdict, unless all ranks end sooner.
 pub(crate) const SETTLING: Duration = Duration::from_millis(200);
 
+/// From SIGKILL to giving up ranks that do not end even then: they hang in the kernel, on a file system that is gone.
+pub(crate) const UNDEAD: Duration = Duration::from_secs(5);
+
+/// Why a rank was killed by a signal that the launcher did not send, as far as can be told.
+const STARVED: &str =
+    ", probably for lack of memory: the system's out-of-memory killer has ended processes meanwhile";
+
 /// How a rank ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Exited(i32),
-    Killed { signal: i32, core: bool },
+    /// `starved`: the kernel has ended processes for lack of memory meanwhile.
+    Killed {
+        signal: i32,
+        core: bool,
+        starved: bool,
+    },
 }
 
 impl Ending {
@@ -36,9 +48,10 @@ impl Ending {
     fn describe(self) -> String {
         match self {
             Self::Exited(code) => format!("exited with status {code}"),
-            Self::Killed { signal, core } => {
+            Self::Killed { signal, core, starved } => {
                 let core = if core { ", core dumped" } else { "" };
-                format!("was killed by signal {signal} ({}{core})", signals::name(signal))
+                let why = if starved && signal == SIGKILL { STARVED } else { "" };
+                format!("was killed by signal {signal} ({}{core}){why}", signals::name(signal))
             }
         }
     }
@@ -78,7 +91,9 @@ enum Phase {
         term_at: Option<Instant>,
         kill_at: Instant,
     },
-    Killed,
+    Killed {
+        give_up_at: Instant,
+    },
 }
 
 /// The state of the job, seen from above.
@@ -133,7 +148,7 @@ impl Supervisor {
             Phase::Running { until } => until,
             Phase::Settling { until, .. } => Some(until),
             Phase::Ending { term_at, kill_at } => Some(term_at.map_or(kill_at, |term| term.min(kill_at))),
-            Phase::Killed => None,
+            Phase::Killed { give_up_at } => Some(give_up_at).filter(|_| !self.alive.is_empty()),
         }
     }
 
@@ -219,13 +234,28 @@ impl Supervisor {
                 actions
             }
             Phase::Ending { .. } => {
-                self.phase = Phase::Killed;
+                self.phase = Phase::Killed { give_up_at: now + UNDEAD };
                 vec![
                     Action::Say(format!("received {name} again; killing {}", self.living())),
                     Action::Signal(SIGKILL),
                 ]
             }
-            Phase::Killed => Vec::new(),
+            Phase::Killed { .. } => Vec::new(),
+        }
+    }
+
+    /// Output was lost, as `what` says: nobody may take the job for a success.
+    pub(crate) fn lost_output(&mut self, now: Instant, what: &str) -> Vec<Action> {
+        if self.status == Status::SUCCESS && !matches!(self.phase, Phase::Settling { .. }) {
+            self.status = Status::SYSTEM;
+        }
+        match self.phase {
+            Phase::Running { .. } if !self.alive.is_empty() => {
+                let mut actions = vec![Action::Say(format!("{what}; ending the job"))];
+                actions.extend(self.end(now, SIGTERM));
+                actions
+            }
+            _ => vec![Action::Say(what.to_owned())],
         }
     }
 
@@ -241,7 +271,7 @@ impl Supervisor {
                 actions
             }
             Phase::Ending { kill_at, .. } if now >= *kill_at => {
-                self.phase = Phase::Killed;
+                self.phase = Phase::Killed { give_up_at: now + UNDEAD };
                 let grace = humantime::format_duration(self.grace);
                 let said = format!("{} did not end within --grace {grace}; killing", self.living());
                 vec![Action::Say(said), Action::Signal(SIGKILL)]
@@ -249,6 +279,16 @@ impl Supervisor {
             Phase::Ending { term_at, .. } if term_at.is_some_and(|at| now >= at) => {
                 *term_at = None;
                 vec![Action::Signal(SIGTERM), Action::Signal(SIGCONT)]
+            }
+            Phase::Killed { give_up_at } if now >= *give_up_at && !self.alive.is_empty() => {
+                let said = format!(
+                    "{} did not end within {} of SIGKILL, as a process does that waits for a device or a file system; \
+                     leaving it behind",
+                    self.living(),
+                    humantime::format_duration(UNDEAD)
+                );
+                self.alive.clear();
+                vec![Action::Say(said)]
             }
             _ => Vec::new(),
         }
@@ -263,7 +303,8 @@ impl Supervisor {
         vec![Action::Signal(signal), Action::Signal(SIGCONT)]
     }
 
-    fn name(&self, rank: usize) -> &str {
+    /// What messages call the rank.
+    pub(crate) fn name(&self, rank: usize) -> &str {
         self.names.get(rank).map_or("a rank", String::as_str)
     }
 
@@ -313,7 +354,7 @@ mod tests {
     #[test]
     fn the_first_failure_decides_and_ends_the_others() {
         let (mut s, now) = job(4, None);
-        s.ended(now, vec![(2, Ending::Killed { signal: 9, core: false })]);
+        s.ended(now, vec![(2, Ending::Killed { signal: 9, core: false, starved: false })]);
         assert!(!s.verdict_due(now) && s.verdict_due(now + SETTLING));
         assert_eq!(s.deadline(), Some(now + SETTLING));
         let actions = s.conclude(now + SETTLING, &Account::default());
@@ -322,7 +363,10 @@ mod tests {
             "rank 2 (pid 102) on h was killed by signal 9 (SIGKILL); ending the other 3 ranks"
         );
         assert_eq!(signals(&actions), [SIGTERM, SIGCONT]);
-        s.ended(now, vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 15, core: false })]);
+        s.ended(
+            now,
+            vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 15, core: false, starved: false })],
+        );
         s.ended(now, vec![(3, Ending::Exited(0))]);
         assert_eq!((s.finished(), s.status()), (true, Status(137)));
     }
@@ -331,12 +375,26 @@ mod tests {
     fn the_killed_rank_is_named_even_if_those_that_lost_it_are_seen_first() {
         let (mut s, now) = job(3, None);
         s.ended(now, vec![(0, Ending::Exited(1))]);
-        s.ended(now, vec![(1, Ending::Killed { signal: 11, core: true }), (2, Ending::Exited(1))]);
+        s.ended(
+            now,
+            vec![(1, Ending::Killed { signal: 11, core: true, starved: false }), (2, Ending::Exited(1))],
+        );
         assert!(s.verdict_due(now), "nothing is left to wait for");
         assert!(!s.finished(), "the verdict comes first");
         let actions = s.conclude(now, &Account::default());
         assert_eq!(said(&actions), "rank 1 (pid 101) on h was killed by signal 11 (SIGSEGV, core dumped)");
         assert_eq!((s.finished(), s.status()), (true, Status(139)));
+    }
+
+    #[test]
+    fn lack_of_memory_is_named_where_it_may_be_the_reason() {
+        let killed = |signal| Ending::Killed { signal, core: false, starved: true }.describe();
+        assert!(
+            killed(9).starts_with("was killed by signal 9 (SIGKILL), probably for lack of memory"),
+            "{}",
+            killed(9)
+        );
+        assert_eq!(killed(15), "was killed by signal 15 (SIGTERM)");
     }
 
     #[test]
@@ -403,7 +461,15 @@ mod tests {
             said(&actions).contains("rank 1 (pid 101) on h did not end within --grace 2s"),
             "{actions:?}"
         );
-        assert_eq!((signals(&actions), s.deadline(), s.status()), (vec![SIGKILL], None, Status(3)));
+        assert_eq!((signals(&actions), s.status()), (vec![SIGKILL], Status(3)));
+        assert_eq!(s.deadline(), Some(now + GRACE + UNDEAD));
+        assert_eq!(s.tick(now + GRACE + UNDEAD / 2), []);
+        let actions = s.tick(now + GRACE + UNDEAD);
+        assert!(
+            said(&actions).starts_with("rank 1 (pid 101) on h did not end within 5s of SIGKILL"),
+            "{actions:?}"
+        );
+        assert_eq!((s.finished(), s.deadline(), s.status()), (true, None, Status(3)));
     }
 
     #[test]
@@ -422,6 +488,27 @@ mod tests {
         s.signalled(now, SIGINT);
         assert_eq!(signals(&s.signalled(now, SIGINT)), [SIGKILL]);
         assert_eq!(s.signalled(now, SIGINT), []);
+    }
+
+    #[test]
+    fn output_that_is_lost_ends_the_job_and_is_no_success() {
+        let (mut s, now) = job(2, None);
+        let actions = s.lost_output(now, "cannot write");
+        assert_eq!(
+            (said(&actions).as_str(), signals(&actions)),
+            ("cannot write; ending the job", vec![SIGTERM, SIGCONT])
+        );
+        assert_eq!(s.status(), Status::SYSTEM);
+        // After the end there is nothing to end; what failed before keeps its status.
+        let (mut s, now) = job(1, None);
+        s.ended(now, vec![(0, Ending::Exited(0))]);
+        assert_eq!(s.lost_output(now, "cannot write"), [Action::Say("cannot write".to_owned())]);
+        assert_eq!(s.status(), Status::SYSTEM);
+        let (mut s, now) = job(2, None);
+        s.ended(now, vec![(0, Ending::Exited(3))]);
+        s.lost_output(now, "cannot write");
+        s.conclude(now, &Account::default());
+        assert_eq!(s.status(), Status(3));
     }
 
     #[test]

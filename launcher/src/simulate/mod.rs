@@ -76,7 +76,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     let plot = options.svg.as_deref().map(Plot::create).transpose()?;
 
     let mut table = Table::new(options.json);
-    table.begin(&request, &fabric, &selected);
+    table.begin(&request, &fabric, &selected)?;
     let progress = Progress::new(algorithms.len());
     for &algorithm in &algorithms {
         progress.now(algorithm.to_string());
@@ -100,10 +100,10 @@ fn run(options: &Options) -> Result<(), Failure> {
             model: cost(algorithm, &request, &choice, &fabric.model()),
             took: start.elapsed(),
         };
-        progress.done(|| table.row(&row));
+        progress.done(|| table.row(&row))?;
     }
     drop(progress);
-    table.end();
+    table.end()?;
     match plot {
         Some(plot) => draw(plot, &request, &algorithms, &fabric),
         None => Ok(()),

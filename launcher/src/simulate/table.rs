@@ -5,6 +5,7 @@ use std::time::Duration;
 use ringworld_collectives::{Algorithm, Choice, Request};
 use ringworld_simulate::{Estimate, Fabric, Method, Outcome, Time, Verdict};
 
+use crate::exit::Failure;
 use crate::network;
 use crate::style;
 use crate::units;
@@ -54,9 +55,9 @@ impl Table {
     }
 
     /// What is simulated, and what the columns are.
-    pub(crate) fn begin(&self, request: &Request, fabric: &Fabric, selected: &Choice) {
+    pub(crate) fn begin(&self, request: &Request, fabric: &Fabric, selected: &Choice) -> Result<(), Failure> {
         if self.json {
-            return;
+            return Ok(());
         }
         let Request { collective, size, element, .. } = *request;
         let bytes = request.bytes() as u64;
@@ -66,10 +67,10 @@ impl Table {
             bytes => format!(", {} in elements of {}", units::sized(bytes), units::sized(element as u64)),
         };
         let ranks = units::counted(size, "rank");
-        print(&style::heading(format!("{collective}{of} on {ranks}")));
-        print(&style::faint(network::describe(fabric)));
+        print(&style::heading(format!("{collective}{of} on {ranks}")))?;
+        print(&style::faint(network::describe(fabric)))?;
         let chosen = style::good(format!("> chosen: {}", selected.algorithm));
-        print(&format!("{chosen}, because {}\n", selected.reason));
+        print(&format!("{chosen}, because {}\n", selected.reason))?;
         print(&style::heading(format!(
             "  {:<20} {:>11} {:>11} {:>9} {:>8} {:>8} {:>8} {:>8}  {:<20} {:>6}",
             "algorithm",
@@ -82,10 +83,10 @@ impl Table {
             "schedule",
             "run",
             "in"
-        )));
+        )))
     }
 
-    pub(crate) fn row(&mut self, row: &Row) {
+    pub(crate) fn row(&mut self, row: &Row) -> Result<(), Failure> {
         if let Verdict::Done(outcome) = row.verdict {
             if self.fastest.is_none_or(|(_, fastest)| outcome.time < fastest.time) {
                 self.fastest = Some((row.algorithm, outcome));
@@ -96,7 +97,7 @@ impl Table {
             (true, _) => json(row),
             (false, true) => style::good(text(row)),
             (false, false) => text(row),
-        });
+        })
     }
 
     fn note(&mut self, method: Method) {
@@ -123,25 +124,26 @@ impl Table {
     }
 
     /// How to read it.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end(&self) -> Result<(), Failure> {
         if self.json {
-            return;
+            return Ok(());
         }
         if let Some((algorithm, outcome)) = self.fastest {
-            print(&format!("\nThe fastest is {algorithm} with {}.", outcome.time));
+            print(&format!("\nThe fastest is {algorithm} with {}.", outcome.time))?;
         }
         print(
             "The formula is that of the textbook, with alpha, beta and gamma of this network (docs/simulate.md).",
-        );
+        )?;
         print(
             "Messages, steps, and the bytes sent, of scratch memory and of the schedule are those of the busiest rank; 64K is 64 KiB.",
-        );
+        )?;
         for note in &self.notes {
-            print(note);
+            print(note)?;
         }
         if let Some(peak) = peak_memory() {
-            print(&format!("Peak memory of this command: {}.", units::sized(peak)));
+            print(&format!("Peak memory of this command: {}.", units::sized(peak)))?;
         }
+        Ok(())
     }
 }
 
@@ -226,6 +228,6 @@ fn json(row: &Row) -> String {
     }
 }
 
-fn print(line: &str) {
-    style::out(&format!("{line}\n"));
+fn print(line: &str) -> Result<(), Failure> {
+    style::out(&format!("{line}\n"))
 }

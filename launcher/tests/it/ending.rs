@@ -229,6 +229,38 @@ fn what_ranks_leave_in_their_groups_ends_with_the_job() {
     wait_until("the left-over processes are gone", || pids.iter().all(|&pid| is_gone(pid)));
 }
 
+/// Prints the process id of a child that leaves its process group and its parent, as a daemon does, but keeps the output.
+const ESCAPE: &str = "setsid sh -c 'echo $$; exec sleep 300' &";
+
+#[test]
+fn what_left_its_group_ends_with_the_job() {
+    let mut job = Running::start(&mut script(&["-n", "2"], &format!("({ESCAPE} ); sleep 0.5")));
+    let pids = job.pids(2);
+    let job = job.finish();
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    assert!(job.took < Duration::from_secs(30), "{:?}", job.took);
+    assert!(pids.iter().all(|&pid| is_gone(pid)), "{pids:?} live on");
+}
+
+#[test]
+fn what_left_its_group_ends_with_a_launcher_that_is_killed() {
+    let mut job = Running::start(&mut script(&["-n", "2"], &format!("({ESCAPE} ); sleep 300")));
+    let pids = job.pids(2);
+    assert!(pids.iter().all(|&pid| !is_gone(pid)), "{pids:?}");
+    job.signal(Signal::KILL);
+    wait_until("the escaped processes are gone", || pids.iter().all(|&pid| is_gone(pid)));
+}
+
+#[test]
+fn orphans_are_reaped_while_the_job_runs() {
+    // As the first process of a container the launcher inherits them; as a subreaper it does so everywhere.
+    let mut job =
+        Running::start(&mut script(&["-n", "1"], "(sh -c 'echo $$; exec sleep 0.2' & ); sleep 300"));
+    let orphan = job.pids(1)[0];
+    wait_until("the orphan is reaped", || state(orphan).is_none());
+    assert!(!job.has_ended());
+}
+
 #[test]
 fn a_hundred_ranks_start_and_end() {
     let job = finish(&mut crate::common::command(&["-n", "100", "true"]));

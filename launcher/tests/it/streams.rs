@@ -81,6 +81,72 @@ fn only_rank_0_gets_the_standard_input() {
 }
 
 #[test]
+fn any_rank_or_all_or_none_may_read_the_standard_input() {
+    for (who, got) in [("2", ["0", "0", "70000"]), ("all", ["70000"; 3]), ("none", ["0"; 3])] {
+        let mut start = script(&["-n", "3", "--stdin", who, "--tag-output"], "echo got $(wc -c)");
+        start.stdin(Stdio::piped());
+        let mut job = Running::start(&mut start);
+        let mut stdin = job.stdin();
+        // With nobody to read there may be nobody to write to.
+        let _ = stdin.write_all(&vec![b'x'; 70_000]);
+        drop(stdin);
+        let expected: Vec<String> = (0..3).map(|rank| format!("[{rank}] got {}", got[rank])).collect();
+        assert_eq!(job.finish().sorted(), expected, "--stdin {who}");
+    }
+}
+
+#[test]
+fn without_input_a_job_takes_nothing_from_a_loop_that_reads() {
+    let launcher = env!("CARGO_BIN_EXE_ringworld");
+    let body =
+        format!("printf 'a\\nb\\nc\\n' | while read x; do {launcher} run --stdin none -- echo $x; done");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &body]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    assert_eq!(finish(&mut shell).out, "a\nb\nc\n");
+}
+
+/// The same command, with its output on a disk that is full.
+fn on_a_full_disk(command: &mut std::process::Command) -> crate::common::Finished {
+    finish(command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap()))
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    // Ranks that have ended, and ranks that write on.
+    for line in [&["echo", "hi"][..], &["-n", "2", "yes"]] {
+        let job = on_a_full_disk(&mut command(line));
+        assert_eq!(job.code, Some(1), "{line:?}: {}", job.err);
+        let said = "ringworld run: cannot write to standard output: No space left on device";
+        assert!(job.err.starts_with(said) && job.err.lines().count() == 1, "{line:?}: {}", job.err);
+    }
+    let job = finish(
+        command(&["sh", "-c", "echo hi >&2"])
+            .stderr(std::fs::File::options().write(true).open("/dev/full").unwrap()),
+    );
+    assert_eq!(job.code, Some(1));
+}
+
+#[test]
+fn no_report_is_lost_on_a_full_disk() {
+    for line in [
+        &["info"][..],
+        &["info", "--tuning"],
+        &["simulate", "broadcast", "-n", "4"],
+        &["simulate", "broadcast", "-n", "4", "--json"],
+        &["explain", "broadcast", "-n", "4"],
+        &["bench", "--max", "8", "--budget", "10ms"],
+        &["completions", "bash"],
+        &["--help"],
+        &["--version"],
+        &["run", "--help"],
+    ] {
+        let job = on_a_full_disk(&mut crate::common::ringworld(line));
+        assert_eq!(job.code, Some(1), "{line:?}: {}", job.err);
+        assert!(job.err.contains("cannot write to standard output: No space left"), "{line:?}: {}", job.err);
+    }
+}
+
+#[test]
 fn a_reader_that_leaves_ends_the_job_as_in_a_pipeline() {
     let mut job = Running::start(&mut command(&["-n", "2", "yes"]));
     assert_eq!(job.lines(1), ["y"]);
@@ -139,6 +205,12 @@ fn mistakes_are_explained() {
         (&["--nnodes", "2", "true"][..], 2, "--master"),
         (&["-x", "RANK=3", "true"][..], 2, "set by the launcher"),
         (&["--grace", "soon", "true"][..], 2, "such as 500ms"),
+        (&["--stdin", "some", "true"][..], 2, "expected none, all, or a local rank"),
+        (
+            &["-n", "2", "--stdin", "2", "true"][..],
+            2,
+            "there is no local rank 2 for --stdin; 2 ranks start here",
+        ),
         (&[][..], 2, "PROGRAM"),
     ] {
         let job = finish(&mut command(arguments));
