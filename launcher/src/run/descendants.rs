@@ -13,10 +13,13 @@ use std::time::{Duration, Instant};
 /// How long killed processes may take to be gone; only one in the middle of a system call takes any time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whoever of the descendants loses its parent becomes a child of this process.
-pub(super) fn adopt() {
+/// Whoever of the descendants loses its parent becomes a child of this process. Returns the children that it has
+/// already, as after `helper & exec ringworld run …`: they are not the job's.
+pub(super) fn adopt() -> Vec<Pid> {
+    let before = adopted(&[]);
     // Kernels since 3.4 can; on others only those that stayed in their process group are found.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    before
 }
 
 /// Reaps adopted children that have ended, but none of `kept`.

@@ -118,6 +118,8 @@ pub(crate) struct Job {
     signals: SignalDelivery<UnixStream, SignalOnly>,
     woken: UnixStream,
     guard: Child,
+    /// Children of this process from before it was the launcher.
+    foreign: Vec<Pid>,
     witness: Witness,
     shortage: Shortage,
 }
@@ -149,7 +151,7 @@ impl Job {
                 stream: Stream::new(spec.marks),
             },
         ];
-        descendants::adopt();
+        let foreign = descendants::adopt();
         let guard = Command::new(SELF)
             .arg0("ringworld")
             .arg(shim::GUARD)
@@ -171,6 +173,7 @@ impl Job {
             signals,
             woken,
             guard,
+            foreign,
             witness: std::mem::take(&mut spec.witness),
             shortage: Shortage::watch(),
         };
@@ -178,7 +181,7 @@ impl Job {
         for (index, rank) in spec.ranks.iter().enumerate() {
             if let Err(error) = job.spawn(index, rank, &spec) {
                 job.signal_all(SIGKILL);
-                descendants::end(&job.kept());
+                job.end_descendants();
                 job.bury(BURIAL);
                 let what = format!("cannot start {} {index} of {count} (fewer ranks may fit)", spec.noun);
                 return Err(Failure::system(what, error));
@@ -497,7 +500,8 @@ impl Job {
     }
 
     fn end_descendants(&mut self) {
-        for pid in descendants::end(&self.kept()) {
+        let kept: Vec<Pid> = self.kept().into_iter().chain(self.foreign.iter().copied()).collect();
+        for pid in descendants::end(&kept) {
             self.say(&format!("process {} of this job cannot be ended; it goes on", pid.as_raw_pid()));
         }
     }

@@ -252,6 +252,19 @@ fn what_left_its_group_ends_with_a_launcher_that_is_killed() {
 }
 
 #[test]
+fn children_that_the_launcher_had_before_it_was_one_are_left_alone() {
+    let launcher = env!("CARGO_BIN_EXE_ringworld");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &format!("sleep 300 >/dev/null 2>&1 & echo $!; exec {launcher} run -n 1 -- true")]);
+    shell.stdin(std::process::Stdio::null());
+    shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let job = finish(&mut shell);
+    let pid: i32 = job.out.trim().parse().unwrap();
+    assert!(!is_gone(pid), "{}", job.err);
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
 fn orphans_are_reaped_while_the_job_runs() {
     // As the first process of a container the launcher inherits them; as a subreaper it does so everywhere.
     let mut job =
