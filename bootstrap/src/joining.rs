@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::client::{Begun, Client, Command, Formed};
 use crate::error::Error;
@@ -21,6 +22,7 @@ use crate::wire::Member;
 pub struct Joining {
     job: u64,
     local: Vec<IpAddr>,
+    peer_timeout: Option<Duration>,
     hook: Hook,
     /// `None` in a world of one.
     link: Option<(Client, Option<MasterHandle>)>,
@@ -56,16 +58,17 @@ impl Joining {
             _ => {
                 let mut job = [0; 8];
                 getrandom::fill(&mut job).map_err(|error| Error::system("drawing a job id", error))?;
-                return Ok(Self { job: u64::from_le_bytes(job), local: Vec::new(), hook, link: None });
+                let (job, peer_timeout) = (u64::from_le_bytes(job), settings.peer_timeout);
+                return Ok(Self { job, local: Vec::new(), peer_timeout, hook, link: None });
             }
         };
         let found = interfaces::enumerate()?;
         let choice = interfaces::choose(&found, settings)?;
-        let (client, Begun { job, local, master, label }) =
+        let (client, Begun { job, local, peer_timeout, master, label }) =
             Client::start(settings, node, size, found, choice.only_loopback())?;
         let local = addresses(node, local, &choice);
         tracing::debug!("reached the master {label}; offering the addresses {local:?}");
-        Ok(Self { job, local, hook, link: Some((client, master)) })
+        Ok(Self { job, local, peer_timeout, hook, link: Some((client, master)) })
     }
 
     /// The random number that tells this job from all others.
@@ -80,6 +83,12 @@ impl Joining {
     #[must_use]
     pub fn local_addresses(&self) -> &[IpAddr] {
         &self.local
+    }
+
+    /// Silence after which a rank is down, as the master has it for all; `None`: never.
+    #[must_use]
+    pub fn peer_timeout(&self) -> Option<Duration> {
+        self.peer_timeout
     }
 
     /// Says where this process is reached (transport and address, opaque to everybody else) and waits
@@ -116,7 +125,7 @@ impl Joining {
                 drop(client);
                 if let Some(master) = master {
                     // The others should hear the reason too before this process ends.
-                    master.close(std::time::Duration::from_secs(1));
+                    master.close(Duration::from_secs(1));
                 }
                 Err(error)
             }

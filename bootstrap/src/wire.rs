@@ -14,7 +14,7 @@ use tokio::time::timeout;
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything in this file; the two sides must agree.
-pub(crate) const VERSION: u16 = 3;
+pub(crate) const VERSION: u16 = 4;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
@@ -172,8 +172,9 @@ pub(crate) enum ToRank {
     },
     /// The last word of this rank has been passed on to all.
     Heard,
-    /// The master has given this rank up.
+    /// The master has given this rank up; `by`: because that rank has lost its connection to it.
     Expelled {
+        by: Option<u64>,
         cause: String,
     },
     /// The answer to [`ToMaster::Inquire`]: how many ranks have joined, or have not left since it formed.

@@ -129,6 +129,12 @@ fn a_peer_lost_by_the_data_plane_is_declared_down_for_all_and_knows_it() {
         let by = format!("rank {} on", reporter.session.rank);
         assert!(cause.contains("connection reset") && cause.contains(&by), "{cause}");
     }
+    // Which of the two ends is at fault nobody knows: to the one that is given up, the other is out of reach.
+    let cause = suspect.hears_death(reporter.session.rank, SOON);
+    assert!(
+        cause.contains("lost its connection to this rank") && cause.contains("connection reset"),
+        "{cause}"
+    );
     let event = suspect.hears(SOON, |event| matches!(event, ControlEvent::MasterLost { .. }));
     assert!(matches!(&event, ControlEvent::MasterLost { cause } if cause.contains("given this rank up")));
     assert!(suspect.events.try_recv().is_err(), "the serving rank is not blamed");

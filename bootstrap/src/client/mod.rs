@@ -49,6 +49,7 @@ pub(crate) enum Command {
 pub(crate) struct Begun {
     pub(crate) job: u64,
     pub(crate) local: IpAddr,
+    pub(crate) peer_timeout: Option<Duration>,
     pub(crate) master: Option<MasterHandle>,
     pub(crate) label: String,
 }
@@ -98,7 +99,7 @@ impl Client {
                 match search.run().await {
                     Err(error) => drop(reply.send(Err(error))),
                     Ok(Reached { stream, local, job, peer_timeout, master, elsewhere }) => {
-                        let begun = Begun { job, local, master, label: label.clone() };
+                        let begun = Begun { job, local, peer_timeout, master, label: label.clone() };
                         if reply.send(Ok(begun)).is_ok() {
                             let patience = settings.timeout + GRACE;
                             // Of the ranks of a host that know their places, one speaks.
@@ -342,10 +343,16 @@ impl Control {
                     let _ = done.try_send(());
                 }
             }
-            ToRank::Expelled { cause } => {
+            ToRank::Expelled { by, cause } => {
                 // The master lives, so the rank that serves it must not be named.
                 if let Some(world) = &mut self.formed {
                     world.serving = None;
+                }
+                // To this rank, whoever has lost the connection is the one out of reach.
+                if let Some(by) = by {
+                    let rank = number(by);
+                    let cause = format!("it has lost its connection to this rank: {cause}");
+                    self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause });
                 }
                 self.master_lost(format!("the others have given this rank up: {cause}"));
             }

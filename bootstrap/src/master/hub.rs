@@ -373,7 +373,7 @@ impl Hub {
                 }
                 cause => format!("its control connection was lost: {cause}"),
             };
-            self.send(connection, &ToRank::Expelled { cause: text.clone() });
+            self.send(connection, &ToRank::Expelled { by: None, cause: text.clone() });
             self.declare_down(rank, text);
         }
         self.outboxes.remove(&connection);
@@ -392,7 +392,7 @@ impl Hub {
             }
             let text = format!("rank {by} on {} lost its connection to it: {cause}", self.ranks[by].host);
             let connection = self.ranks[rank].connection;
-            self.send(connection, &ToRank::Expelled { cause: text.clone() });
+            self.send(connection, &ToRank::Expelled { by: Some(by as u64), cause });
             self.declare_down(rank, text);
             self.outboxes.remove(&connection);
         }
