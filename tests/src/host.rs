@@ -133,6 +133,29 @@ impl Network {
         // Taken off the bridge, not down: the host itself sees no change, like with a switch that fails.
         ip(&["-n", &self.switch(), "link", "set", &format!("p{host}{interface}"), "nomaster"]);
     }
+
+    /// From here on nothing that is sent to a host alone arrives by this interface, like with a firewall that drops it
+    /// without a word; what the host sends does, and so does what is meant for all, such as who has which address.
+    /// There must be another host with an interface of this name on the segment.
+    pub fn deafen(&self, host: usize, interface: &str) {
+        let file = format!("/sys/class/net/{interface}/address");
+        let address = ip(&["netns", "exec", &self.hosts[host].namespace, "cat", &file]);
+        // The switch takes another host for the owner of the address, whatever it sees.
+        let elsewhere = format!("p{}{interface}", if host == 0 { 1 } else { 0 });
+        #[rustfmt::skip]
+        let arguments = ["netns", "exec", &self.switch(), "bridge", "fdb", "replace", address.trim(),
+            "dev", &elsewhere, "master", "static", "sticky"];
+        ip(&arguments);
+    }
+
+    /// From here on the switch drops what is longer than `mtu` bytes on its way to this interface, without a word.
+    pub fn narrow(&self, host: usize, interface: &str, mtu: usize) {
+        for host in &self.hosts {
+            // Else a host hands several packets over as one, which may be as long as it likes.
+            ip(&["-n", &host.namespace, "link", "set", interface, "gso_max_segs", "1"]);
+        }
+        ip(&["-n", &self.switch(), "link", "set", &format!("p{host}{interface}"), "mtu", &mtu.to_string()]);
+    }
 }
 
 impl Drop for Network {

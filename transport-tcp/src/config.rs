@@ -44,14 +44,13 @@ pub struct Config {
     /// TCP congestion control; `None` takes the first of [`CONGESTION`](Self::CONGESTION) that the system
     /// permits. A named one that the system refuses is an error.
     pub congestion: Option<String>,
-    /// How long sent data may remain unacknowledged before the connection is lost (`TCP_USER_TIMEOUT`);
-    /// zero leaves the system's retransmission limit (about 15 minutes).
+    /// How long a peer's host may leave unanswered what asks for an answer, before the peer is down; `None`: for as
+    /// long as the system likes, which is a quarter of an hour where something is to be sent, and else for ever.
     ///
-    /// Zero is the default because Linux also applies this timeout to a peer that is alive, acknowledges
-    /// every probe, and merely does not read because it computes.
-    pub user_timeout: Duration,
-    /// How long a connection may be silent before the system probes whether the other host is there.
-    pub keepalive: Duration,
+    /// Judged by what the system says of each connection, and not by its `TCP_USER_TIMEOUT`: Linux applies that also to
+    /// a peer that is alive, acknowledges every probe, and merely does not read because it computes. Idle connections
+    /// are probed in whole seconds, so that of less than four seconds up to two more are needed to notice.
+    pub silence: Option<Duration>,
 }
 
 impl Config {
@@ -77,6 +76,9 @@ impl Config {
     /// system's growing one, bounds what a rank that computes keeps in the kernel.
     pub const SOCKET_BUFFER: usize = 1 << 20;
 
+    /// Default of [`silence`](Self::silence).
+    pub const SILENCE: Duration = Duration::from_secs(20);
+
     /// Settings with defaults for everything that has one.
     #[must_use]
     pub fn new(rank: Rank, size: usize, job: u64, listen: Vec<IpAddr>) -> Self {
@@ -90,8 +92,7 @@ impl Config {
             spread: false,
             socket_buffer: Some(Self::SOCKET_BUFFER),
             congestion: None,
-            user_timeout: Duration::ZERO,
-            keepalive: Duration::from_secs(15),
+            silence: Some(Self::SILENCE),
         }
     }
 

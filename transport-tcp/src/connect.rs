@@ -258,6 +258,7 @@ impl Tcp {
         if let State::Dialing(attempt) = &mut self.peers[*peer].state {
             attempt.next_at = Instant::now() + ANSWER_PATIENCE;
         }
+        self.run_silence_timer(true);
     }
 
     /// The peer has proved itself on this connection: the other candidates are not needed.
@@ -276,7 +277,7 @@ impl Tcp {
     }
 
     /// An outbound connection has failed.
-    fn failed(&mut self, slot: usize, failure: Failure) {
+    pub(crate) fn failed(&mut self, slot: usize, failure: Failure) {
         let Some(pending) = self.handshakes.remove(slot) else { return };
         let Role::Outbound { peer: rank, lane, .. } = pending.role else { return };
         if lane > 0 {
@@ -382,6 +383,7 @@ impl Tcp {
             return;
         }
         self.peers[rank].lanes[lane] = Some(connection);
+        self.run_silence_timer(true);
         debug!(rank, lane, address = %remote, "connected");
         let peer = &self.peers[rank];
         if lane == 0 && !(peer.puts.is_empty() && peer.exposures.is_empty()) {

@@ -16,6 +16,7 @@ use socket2::{SockAddr, Socket};
 use crate::fins::PeerFins;
 use crate::framing::{Frame, Prelude, decode};
 use crate::puts::{Exposures, FRAGMENT, Fragment, LONG_FRAGMENT, PutQueue};
+use crate::silence::{Ends, Silence, given_up};
 use crate::staging::{Rest, STAGING, Staging};
 
 /// Bytes read ahead, instead of [`STAGING`], once a long payload has come: another is likely to follow, and is then
@@ -129,6 +130,8 @@ pub(crate) enum Ended {
     Eof,
     /// The system reports an error.
     Broken(Errno),
+    /// The network is silent, as these words say.
+    Silent(String),
     /// The peer sent something that cannot be.
     Protocol(String),
 }
@@ -139,6 +142,7 @@ impl Ended {
         match self {
             Self::Eof => Cause::Lost("the peer's process closed it without saying goodbye".to_owned()),
             Self::Broken(errno) => Cause::Lost(format!("lane {lane}: {errno}")),
+            Self::Silent(text) => Cause::Lost(format!("lane {lane}: {text}")),
             Self::Protocol(what) => Cause::Protocol(what),
         }
     }
@@ -169,6 +173,11 @@ pub(crate) struct Lane {
     pub(crate) wants_write: bool,
     /// Both ends are on one host.
     near: bool,
+    /// This end and the peer's.
+    pub(crate) ends: Ends,
+    pub(crate) silence: Silence,
+    /// Why it is broken, if nobody answers.
+    pub(crate) silent: Option<String>,
     /// A write failed; whatever can still be read is read before the lane is given up.
     pub(crate) broken: Option<Errno>,
     /// The poll after which a message that may be coalesced was last written at once.
@@ -184,13 +193,17 @@ pub(crate) struct Lane {
 
 impl Lane {
     pub(crate) fn new(socket: Socket, queue: VecDeque<Outgoing>) -> Self {
-        let ip = |address: io::Result<SockAddr>| Some(address.ok()?.as_socket()?.ip());
-        let near = ip(socket.local_addr()).is_some_and(|here| Some(here) == ip(socket.peer_addr()));
+        let end = |address: io::Result<SockAddr>| address.ok()?.as_socket();
+        let ends = end(socket.local_addr()).zip(end(socket.peer_addr()));
+        let near = ends.is_some_and(|(here, there)| here.ip() == there.ip());
         Self {
             socket,
             queue,
             wants_write: false,
             near,
+            ends,
+            silence: Silence::default(),
+            silent: None,
             broken: None,
             hurried: u64::MAX,
             spare: Vec::new(),
@@ -408,14 +421,14 @@ impl Lane {
         let mut moved = 0;
         loop {
             let (asked, read) = match self.fill(staging, inward) {
-                Ok((_, 0)) => return Err(Ended::Eof),
+                Ok((_, 0)) => return Err(self.at_end()),
                 Ok(filled) => filled,
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => match self.broken {
-                    Some(errno) => return Err(Ended::Broken(errno)),
+                    Some(errno) => return Err(self.broken_by(errno)),
                     None => return Ok(moved > 0),
                 },
-                Err(errno) => return Err(Ended::Broken(errno)),
+                Err(errno) => return Err(self.broken_by(errno)),
             };
             moved += read;
             self.deliver_staged(staging, inward).map_err(Ended::Protocol)?;
@@ -423,6 +436,22 @@ impl Lane {
             if (read < asked && self.broken.is_none()) || moved >= BUDGET {
                 return Ok(true);
             }
+        }
+    }
+
+    /// The system reads the end of the connection: that of the peer's process, unless a write has told more.
+    fn at_end(&mut self) -> Ended {
+        match self.broken {
+            Some(errno @ Errno::TIMEDOUT) => self.broken_by(errno),
+            _ => Ended::Eof,
+        }
+    }
+
+    fn broken_by(&mut self, errno: Errno) -> Ended {
+        match self.silent.take() {
+            Some(text) => Ended::Silent(text),
+            None if errno == Errno::TIMEDOUT => Ended::Silent(given_up(self.ends)),
+            None => Ended::Broken(errno),
         }
     }
 

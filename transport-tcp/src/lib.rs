@@ -17,6 +17,8 @@
 //! waiting.rs     frames before there is a connection   shortage.rs  no descriptors left
 //! staging.rs     what lanes read into               hot.rs       lanes with recent traffic (pure)
 //! fins.rs        which lanes the peer has ended (pure)
+//! silence.rs     when a connection is silent (pure)  watch.rs   looks for that
+//! kernel.rs      what the kernel knows of a connection
 //! ```
 //!
 //! ```
@@ -31,7 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod config;
 mod connect;
@@ -39,6 +41,7 @@ mod fins;
 mod framing;
 mod handshake;
 mod hot;
+mod kernel;
 mod lane;
 mod listener;
 mod peer;
@@ -46,10 +49,12 @@ mod pending;
 mod puts;
 mod shortage;
 mod shutdown;
+mod silence;
 mod spread;
 mod staging;
 mod transport;
 mod waiting;
+mod watch;
 
 pub use config::{BindError, Config, MAX_LANES};
 pub use transport::Tcp;

@@ -15,6 +15,7 @@ use ringworld_transport::Address;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 
 use crate::config::{BindError, Config};
+use crate::kernel;
 
 const ADDRESS_VERSION: u8 = 1;
 /// Connections that the kernel completes while this process computes; the system caps it (usually 4096).
@@ -30,8 +31,8 @@ const UNSENT: u32 = 64 << 10;
 pub(crate) struct Options {
     buffer: Option<usize>,
     congestion: Option<String>,
-    user_timeout: Duration,
-    keepalive: Duration,
+    /// See [`Config::silence`].
+    pub(crate) silence: Option<Duration>,
     unsent: Option<u32>,
 }
 
@@ -55,8 +56,7 @@ impl Options {
         Ok(Self {
             buffer: config.socket_buffer,
             congestion,
-            user_timeout: config.user_timeout,
-            keepalive: config.keepalive,
+            silence: config.silence,
             unsent: config.spread.then_some(UNSENT),
         })
     }
@@ -70,6 +70,9 @@ impl Options {
         if let Some(name) = &self.congestion {
             socket.set_tcp_congestion(name.as_bytes())?;
         }
+        if let Some(silence) = self.silence {
+            socket.set_tcp_keepalive(&keepalive(silence))?;
+        }
         socket.set_tcp_nodelay(true)
     }
 
@@ -78,18 +81,10 @@ impl Options {
         if let Some(bytes) = self.unsent {
             socket.set_tcp_notsent_lowat(bytes)?;
         }
-        if !self.user_timeout.is_zero() {
-            socket.set_tcp_user_timeout(Some(self.user_timeout))?;
+        match self.silence {
+            Some(silence) => kernel::bound_pauses(socket, silence / 8),
+            None => Ok(()),
         }
-        if self.keepalive.is_zero() {
-            return Ok(());
-        }
-        let interval = self.keepalive.max(Duration::from_secs(3)) / 3;
-        let keepalive = TcpKeepalive::new()
-            .with_time(self.keepalive.max(Duration::from_secs(1)))
-            .with_interval(interval)
-            .with_retries(6);
-        socket.set_tcp_keepalive(&keepalive)
     }
 
     /// Listens at `ip`, on a port of the system's choice.
@@ -122,13 +117,24 @@ impl Options {
         }
     }
 
-    /// Takes a connection from a listener; it has inherited the buffers.
+    /// Takes a connection from a listener; it has inherited the buffers and the probes.
     pub(crate) fn accept(&self, listener: &Socket) -> io::Result<(Socket, SocketAddr)> {
         let (socket, from) = listener.accept()?;
         socket.set_nonblocking(true)?;
         socket.set_tcp_nodelay(true)?;
         Ok((socket, from.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?))
     }
+}
+
+/// The probes of idle connections, in the whole seconds that the system takes: from a quarter of the time on, and often
+/// enough that one which is lost does not matter. Whoever polls judges by them first; where nobody does, the system gives
+/// a connection up by itself after about twice the time.
+fn keepalive(silence: Duration) -> TcpKeepalive {
+    const MOST: u64 = 32_767;
+    let seconds = |part: u32| Duration::from_secs((silence / part).as_secs().clamp(1, MOST));
+    let (time, interval) = (seconds(4), seconds(8));
+    let probes = (silence * 2).saturating_sub(time).as_secs() / interval.as_secs();
+    TcpKeepalive::new().with_time(time).with_interval(interval).with_retries(probes.clamp(3, 127) as u32)
 }
 
 /// Which of this host's addresses the system would use towards `remote`; nothing is sent.

@@ -18,6 +18,7 @@ use socket2::Socket;
 use crate::handshake::{
     ANSWER, HELLO, Identity, Initiator, InitiatorStep, REPLY, Rejection, Responder, reject,
 };
+use crate::silence::Silence;
 
 /// How long an unauthenticated connection may take for its Hello, and how long one that was turned away may take to
 /// leave.
@@ -84,6 +85,7 @@ pub(crate) struct Pending {
     pub(crate) role: Role,
     /// Whether epoll has been asked to report that the socket is writable.
     pub(crate) wants_write: bool,
+    pub(crate) silence: Silence,
     inbox: [u8; HELLO],
     have: usize,
     outbox: [u8; HELLO],
@@ -101,6 +103,7 @@ impl Pending {
             born,
             role,
             wants_write: false,
+            silence: Silence::default(),
             inbox: [0; HELLO],
             have: 0,
             outbox: [0; HELLO],
@@ -116,6 +119,11 @@ impl Pending {
     /// Whether this process connects to `rank` with it.
     pub(crate) fn is_for(&self, rank: Rank) -> bool {
         matches!(self.role, Role::Outbound { peer, .. } if peer == rank)
+    }
+
+    /// Whether this process has made it, and the peer's system has taken it: the peer's program may answer late.
+    pub(crate) fn has_connected(&self) -> bool {
+        matches!(self.role, Role::Outbound { connected: true, .. })
     }
 
     /// Sends `bytes` as soon as possible. Only one frame is ever under way.

@@ -138,5 +138,6 @@ impl Tcp {
         self.handshakes.clear();
         self.listeners.clear();
         self.run_timer(false);
+        self.run_silence_timer(false);
     }
 }

@@ -45,6 +45,7 @@ pub(crate) enum Watch {
     Pending(usize),
     Listener(usize),
     Timer,
+    Silence,
 }
 
 impl Watch {
@@ -54,6 +55,7 @@ impl Watch {
             Self::Pending(slot) => 1 << 62 | slot as u64,
             Self::Listener(index) => 2 << 62 | index as u64,
             Self::Timer => 3 << 62,
+            Self::Silence => 3 << 62 | 1,
         })
     }
 
@@ -63,7 +65,8 @@ impl Watch {
             0 => Self::Lane((low >> 8) as usize, (low & 0xff) as usize),
             1 => Self::Pending(low as usize),
             2 => Self::Listener(low as usize),
-            _ => Self::Timer,
+            _ if low == 0 => Self::Timer,
+            _ => Self::Silence,
         }
     }
 }
@@ -86,6 +89,8 @@ pub struct Tcp {
     pub(crate) epoll: OwnedFd,
     pub(crate) timer: OwnedFd,
     pub(crate) timer_runs: bool,
+    pub(crate) silence_timer: OwnedFd,
+    pub(crate) silence_timer_runs: bool,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) peers: Vec<Peer>,
     pub(crate) handshakes: PendingHandshakes,
@@ -134,12 +139,16 @@ impl Tcp {
         let system = |what| move |errno: rustix::io::Errno| BindError::System { what, source: errno.into() };
         let options = Options::probe(&config)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll set"))?;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
-            .map_err(system("make a timer"))?;
+        let timer = || {
+            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+                .map_err(system("make a timer"))
+        };
+        let (timer, silence_timer) = (timer()?, timer()?);
         let watch = |fd: BorrowedFd<'_>, what: Watch| {
             epoll::add(&epoll, fd, what.data(), epoll::EventFlags::IN).map_err(system("watch a descriptor"))
         };
         watch(timer.as_fd(), Watch::Timer)?;
+        watch(silence_timer.as_fd(), Watch::Silence)?;
         let mut listeners = Vec::new();
         for (index, ip) in config.listen.iter().enumerate() {
             let (socket, address) = options.listen(*ip)?;
@@ -163,6 +172,8 @@ impl Tcp {
             epoll,
             timer,
             timer_runs: false,
+            silence_timer,
+            silence_timer_runs: false,
             listeners,
             peers: std::iter::repeat_with(Peer::new).take(config.size).collect(),
             handshakes: PendingHandshakes::default(),
@@ -399,6 +410,7 @@ impl Tcp {
                 Watch::Pending(slot) => moved |= self.drive_handshake(slot),
                 Watch::Listener(index) => moved |= self.accept(index),
                 Watch::Timer => self.tick(),
+                Watch::Silence => self.look_for_silence(),
             }
         }
         moved
@@ -589,7 +601,9 @@ mod tests {
 
     #[test]
     fn what_epoll_reports_is_what_was_watched() {
-        for watch in [Watch::Lane(70_000, 63), Watch::Pending(9), Watch::Listener(1), Watch::Timer] {
+        for watch in
+            [Watch::Lane(70_000, 63), Watch::Pending(9), Watch::Listener(1), Watch::Timer, Watch::Silence]
+        {
             assert_eq!(Watch::from_data(watch.data().u64()), watch);
         }
     }

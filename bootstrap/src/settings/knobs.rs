@@ -144,7 +144,7 @@ pub const KNOBS: &[Knob] = &[
         "peer_timeout",
         "duration or `none`",
         "20s",
-        "Silence on the control connection after which a rank is declared dead. Heartbeats go four times as often. The master's value counts for all. A process that dies is noticed at once, whatever this says. `none` where a debugger stops ranks: then nobody is given up for being silent.",
+        "Silence after which a rank is declared dead: on the control connection, where heartbeats go four times as often, and of the network on any TCP connection for data that a call waits for. A rank that computes is not silent, because its host's kernel answers for it. The master's value counts for all. A process that dies is noticed at once, whatever this says. `none` where a debugger stops ranks: then nobody is given up for being silent.",
     ),
     knob(
         "op_timeout",

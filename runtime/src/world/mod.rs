@@ -19,6 +19,7 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Tuning;
 use ringworld_transport::log;
 
+use self::transports::Place;
 use crate::communicator::context_id::ContextIds;
 use crate::communicator::{Communicator, Options, Plane, Shared};
 use crate::error::fault_error;
@@ -82,7 +83,7 @@ impl World {
     fn join(settings: &Settings) -> Result<Self> {
         let bootstrap = |error: &dyn std::fmt::Display| Error::Bootstrap(error.to_string());
         let joining = Joining::begin(settings).map_err(|error| bootstrap(&error))?;
-        let prepared = transports::prepare(settings, joining.job(), joining.local_addresses())?;
+        let prepared = transports::prepare(settings, &Place::of(&joining))?;
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
         let on_event = Box::new(move |event| events.put(notice(event)));

@@ -5,8 +5,9 @@
 //! Neighbours: `route.rs` decides which transport serves a peer.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
-use ringworld_bootstrap::{Session, Settings};
+use ringworld_bootstrap::{Joining, Session, Settings};
 use ringworld_transport::{Address, Transport};
 
 use super::route::{Route, route};
@@ -21,6 +22,19 @@ pub fn compiled_in() -> &'static [&'static str] {
         #[cfg(feature = "tcp")]
         "tcp",
     ]
+}
+
+/// What is known of a world before this process can be reached in it.
+pub(crate) struct Place<'a> {
+    job: u64,
+    local: &'a [IpAddr],
+    peer_timeout: Option<Duration>,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn of(joining: &'a Joining) -> Self {
+        Self { job: joining.job(), local: joining.local_addresses(), peer_timeout: joining.peer_timeout() }
+    }
 }
 
 /// Gives an open transport its rank and the number of ranks.
@@ -45,15 +59,15 @@ pub(crate) struct Prepared {
 /// # Errors
 ///
 /// When a transport that was asked for is not compiled in, when none is left, or when one cannot open.
-pub(crate) fn prepare(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Prepared> {
+pub(crate) fn prepare(settings: &Settings, place: &Place<'_>) -> Result<Prepared> {
     let allowed = allowed(settings)?;
     let mut prepared = Prepared { doors: Vec::new(), closed: Vec::new() };
     // A world of one needs no address, and is given none.
-    if local.is_empty() {
+    if place.local.is_empty() {
         return Ok(prepared);
     }
     for name in allowed {
-        match door(name, settings, job, local)? {
+        match door(name, settings, place)? {
             Ok(door) => prepared.doors.push(door),
             Err(why) => prepared.closed.push((name, why)),
         }
@@ -72,16 +86,15 @@ pub(crate) fn prepare(settings: &Settings, job: u64, local: &[IpAddr]) -> Result
 fn door(
     name: &'static str,
     settings: &Settings,
-    job: u64,
-    local: &[IpAddr],
+    place: &Place<'_>,
 ) -> Result<std::result::Result<Door, String>> {
     match name {
         #[cfg(feature = "ibverbs")]
-        "ibverbs" => ibverbs::open(settings, job, local),
+        "ibverbs" => ibverbs::open(settings, place),
         #[cfg(feature = "tcp")]
-        "tcp" => Ok(Ok(tcp::listen(settings, job, local)?)),
+        "tcp" => Ok(Ok(tcp::listen(settings, place)?)),
         _ => {
-            let _ = (settings, job, local);
+            let _ = (settings, place);
             Ok(Err("it is not part of this program".into()))
         }
     }
@@ -210,14 +223,12 @@ fn report(name: &'static str, settings: &Settings) -> TransportReport {
 
 #[cfg(feature = "tcp")]
 mod tcp {
-    use std::net::IpAddr;
-
     use ringworld_bootstrap::Settings;
     use ringworld_transport::Transport as _;
     use ringworld_transport_tcp::{Config, Tcp};
     use rustix::net::{AddressFamily, SocketType, sockopt};
 
-    use super::{Door, TransportReport};
+    use super::{Door, Place, TransportReport};
     use crate::{Error, Result};
 
     /// What the sockets of a rank would be like, found out by asking one.
@@ -248,8 +259,9 @@ mod tcp {
     }
 
     /// Listens before this process knows its rank.
-    pub(super) fn listen(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Door> {
-        let mut config = Config::new(0, 1, job, local.to_vec());
+    pub(super) fn listen(settings: &Settings, place: &Place<'_>) -> Result<Door> {
+        let mut config = Config::new(0, 1, place.job, place.local.to_vec());
+        config.silence = place.peer_timeout;
         config.secret = settings.secret.clone();
         config.congestion = settings.tcp_congestion.clone();
         if let Some(lanes) = settings.tcp_lanes {
@@ -274,15 +286,16 @@ mod ibverbs {
     use ringworld_transport::Transport as _;
     use ringworld_transport_ibverbs::{Config, Ibverbs, OpenError, available_devices};
 
-    use super::{Door, TransportReport};
+    use super::{Door, Place, TransportReport};
     use crate::{Error, Result};
 
     fn refused(error: impl std::fmt::Display) -> Error {
         Error::Bootstrap(format!("the verbs transport cannot be opened: {error}"))
     }
 
-    fn config(settings: &Settings, job: u64, local: &[IpAddr]) -> Result<Config> {
-        let mut config = Config::new(0, 1, job, local.to_vec());
+    fn config(settings: &Settings, place: &Place<'_>) -> Result<Config> {
+        let mut config = Config::new(0, 1, place.job, place.local.to_vec());
+        config.silence = place.peer_timeout;
         config.secret = settings.secret.clone();
         config.gid_index = settings.ib_gid_index.map(u32::from);
         if let Some(pairs) = settings.ib_queue_pairs {
@@ -305,12 +318,8 @@ mod ibverbs {
 
     /// Opens the devices before this process knows its rank. Without devices, or with none that works, `Err` says
     /// why, so that another transport may serve; what was asked for and cannot be is an error.
-    pub(super) fn open(
-        settings: &Settings,
-        job: u64,
-        local: &[IpAddr],
-    ) -> Result<std::result::Result<Door, String>> {
-        match Ibverbs::open(config(settings, job, local)?) {
+    pub(super) fn open(settings: &Settings, place: &Place<'_>) -> Result<std::result::Result<Door, String>> {
+        match Ibverbs::open(config(settings, place)?) {
             Ok(verbs) => {
                 let address = verbs.address();
                 let enter = |rank, size| Ok(Box::new(verbs.with_rank(rank, size).map_err(refused)?) as _);
@@ -336,7 +345,8 @@ mod ibverbs {
         let choice = interfaces::enumerate().ok().and_then(|all| interfaces::choose(&all, settings).ok());
         let chosen = choice.map(|choice| choice.chosen).unwrap_or_default();
         let local: Vec<IpAddr> = chosen.iter().map(|(interface, _)| interface.addr).collect();
-        let devices = config(settings, 0, &local).map_err(|error| error.to_string());
+        let place = Place { job: 0, local: &local, peer_timeout: settings.peer_timeout };
+        let devices = config(settings, &place).map_err(|error| error.to_string());
         let devices =
             devices.and_then(|config| available_devices(&config).map_err(|error| error.to_string()));
         let name = "ibverbs";

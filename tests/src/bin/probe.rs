@@ -68,6 +68,27 @@ enum Scenario {
         #[arg(long, default_value_t = 1)]
         elements: usize,
     },
+    /// All-reduce, compute without any call, and all-reduce again and again
+    Pause {
+        #[arg(long)]
+        ms: u64,
+        #[arg(long)]
+        elements: usize,
+    },
+    /// Rank 0 sends a message of one byte to rank 1 when it has computed
+    First {
+        #[arg(long)]
+        ms: u64,
+    },
+    /// Rank 0 sends to rank 1, which computes and reads nothing, and then takes all of it
+    Flood {
+        #[arg(long)]
+        ms: u64,
+        #[arg(long)]
+        bytes: usize,
+        #[arg(long)]
+        messages: u64,
+    },
     /// Wait for a message from the next rank that never comes
     Recv,
     /// One rank does something unusual; the others wait for it in an all-reduce
@@ -212,6 +233,9 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Crowd => crowd(&world),
         Scenario::Mesh => mesh(&world),
         Scenario::Exchange { elements } => exchange(&world, elements),
+        Scenario::Pause { ms, elements } => pause(&world, Duration::from_millis(ms), elements),
+        Scenario::First { ms } => first(&world, Duration::from_millis(ms)),
+        Scenario::Flood { ms, bytes, messages } => flood(&world, Duration::from_millis(ms), bytes, messages),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
@@ -353,6 +377,47 @@ fn late(world: &World, how_late: Duration) -> Result<(), Trouble> {
         let (took, cost) = (start.elapsed(), clock::cpu() - cpu);
         let more = format!("call={call} us={} cpu_us={}", took.as_micros(), cost.as_micros());
         say("waited", Some(world.rank()), &more);
+    }
+    Ok(world.barrier()?)
+}
+
+fn pause(world: &World, pause: Duration, elements: usize) -> Result<(), Trouble> {
+    let mut data = vec![0.0; elements];
+    reduce_once(world, &mut data, 0)?;
+    say("looping", Some(world.rank()), "");
+    std::thread::sleep(pause);
+    say("calling", Some(world.rank()), "");
+    all_reduce(world, elements, 0)
+}
+
+fn first(world: &World, pause: Duration) -> Result<(), Trouble> {
+    say("looping", Some(world.rank()), "");
+    std::thread::sleep(pause);
+    say("calling", Some(world.rank()), "");
+    match world.rank() {
+        0 => {
+            world.send(&[1u8], 1, 7)?;
+            world.recv(&mut [0u8], 1, 8)?;
+        }
+        1 => {
+            world.recv(&mut [0u8], 0, 7)?;
+            world.send(&[1u8], 0, 8)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn flood(world: &World, pause: Duration, bytes: usize, messages: u64) -> Result<(), Trouble> {
+    world.barrier()?;
+    let mut data = vec![0u8; bytes];
+    match world.rank() {
+        0 => (0..messages).try_for_each(|_| world.send(&data, 1, 7))?,
+        1 => {
+            std::thread::sleep(pause);
+            (0..messages).try_for_each(|_| world.recv(&mut data, 0, 7).map(drop))?;
+        }
+        _ => {}
     }
     Ok(world.barrier()?)
 }

@@ -10,4 +10,5 @@ mod mpi_table;
 mod namespaces;
 mod processes;
 mod programs;
+mod silent_networks;
 mod virtual_time;

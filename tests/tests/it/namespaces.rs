@@ -26,10 +26,10 @@ use super::programs::{FAILED, PROBE, REFUSED};
 const PORT: (&str, &str) = ("MASTER_PORT", "29500");
 
 /// More of the environment.
-type Variables<'a> = &'a [(&'a str, &'a str)];
+pub(crate) type Variables<'a> = &'a [(&'a str, &'a str)];
 
 /// Whether networks can be made here; says so if not.
-fn possible(test: &str) -> bool {
+pub(crate) fn possible(test: &str) -> bool {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     match MISSING.get_or_init(host::missing) {
         None => true,
@@ -42,7 +42,7 @@ fn possible(test: &str) -> bool {
 
 /// Hosts with a data network (`eth0`), a second one (`eth1`), and two interfaces with the same address on
 /// every host: one that is known to belong to containers, and one whose name gives nothing away.
-fn usual(hosts: usize) -> Network {
+pub(crate) fn usual(hosts: usize) -> Network {
     let network = Network::new(hosts, 2);
     for host in 0..hosts {
         network.plug(host, "eth0", 0, &format!("10.77.0.{}/24", host + 1));
@@ -54,7 +54,7 @@ fn usual(hosts: usize) -> Network {
 }
 
 /// The same line on every host, as often as there are ranks per host; in order of hosts.
-fn everywhere(
+pub(crate) fn everywhere(
     network: &Network,
     hosts: usize,
     local: usize,

@@ -101,6 +101,7 @@ impl OobChannel {
     pub(super) fn open(config: &Config) -> Result<Self, OpenError> {
         let mut tcp = TcpConfig::new(config.rank, config.size, config.job ^ OTHER_JOB, config.local.clone());
         tcp.secret = config.secret.clone();
+        tcp.silence = config.silence;
         tcp.lanes = 1;
         // A few messages only; the system's sizes do.
         tcp.socket_buffer = None;

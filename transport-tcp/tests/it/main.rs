@@ -5,6 +5,7 @@
 
 mod conformance;
 mod first;
+mod silence;
 mod sockets;
 #[path = "../support/mod.rs"]
 mod support;
