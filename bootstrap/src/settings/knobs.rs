@@ -2,7 +2,7 @@
 //!
 //! Everything else follows from it: what the environment may say, which TOML and builder keys exist,
 //! which unknown name is nearest to which known one, and `docs/settings.md` (a test compares the two).
-//! Neighbours: `schedulers` adds what foreign launchers set, `mod` turns the text into types.
+//! Neighbours: `launch` says which launcher is heard, `mod` turns the text into types.
 
 /// How strongly a source speaks; the strongest that says anything wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,12 +55,12 @@ const fn knob(key: &'static str, form: &'static str, default: &'static str, why:
 pub const KNOBS: &[Knob] = &[
     Knob {
         aliases: &["MASTER_NODE", "MASTER_ADDR"],
-        schedulers: &["SLURM_STEP_NODELIST", "SLURM_NODELIST", "SLURM_JOB_NODELIST"],
+        schedulers: &["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"],
         ..knob(
             "master_node",
             "IPv4, IPv6 or name, optionally with `:port`",
             "none",
-            "Where the processes of a job meet. Needed whenever the world is larger than one. From Slurm: the first host of the node list.",
+            "Where the processes of a job meet. Needed whenever the world is larger than one. From Slurm: the first host of the node list; from `mpirun`, where all ranks are on one host: 127.0.0.1.",
         )
     },
     Knob {
@@ -68,13 +68,13 @@ pub const KNOBS: &[Knob] = &[
         ..knob(
             "master_port",
             "1 to 65535",
-            "29500",
-            "TCP port of the rendezvous; the customary one of PyTorch, so that scripts carry over.",
+            "from the job, else 29500",
+            "TCP port of the rendezvous. Where the launcher says which job this is, each job has one of its own; else the customary one of PyTorch, so that scripts carry over.",
         )
     },
     Knob {
         aliases: &["NUM_NODES"],
-        schedulers: &["SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"],
+        schedulers: &["SLURM_STEP_NUM_NODES"],
         ..knob(
             "num_nodes",
             "count",
@@ -84,13 +84,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         aliases: &["WORLD_SIZE"],
-        schedulers: &[
-            "OMPI_COMM_WORLD_SIZE",
-            "PMI_SIZE",
-            "SLURM_NTASKS",
-            "SLURM_NPROCS",
-            "SLURM_STEP_NUM_TASKS",
-        ],
+        schedulers: &["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"],
         ..knob(
             "world_size",
             "count",
@@ -131,7 +125,7 @@ pub const KNOBS: &[Knob] = &[
             "local_world_size",
             "count",
             "1",
-            "Ranks on this host; only used to work out the world's size from `num_nodes`.",
+            "Ranks on this host; only used to work out the world's size from `num_nodes` where nobody states it.",
         )
     },
     knob(
@@ -216,13 +210,13 @@ pub const KNOBS: &[Knob] = &[
         "secret_file",
         "path",
         "none",
-        "File that holds the secret; a trailing line end is not part of it. Excludes `secret`.",
+        "File that holds the secret, of any bytes; blanks and line ends around it are not part of it, here as in `secret`, which it excludes. Only its owner should be able to read it.",
     ),
     knob(
         "job",
         "text",
-        "none",
-        "Name of the job. Processes of another job that reach this master are refused.",
+        "the launcher's, else none",
+        "Name of the job. Processes of another job that reach this master are refused. Given by the launcher where that has started exactly the ranks of this world.",
     ),
     knob("eager_limit", "size", "the transport's", "Messages up to this size are sent without asking."),
     knob("window", "size", "the transport's", "Unexpected bytes that one peer may have outstanding here."),
@@ -305,9 +299,20 @@ pub(crate) fn find(key: &str) -> Option<&'static Knob> {
     KNOBS.iter().find(|knob| knob.key == key)
 }
 
+/// Whether an environment variable is a setting, by its own name or another.
+pub(crate) fn is_read(name: &str) -> bool {
+    let of_another = |knob: &Knob| knob.aliases.contains(&name) || knob.schedulers.contains(&name);
+    name.starts_with("RINGWORLD_") || KNOBS.iter().any(of_another)
+}
+
 /// The known key nearest to an unknown one, by edits.
 pub(crate) fn nearest(key: &str) -> &'static str {
     KNOBS.iter().map(|knob| knob.key).min_by_key(|known| distance(key, known)).unwrap_or("master_node")
+}
+
+/// Whether an unknown key must be a slip of the pen for this known one: at most two edits, and fewer for short words.
+pub(crate) fn nearly(key: &str, known: &str) -> bool {
+    distance(key, known) <= (known.len() / 3).min(2)
 }
 
 /// Number of insertions, deletions and replacements between two words (Levenshtein).

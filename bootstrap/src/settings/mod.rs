@@ -3,16 +3,18 @@
 //! Strongest first: builder, `RINGWORLD_*`, the common names (`MASTER_NODE`, `WORLD_SIZE`, …),
 //! schedulers, file. [`Settings::load`] reads no global state except the files it is pointed to, so that
 //! every rule can be tested. A world is never silently of size one when any source says it is larger.
-//! Neighbours: `knobs` is the table, `gather` decides who wins, `parse` reads single values.
+//! Neighbours: `knobs` is the table, `gather` decides who wins, `launch` which launcher is heard, `parse` reads values.
 
 mod error;
 mod gather;
 mod knobs;
+mod launch;
 mod parse;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use ringworld_auth::Secret;
@@ -74,7 +76,7 @@ pub struct Settings {
     pub ib_queue_pairs: Option<usize>,
     /// The secret of the job, empty if there is none.
     pub secret: Secret,
-    /// Name of the job.
+    /// Name of the job, given or from the launcher.
     pub job: Option<String>,
     /// Largest eager message, in bytes.
     pub eager_limit: Option<usize>,
@@ -103,6 +105,7 @@ pub struct Settings {
     /// What is logged.
     pub log: Option<String>,
     pub(crate) sources: Vec<Source>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Default for Settings {
@@ -141,6 +144,7 @@ impl Default for Settings {
             parent_pid: None,
             log: None,
             sources: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -161,10 +165,26 @@ impl Settings {
     ///
     /// See [`SettingsError`].
     pub fn from_env_with(overrides: &[(String, String)]) -> Result<Self, SettingsError> {
-        let env = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
-        Self::load(overrides, &env)
+        Self::load_os(overrides, std::env::vars_os())
+    }
+
+    /// Like [`Settings::load`], from an environment as the system has it, in which names and values need not be UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// See [`SettingsError`]; also when a variable that is a setting is not UTF-8.
+    ///
+    /// ```
+    /// use ringworld_bootstrap::Settings;
+    /// let settings = Settings::load_os(&[], [("WORLD_SIZE".into(), "1".into())])?;
+    /// assert_eq!(settings.size(), Some(1));
+    /// # Ok::<(), ringworld_bootstrap::SettingsError>(())
+    /// ```
+    pub fn load_os(
+        overrides: &[(String, String)],
+        env: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, SettingsError> {
+        Self::load(overrides, &text(env)?)
     }
 
     /// Puts the settings together from `overrides` (key and value) and an environment.
@@ -189,7 +209,8 @@ impl Settings {
         let any = |text: &str| Ok::<_, String>(text.to_string());
         let list = |text: &str| Ok::<_, String>(parse::list(text));
         let micros = |text: &str| {
-            parse::number::<u64>(text, "whole microseconds, 0 or more").map(Duration::from_micros)
+            parse::number::<u32>(text, "whole microseconds, 0 to 4294967295")
+                .map(|micros| Duration::from_micros(micros.into()))
         };
         let r = &mut reader;
         let mut settings = Self {
@@ -226,11 +247,19 @@ impl Settings {
             parent_pid: r.read("parent_pid", |text| parse::number(text, "a process id"))?,
             log: r.read("log", any)?,
             sources: Vec::new(),
+            warnings: Vec::new(),
         };
         r.read("config", any)?;
         settings.secret = r.secret()?;
-        settings.world_size = r.world_size()?;
+        let size = r.world_size()?;
+        settings.world_size = size.map(|(size, _)| size);
+        if let Some((size, strength)) = size {
+            r.silence(&mut settings, size, strength)?;
+        } else if let Some(why) = r.gathered.not_started.take() {
+            return Err(SettingsError::Inconsistent(why));
+        }
         r.check(&settings)?;
+        settings.warnings = std::mem::take(&mut reader.gathered.warnings);
         settings.sources = reader.into_sources();
         Ok(settings)
     }
@@ -241,11 +270,59 @@ impl Settings {
         self.world_size
     }
 
+    /// What is odd about the settings and no error, such as a secret that everybody can read; to be logged by whoever has
+    /// loaded them.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The name of the job whose `count` processes the launcher in this environment has started, if it says so: what
+    /// [`Settings::job`] is where nobody gives it.
+    ///
+    /// ```
+    /// use ringworld_bootstrap::Settings;
+    /// let step = [("SLURM_JOB_ID", "42"), ("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "3")];
+    /// let env = step.map(|(name, value)| (name.to_string(), value.to_string())).into();
+    /// assert_eq!(Settings::job_of_launcher(&env, 3).as_deref(), Some("slurm-42.0"));
+    /// assert_eq!(Settings::job_of_launcher(&env, 2), None);
+    /// ```
+    #[must_use]
+    pub fn job_of_launcher(env: &BTreeMap<String, String>, count: usize) -> Option<String> {
+        launch::Launch::of(env).identity(count).map(|identity| identity.job)
+    }
+
     /// Every knob with its value and who set it.
     #[must_use]
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
+}
+
+/// The variables that are text. One that is a setting and is not must not be passed over: it may be the secret.
+fn text(
+    env: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<BTreeMap<String, String>, SettingsError> {
+    let mut all = BTreeMap::new();
+    for (name, value) in env {
+        // No setting has such a name.
+        let Ok(name) = name.into_string() else { continue };
+        match value.into_string() {
+            Ok(value) => _ = all.insert(name, value),
+            Err(_) if !knobs::is_read(&name) => {}
+            Err(value) => {
+                let secret = name == "RINGWORLD_SECRET";
+                return Err(SettingsError::Invalid {
+                    value: shown(if secret { "secret" } else { "" }, &value.to_string_lossy()),
+                    origin: format!("environment {name}"),
+                    expected: "expected text in UTF-8; a secret of any bytes may stand in a file, which \
+                               RINGWORLD_SECRET_FILE names"
+                        .into(),
+                });
+            }
+        }
+    }
+    Ok(all)
 }
 
 fn port(text: &str) -> Result<u16, String> {
@@ -313,57 +390,112 @@ impl Reader {
         let origin = file.map_or(String::new(), |said| said.source);
         let unusable =
             |reason: String| SettingsError::File { origin: origin.clone(), path: path.clone(), reason };
-        let mut bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
-        while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
-            bytes.pop();
-        }
+        let bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+        let bytes = bytes.trim_ascii();
         if bytes.is_empty() {
             return Err(unusable("it is empty, and should hold the job's secret".into()));
         }
-        Ok(Secret::new(bytes))
+        self.gathered.warn_of_readers(&path, "is the job's secret");
+        Ok(Secret::new(bytes.to_vec()))
     }
 
-    /// The number of ranks: stated, or hosts times ranks per host; the louder of the two.
-    fn world_size(&mut self) -> Result<Option<usize>, SettingsError> {
+    /// The number of ranks, and how strongly that is said: stated, or else hosts times ranks per host. A size that is
+    /// stated gives way to nothing but hosts *and* ranks per host that are both said more strongly.
+    fn world_size(&mut self) -> Result<Option<(usize, Strength)>, SettingsError> {
         let stated = self.gathered.winner("world_size")?.cloned();
         let nodes = self.gathered.winner("num_nodes")?.cloned();
         let local = self.gathered.winner("local_world_size")?.cloned();
         let count = |said: &Said| said.value.parse::<usize>().unwrap_or(1);
-        let per_node = local.as_ref().map_or(1, count);
-        let derived = match (&nodes, &local) {
-            (Some(nodes), _) => Some((nodes.strength, nodes.source.clone(), count(nodes))),
-            (None, Some(local)) => Some((local.strength, local.source.clone(), 1)),
-            (None, None) => None,
-        };
-        match (stated, derived) {
-            (Some(stated), Some((strength, source, nodes))) if strength <= stated.strength => {
-                let size = count(&stated);
-                if size < nodes {
-                    return Err(SettingsError::Inconsistent(format!(
-                        "{} says that the world has {size} ranks, but {source} says that there are {nodes} hosts; \
-                         a host has at least one rank",
-                        stated.source
-                    )));
-                }
-                Ok(Some(size))
+        let both = nodes.as_ref().zip(local.as_ref());
+        let strength = both.map(|(nodes, local)| nodes.strength.min(local.strength));
+        if let Some(stated) = stated.filter(|stated| strength <= Some(stated.strength)) {
+            let size = count(&stated);
+            let wrong = |text: String| {
+                Err(SettingsError::Inconsistent(format!(
+                    "{} says that the world has {size} ranks, but {text}",
+                    stated.source
+                )))
+            };
+            if let Some(nodes) = nodes.as_ref().filter(|said| said.strength >= stated.strength)
+                && size < count(nodes)
+            {
+                let (source, nodes) = (&nodes.source, count(nodes));
+                return wrong(format!(
+                    "{source} says that there are {nodes} hosts; a host has at least one rank; set WORLD_SIZE to the \
+                     number of all ranks"
+                ));
             }
-            (Some(stated), None) => Ok(Some(count(&stated))),
-            (_, Some((_, source, nodes))) => {
-                let size = nodes.checked_mul(per_node).ok_or_else(|| {
-                    SettingsError::Inconsistent(format!(
-                        "{nodes} hosts with {per_node} ranks each are too many"
-                    ))
-                })?;
-                self.sources.retain(|entry| entry.key != "world_size");
-                self.sources.push(Source {
-                    key: "world_size",
-                    value: size.to_string(),
-                    source: format!("{source}, {per_node} per host"),
-                });
-                Ok(Some(size))
+            if let Some(local) = local.as_ref().filter(|said| said.strength >= stated.strength)
+                && size < count(local)
+            {
+                let (source, local) = (&local.source, count(local));
+                return wrong(format!("{source} says that this host alone has {local}; unset one of them"));
             }
-            (None, None) => Ok(None),
+            // What launchers count need not be the same on every host.
+            if let Some((nodes, local)) = both
+                && strength == Some(stated.strength)
+                && stated.strength != Strength::Scheduler
+                && count(nodes).checked_mul(count(local)) != Some(size)
+            {
+                return wrong(format!(
+                    "{} says {} hosts and {} says {} ranks on each; unset one of them (the number of hosts, if they \
+                     differ)",
+                    nodes.source,
+                    count(nodes),
+                    local.source,
+                    count(local)
+                ));
+            }
+            return Ok(Some((size, stated.strength)));
         }
+        let (source, nodes, of) = match (&nodes, &local) {
+            (Some(nodes), _) => (nodes.source.clone(), count(nodes), strength.unwrap_or(nodes.strength)),
+            (None, Some(local)) => (local.source.clone(), 1, local.strength),
+            (None, None) => return Ok(None),
+        };
+        let per_node = local.as_ref().map_or(1, count);
+        let size = nodes.checked_mul(per_node).ok_or_else(|| {
+            SettingsError::Inconsistent(format!("{nodes} hosts with {per_node} ranks each are too many"))
+        })?;
+        self.sources.retain(|entry| entry.key != "world_size");
+        self.sources.push(Source {
+            key: "world_size",
+            value: size.to_string(),
+            source: format!("{source}, {per_node} per host"),
+        });
+        Ok(Some((size, of)))
+    }
+
+    /// Drops what a weaker source says of another world than the one of this size.
+    fn silence(
+        &mut self,
+        settings: &mut Settings,
+        size: usize,
+        strength: Strength,
+    ) -> Result<(), SettingsError> {
+        let weaker = |key| -> Result<bool, SettingsError> {
+            Ok(self.gathered.winner(key)?.is_some_and(|said| said.strength < strength))
+        };
+        let mut silenced = Vec::new();
+        if settings.num_nodes.is_some_and(|nodes| nodes > size) && weaker("num_nodes")? {
+            settings.num_nodes = None;
+            silenced.push("num_nodes");
+        }
+        if settings.local_world_size.is_some_and(|local| local > size) && weaker("local_world_size")? {
+            settings.local_world_size = None;
+            silenced.push("local_world_size");
+        }
+        // A world of one has no ranks to choose from; in a larger one, a rank that it has not is an error.
+        if size == 1 && settings.rank.is_some_and(|rank| rank > 0) && weaker("rank")? {
+            settings.rank = None;
+            silenced.push("rank");
+        }
+        if size == 1 && settings.local_rank.is_some_and(|rank| rank > 0) && weaker("local_rank")? {
+            settings.local_rank = None;
+            silenced.push("local_rank");
+        }
+        self.sources.retain(|entry| !silenced.contains(&entry.key));
+        Ok(())
     }
 
     fn check(&self, settings: &Settings) -> Result<(), SettingsError> {
@@ -385,7 +517,8 @@ impl Reader {
                 source("master_node")
             )),
             (None, None, Some(rank)) => wrong(format!(
-                "this is rank {rank} ({}), but nothing says of how many; set WORLD_SIZE and MASTER_NODE",
+                "this is rank {rank} ({}), but nothing says of how many; set WORLD_SIZE and MASTER_NODE, or \
+                 RINGWORLD_WORLD_SIZE=1 for a world of this process alone",
                 source("rank")
             )),
             (Some(size), _, Some(rank)) if rank >= size => wrong(format!(

@@ -23,13 +23,17 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "too large for this machine".into())
 }
 
+/// No duration is longer: any clock can still say when it will be over.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 /// A duration: seconds without a unit, or with one as in `500ms` or `2min`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || "expected a duration, such as 30, 30s or 500ms".to_string();
-    match text.parse::<f64>() {
+    let expected = || "expected a duration, such as 30, 30s or 500ms, of at most 100 years".to_string();
+    let duration = match text.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| expected()),
         Err(_) => humantime::parse_duration(text).map_err(|_| expected()),
-    }
+    };
+    duration.and_then(|duration| if duration > LONGEST { Err(expected()) } else { Ok(duration) })
 }
 
 /// A duration, or `none` (or 0) for one without end.

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use super::*;
 
+mod launchers;
+mod secrets;
+
 fn load(env: &[(&str, &str)]) -> Result<Settings, SettingsError> {
     load_with(&[], env)
 }
@@ -92,56 +95,14 @@ fn equally_strong_sources_that_disagree_are_both_named() {
     }
     let text = message(load(&[
         ("OMPI_COMM_WORLD_RANK", "1"),
-        ("SLURM_PROCID", "2"),
+        ("PMI_RANK", "2"),
         ("WORLD_SIZE", "4"),
         ("MASTER_NODE", "n"),
     ]));
-    for part in ["OMPI_COMM_WORLD_RANK says 1", "SLURM_PROCID says 2", "RINGWORLD_RANK"] {
+    for part in ["OMPI_COMM_WORLD_RANK says 1", "PMI_RANK says 2", "RINGWORLD_RANK"] {
         assert!(text.contains(part), "{text}");
     }
     assert!(load(&[("MASTER_NODE", "a"), ("MASTER_ADDR", "a"), ("WORLD_SIZE", "2")]).is_ok());
-}
-
-#[test]
-fn open_mpi_is_understood() {
-    let s = load(&[
-        ("OMPI_COMM_WORLD_RANK", "3"),
-        ("OMPI_COMM_WORLD_SIZE", "4"),
-        ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
-        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
-        ("PMIX_RANK", "3"),
-        ("MASTER_NODE", "n"),
-    ])
-    .unwrap();
-    assert_eq!((s.rank, s.size(), s.local_rank, s.local_world_size), (Some(3), Some(4), Some(1), Some(2)));
-}
-
-#[test]
-fn pmi_is_understood() {
-    let s = load(&[
-        ("PMI_RANK", "3"),
-        ("PMI_SIZE", "4"),
-        ("MPI_LOCALRANKID", "1"),
-        ("MPI_LOCALNRANKS", "2"),
-        ("MASTER_NODE", "n"),
-    ])
-    .unwrap();
-    assert_eq!((s.rank, s.size(), s.local_rank, s.local_world_size), (Some(3), Some(4), Some(1), Some(2)));
-}
-
-#[test]
-fn slurm_needs_no_master_because_its_first_host_is_one() {
-    let s = load(&[
-        ("SLURM_PROCID", "3"),
-        ("SLURM_NTASKS", "8"),
-        ("SLURM_LOCALID", "1"),
-        ("SLURM_NNODES", "4"),
-        ("SLURM_JOB_NODELIST", "a[1-9]"),
-        ("SLURM_STEP_NODELIST", "gpu-[003-005,9],login"),
-    ])
-    .unwrap();
-    assert_eq!(s.master_node.as_deref(), Some("gpu-003"));
-    assert_eq!((s.rank, s.size(), s.local_rank, s.num_nodes), (Some(3), Some(8), Some(1), Some(4)));
 }
 
 #[test]
@@ -158,37 +119,6 @@ fn slurm_node_lists_expand_to_their_first_host() {
     for list in ["", "n[", "n[]", "n]", ",a"] {
         assert!(parse::first_slurm_host(list).is_err(), "{list}");
     }
-}
-
-#[test]
-fn a_kubernetes_index_is_the_rank_or_the_pod() {
-    let base = [("JOB_COMPLETION_INDEX", "2"), ("MASTER_NODE", "job-0.svc"), ("WORLD_SIZE", "8")];
-    assert_eq!(load(&base).unwrap().rank, Some(2));
-    let mut several = base.to_vec();
-    several.extend([("LOCAL_WORLD_SIZE", "2"), ("LOCAL_RANK", "1")]);
-    assert_eq!(load(&several).unwrap().rank, Some(5));
-    several.pop();
-    assert_eq!(load(&several).unwrap().rank, None);
-    assert!(message(load(&base[..1])).contains("WORLD_SIZE"));
-}
-
-#[test]
-fn schedulers_do_not_speak_for_the_ranks_of_a_launcher() {
-    let env = [
-        ("RINGWORLD_MASTER_EXTERNAL", "1"),
-        ("SLURM_PROCID", "1"),
-        ("SLURM_NTASKS", "2"),
-        ("MASTER_NODE", "127.0.0.1"),
-        ("WORLD_SIZE", "8"),
-    ];
-    let s = load(&env).unwrap();
-    assert_eq!((s.rank, s.size(), s.launcher), (None, Some(8), true));
-}
-
-#[test]
-fn hosts_outrank_a_scheduler_that_counts_tasks() {
-    let env = [("NUM_NODES", "2"), ("MASTER_NODE", "n"), ("SLURM_NTASKS", "9"), ("LOCAL_WORLD_SIZE", "3")];
-    assert_eq!(load(&env).unwrap().size(), Some(6));
 }
 
 #[test]
@@ -212,6 +142,9 @@ fn impossible_numbers_are_refused() {
         ("MASTER_PORT", "70000"),
         ("RINGWORLD_TIMEOUT", "soon"),
         ("RINGWORLD_TIMEOUT", "0"),
+        ("RINGWORLD_TIMEOUT", "1e19"),
+        ("RINGWORLD_PEER_TIMEOUT", "101years"),
+        ("RINGWORLD_SPIN_US", "18446744073709551615"),
         ("RINGWORLD_WINDOW", "64X"),
         ("RINGWORLD_TRANSPORT", "tcp,^shm"),
         ("RINGWORLD_TCP_LANES", "0"),
@@ -236,7 +169,80 @@ fn unknown_names_are_answered_with_the_nearest() {
     let text = message(load(&[("RINGWORLD_CONFIG", config.path().to_str().unwrap())]));
     assert!(text.contains("time_out") && text.contains("mean timeout"), "{text}");
     assert!(message(load_with(&[("worldsize", "2")], &[])).contains("world_size"));
-    assert!(load(&[("RINGWORLD_TEST_ANYTHING", "x")]).is_ok());
+    assert_eq!(load(&[("RINGWORLD_TEST_ANYTHING", "x")]).unwrap().warnings(), &[] as &[String]);
+}
+
+#[test]
+fn names_that_are_nobodys_slip_of_the_pen_are_only_warned_of() {
+    for name in ["RINGWORLD_ROOT", "RINGWORLD_HOME", "RINGWORLD_DIR", "RINGWORLD_VERSION", "RINGWORLD_PORT"] {
+        let settings = load(&[(name, "4")]).unwrap();
+        assert_eq!((settings.size(), settings.warnings().len()), (None, 1), "{name}");
+        assert!(settings.warnings()[0].contains(name), "{:?}", settings.warnings());
+    }
+    for (name, meant) in [
+        ("RINGWORLD_TIMOUT", "RINGWORLD_TIMEOUT"),
+        ("RINGWORLD_RANKS", "RINGWORLD_RANK"),
+        ("RINGWORLD_WORLDSIZE", "RINGWORLD_WORLD_SIZE"),
+        ("RINGWORLD_Timeout", "RINGWORLD_TIMEOUT"),
+        // However far it is from a name: who sets it does not mean to run without a secret.
+        ("RINGWORLD_MY_SECRET_KEY", "RINGWORLD_SECRET"),
+    ] {
+        assert!(message(load(&[(name, "4")])).contains(meant), "{name}");
+    }
+}
+
+#[test]
+fn what_kubernetes_says_of_services_is_no_setting() {
+    let links = [
+        ("RINGWORLD_PORT", "tcp://10.0.0.1:29500"),
+        ("RINGWORLD_SERVICE_HOST", "10.0.0.1"),
+        ("RINGWORLD_SERVICE_PORT", "29500"),
+        ("RINGWORLD_SERVICE_PORT_RENDEZVOUS", "29500"),
+        ("RINGWORLD_PORT_29500_TCP", "tcp://10.0.0.1:29500"),
+        ("RINGWORLD_PORT_29500_TCP_ADDR", "10.0.0.1"),
+        ("RINGWORLD_PORT_29500_TCP_PROTO", "tcp"),
+        ("RINGWORLD_MASTER_PORT", "tcp://10.0.0.1:29600"),
+        ("RINGWORLD_MASTER_SERVICE_HOST", "10.0.0.1"),
+        ("MASTER_PORT", "tcp://10.0.0.1:29700"),
+    ];
+    let settings = load(&links).unwrap();
+    assert_eq!((settings.size(), settings.master_port), (None, 29500));
+    assert_eq!(settings.warnings(), &[] as &[String]);
+    // What says no service is read as ever.
+    assert!(message(load(&[("MASTER_PORT", "10.0.0.1:29500")])).contains("from 1 to 65535"));
+}
+
+#[test]
+fn a_size_that_is_stated_is_never_overruled() {
+    let node = ("MASTER_NODE", "n");
+    let size = |env: &[(&str, &str)]| load(env).map(|settings| (settings.size(), settings.num_nodes));
+    // Hosts alone say how many ranks there are at least, not how many.
+    assert_eq!(size(&[node, ("RINGWORLD_NUM_NODES", "2"), ("WORLD_SIZE", "8")]), Ok((Some(8), Some(2))));
+    assert_eq!(size(&[node, ("RINGWORLD_LOCAL_WORLD_SIZE", "4"), ("WORLD_SIZE", "8")]), Ok((Some(8), None)));
+    // With the ranks on each they do.
+    let product = [("RINGWORLD_NUM_NODES", "2"), ("RINGWORLD_LOCAL_WORLD_SIZE", "3")];
+    assert_eq!(size(&[&product[..], &[node, ("WORLD_SIZE", "8")]].concat()), Ok((Some(6), Some(2))));
+    // What is weaker and cannot be does not count.
+    assert_eq!(size(&[("NUM_NODES", "3"), ("RINGWORLD_WORLD_SIZE", "1")]), Ok((Some(1), None)));
+    let alone =
+        load(&[("RANK", "3"), ("LOCAL_RANK", "1"), ("WORLD_SIZE", "4"), ("RINGWORLD_WORLD_SIZE", "1")]);
+    let alone = alone.unwrap();
+    assert_eq!((alone.size(), alone.rank, alone.local_rank), (Some(1), None, None));
+    assert_eq!(source(&alone, "rank"), "default");
+
+    let equal = [node, ("WORLD_SIZE", "4"), ("NUM_NODES", "2"), ("LOCAL_WORLD_SIZE", "4")];
+    for (env, parts) in [
+        (&equal[..], ["4 ranks", "2 hosts", "4 ranks on each"]),
+        (&[node, ("WORLD_SIZE", "2"), ("NUM_NODES", "3")], ["2 ranks", "3 hosts", "WORLD_SIZE"]),
+        (&[node, ("WORLD_SIZE", "2"), ("LOCAL_WORLD_SIZE", "3")], ["2 ranks", "this host alone", "3"]),
+        (
+            &[node, ("WORLD_SIZE", "2"), ("RINGWORLD_NUM_NODES", "3")],
+            ["2 ranks", "3 hosts", "RINGWORLD_NUM_NODES"],
+        ),
+    ] {
+        let text = message(load(env));
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
 }
 
 #[test]
@@ -251,22 +257,6 @@ fn a_file_may_use_toml_types_and_must_exist() {
     assert!(
         message(load(&[("RINGWORLD_CONFIG", broken.path().to_str().unwrap())])).contains("cannot be used")
     );
-}
-
-#[test]
-fn a_secret_is_read_from_a_file_and_never_shown() {
-    let secret = file("hush\n");
-    let path = secret.path().to_str().unwrap();
-    let s = load(&[("RINGWORLD_SECRET_FILE", path)]).unwrap();
-    assert_eq!(s.secret.expose(), b"hush");
-    let s = load(&[("RINGWORLD_SECRET", "hush")]).unwrap();
-    assert!(!format!("{s:?}").contains("hush"));
-    assert!(
-        message(load(&[("RINGWORLD_SECRET", "a"), ("RINGWORLD_SECRET_FILE", path)])).contains("only one")
-    );
-    assert!(message(load(&[("RINGWORLD_SECRET", "")])).contains("RINGWORLD_SECRET"));
-    let empty = file("\n");
-    assert!(message(load(&[("RINGWORLD_SECRET_FILE", empty.path().to_str().unwrap())])).contains("empty"));
 }
 
 #[test]

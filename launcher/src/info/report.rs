@@ -33,6 +33,9 @@ pub(super) fn report(all: bool) -> Result<(String, Status), Failure> {
         }
     }
     let _ = given(&mut text, &settings, all);
+    for warning in settings.warnings() {
+        let _ = writeln!(text, "  {}", style::bad(warning));
+    }
     if all {
         let _ = defaults(&mut text, &settings);
     }

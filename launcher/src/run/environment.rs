@@ -26,7 +26,21 @@ const PLACE: [&str; 9] = [
 pub(crate) const PARENT: &str = "RINGWORLD_PARENT_PID";
 
 /// Families of scheduler variables, besides those in the table of settings.
-const FOREIGN: [&str; 6] = ["OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE", "PMI_", "PMIX_", "PMI2_", "MPI_LOCAL"];
+const FOREIGN: [&str; 13] = [
+    "OMPI_COMM_WORLD_",
+    "OMPI_UNIVERSE_SIZE",
+    "PMI_",
+    "PMIX_",
+    "PMI2_",
+    "MPI_LOCAL",
+    "SLURM_NTASKS",
+    "SLURM_NPROCS",
+    "SLURM_NNODES",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_NODELIST",
+    "SLURM_STEP_",
+    "TORCHELASTIC_",
+];
 
 /// Where the ranks of the job meet.
 #[derive(Clone, Debug)]
@@ -102,6 +116,11 @@ impl Plan<'_> {
 /// A sentence that names the variable and what to use instead.
 pub(crate) fn check(env: &[Assignment]) -> Result<(), String> {
     let owned = owned();
+    if env.iter().any(|assignment| assignment.key == "RINGWORLD_SECRET") {
+        return Err("--env RINGWORLD_SECRET: every user of this host can read command lines; put the secret into a file \
+                    that only you can read, and give --env RINGWORLD_SECRET_FILE=PATH, or set the variable in the shell"
+            .to_owned());
+    }
     match env.iter().find(|assignment| owned.contains(&assignment.key)) {
         Some(Assignment { key, .. }) => Err(format!(
             "--env {key}: this variable is set by the launcher; use -n, --nnodes and --master to shape the job"
@@ -196,6 +215,10 @@ mod tests {
             "PMI_RANK",
             "PMIX_RANK",
             "SLURM_PROCID",
+            "SLURM_STEP_ID",
+            "SLURM_STEP_NUM_TASKS",
+            "SLURM_NTASKS",
+            "TORCHELASTIC_RUN_ID",
             "JOB_COMPLETION_INDEX",
             "MASTER_ADDR",
         ];
@@ -227,6 +250,12 @@ mod tests {
         for taken in ["RANK=1", "RINGWORLD_WORLD_SIZE=9", "MASTER_ADDR=x", "SLURM_PROCID=1"] {
             assert!(check(&assign(taken)).unwrap_err().contains("set by the launcher"), "{taken}");
         }
-        assert_eq!(check(&assign("RINGWORLD_SECRET=x")), Ok(()));
+        assert_eq!(check(&assign("RINGWORLD_SECRET_FILE=x")), Ok(()));
+    }
+
+    #[test]
+    fn a_secret_does_not_stand_on_a_command_line() {
+        let text = check(&["RINGWORLD_SECRET=hush".parse().unwrap()]).unwrap_err();
+        assert!(text.contains("RINGWORLD_SECRET_FILE") && !text.contains("hush"), "{text}");
     }
 }

@@ -3,13 +3,13 @@
 //! Invariant: what the ranks will read is read first by the launcher, with the same rules, so that a wrong
 //! setting is said once and before anything starts; and the master and the ranks share one view.
 
+use super::complain::complain;
 use super::environment::{Plan, Rendezvous};
 use super::supervisor::Account;
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use ringworld_auth::Secret;
 use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings};
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -59,7 +59,15 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure>
     let given = settings(&plan)?;
     // The master's warnings (strangers, ranks of another job) belong beside the launcher's own words.
     ringworld::logging::install(given.log.as_deref().unwrap_or("warn")).map_err(Failure::usage)?;
+    for warning in given.warnings() {
+        complain(warning);
+    }
     let Some(listener) = listener else {
+        if given.job.is_none() {
+            // Launchers of one step are one job; the variables that say so are not for their ranks.
+            let env = std::env::vars_os().filter_map(|(name, value)| Some((text(&name)?, text(&value)?)));
+            plan.job = Settings::job_of_launcher(&env.collect(), options.nnodes.unwrap_or(1));
+        }
         // That there is no secret is said by the rank that serves: once per job, and not once per host.
         return Ok((plan, Witness::default()));
     };
@@ -81,10 +89,11 @@ fn settings(plan: &Plan<'_>) -> Result<Settings, Failure> {
     let inherited: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let changes = plan.changes(0, inherited.iter().map(|(name, _)| name.as_os_str()));
     let kept = inherited.iter().filter(|(name, _)| !changes.contains_key(name));
-    let kept = kept.map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-    let set = changes.iter().filter_map(|(name, value)| Some((name.as_os_str(), value.as_deref()?)));
-    let text = |text: &OsStr| text.to_str().map(str::to_owned);
-    let environment: BTreeMap<String, String> =
-        kept.chain(set).filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
-    Settings::load(&[], &environment).map_err(|error| Failure::usage(error.to_string()))
+    let set = changes.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+    let environment = kept.cloned().chain(set);
+    Settings::load_os(&[], environment).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn text(text: &OsStr) -> Option<String> {
+    text.to_str().map(str::to_owned)
 }

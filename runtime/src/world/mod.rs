@@ -417,6 +417,10 @@ impl Builder {
         panics::remember();
         // Under a launcher even a single rank joins: the launcher waits for it, and it watches the launcher.
         let launched = settings.launcher || settings.parent_pid.is_some();
+        // The launcher has said so for all.
+        for warning in settings.warnings().iter().filter(|_| !launched) {
+            tracing::warn!("{warning}");
+        }
         let alone = settings.size().unwrap_or(1) == 1 && !launched;
         log::heard(|| if alone { World::alone(&settings) } else { World::join(&settings) })
     }
