@@ -41,6 +41,7 @@ mod joining;
 mod master;
 mod parent;
 mod probe;
+mod program;
 mod session;
 mod settings;
 mod thread;

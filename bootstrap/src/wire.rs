@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
+use crate::program::Program;
+
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything in this file; the two sides must agree.
@@ -95,6 +97,7 @@ pub(crate) struct Hello {
     pub(crate) num_nodes: Option<u64>,
     pub(crate) rank: Option<u64>,
     pub(crate) local_rank: Option<u64>,
+    pub(crate) program: Program,
     /// Its process serves this very rendezvous.
     pub(crate) serves: bool,
 }

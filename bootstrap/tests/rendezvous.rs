@@ -216,6 +216,74 @@ fn disagreement_about_the_world_is_refused_with_both_values() {
     finish(vec![first.join().unwrap().unwrap(), second.join().unwrap().unwrap()]);
 }
 
+/// Like [`settings`], with what `srun` tells one of four tasks of a step of this job, and no port.
+fn task(job: u64, rank: usize, more: &[(&str, &str)]) -> Settings {
+    let (job, rank) = (job.to_string(), rank.to_string());
+    let env = [
+        ("SLURM_JOB_ID", job.as_str()),
+        ("SLURM_STEP_ID", "0"),
+        ("SLURM_STEP_NUM_TASKS", "4"),
+        ("SLURM_PROCID", rank.as_str()),
+        ("MASTER_NODE", "127.0.0.1"),
+    ];
+    let env = env.iter().chain(more).map(|(name, value)| ((*name).to_string(), (*value).to_string()));
+    Settings::load(&[], &env.collect()).unwrap()
+}
+
+#[test]
+fn two_steps_of_slurm_that_meet_at_one_address_are_two_worlds() {
+    // Job ids that no other test, and hardly anything on this machine, has the ports of.
+    let job = u64::from(std::process::id()) * 2;
+    let tasks = (0..8).map(|index| (job + index as u64 % 2, index / 2));
+    let joining: Vec<_> =
+        tasks.map(|(job, rank)| (job, spawn(task(job, rank, &[]), &format!("{job}/{rank}")))).collect();
+    let joined = joining.into_iter().map(|(job, thread)| (job, thread.join().unwrap().unwrap()));
+    let (one, other): (Vec<_>, Vec<_>) = joined.partition(|(of, _)| *of == job);
+    for world in [one, other] {
+        let prefix = format!("{}/", world[0].0);
+        let mut ranks: Vec<Rank> = world.into_iter().map(|(_, rank)| rank).collect();
+        ranks.sort_by_key(|rank| rank.session.rank);
+        let named =
+            |member: &ringworld_bootstrap::Member| member.addresses[0].1.starts_with(prefix.as_bytes());
+        assert!(ranks.iter().all(|rank| rank.session.members.iter().all(named)), "{prefix} is mixed");
+        same_table(&ranks);
+        finish(ranks);
+    }
+}
+
+#[test]
+fn a_master_of_another_job_refuses_at_once_and_both_are_named() {
+    let port = free_port().to_string();
+    let at = [("MASTER_PORT", port.as_str())];
+    let first = spawn(task(41, 0, &at), "first");
+    let other = || {
+        let begin = Instant::now();
+        let text = join(&task(42, 1, &at), "other").err().unwrap().to_string();
+        assert!(text.contains("\"slurm-41.0\"") && text.contains("\"slurm-42.0\""), "{text}");
+        assert!(text.contains("MASTER_PORT") && begin.elapsed() < Duration::from_secs(1), "{text}");
+    };
+    std::thread::sleep(Duration::from_millis(200));
+    other();
+    let rest: Vec<_> = (1..4).map(|rank| spawn(task(41, rank, &at), "rest")).collect();
+    let all = std::iter::once(first).chain(rest).map(|thread| thread.join().unwrap().unwrap());
+    let ranks: Vec<Rank> = all.collect();
+    other();
+    finish(ranks);
+}
+
+#[test]
+fn a_port_that_is_taken_at_another_address_is_told() {
+    let port = free_port();
+    let _other = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    let name = ringworld_bootstrap::host_name();
+    let taken = settings(port, 2, &[("master_node", &name), ("timeout", "1s")]);
+    let text = join(&taken, "x").err().unwrap().to_string();
+    assert!(
+        text.contains(&format!("port {port} is in use on this host")) && text.contains("MASTER_PORT"),
+        "{text}"
+    );
+}
+
 #[test]
 fn one_process_too_many_is_refused_and_the_world_goes_on() {
     let port = free_port();

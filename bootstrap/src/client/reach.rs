@@ -15,6 +15,7 @@ use crate::handshake::{self, HandshakeError};
 use crate::host::{host_identity, host_name};
 use crate::interfaces::{Interface, InterfaceError};
 use crate::master::{Master, MasterConfig, MasterHandle};
+use crate::program::Program;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, EARLY_LIMIT, Hello, ToMaster, ToRank};
@@ -25,6 +26,12 @@ const CONNECT: Duration = Duration::from_secs(3);
 const GREETING: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+/// The same while the name is unknown: name servers answer to a whole machine that starts at once.
+const LONGEST_UNRESOLVED: Duration = Duration::from_secs(1);
+/// How long the answer of a name server is believed.
+const RESOLVED: Duration = Duration::from_secs(2);
+/// How long a world may take to end before it is said that this process waits for it.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// A connection to a master that has given this process a place.
 pub(super) struct Reached {
@@ -58,27 +65,38 @@ enum Failure {
 impl Search<'_> {
     /// Tries until it works, cannot work, or `timeout` is over.
     pub(super) async fn run(&self) -> Result<Reached, Error> {
+        self.search(None).await
+    }
+
+    /// The same, where this process may serve already.
+    async fn search(&self, mut master: Option<MasterHandle>) -> Result<Reached, Error> {
         let begin = Instant::now();
         let deadline = begin + self.settings.timeout;
-        let mut master: Option<MasterHandle> = None;
         let mut pause = SHORTEST_PAUSE;
         let mut reminders = Reminders::default();
+        let mut resolved: Option<(Instant, Vec<SocketAddr>)> = None;
         let mut last;
         loop {
-            last = match (self.node, self.settings.master_port).to_socket_addrs() {
+            resolved = resolved.filter(|(when, _)| when.elapsed() < RESOLVED);
+            let found = match resolved.take() {
+                Some(known) => Ok(known),
+                None => self.resolve().map(|found| (Instant::now(), found)),
+            };
+            last = match found {
                 Err(error) => format!("the name cannot be resolved ({error})"),
-                Ok(found) => {
-                    let mut found: Vec<SocketAddr> = found.collect();
-                    // A host's own addresses first: who serves should reach itself.
-                    found.sort_by_key(|address| !self.is_mine(address.ip()));
+                Ok((when, found)) => {
                     if let Err(error) = self.check_reach(&found) {
                         stop(master);
                         return Err(error.into());
                     }
                     let mut met = Vec::new();
+                    let mut taken = false;
                     if master.is_none() && self.may_serve(&found) {
                         match self.serve(&found) {
-                            Ok(handle) => master = handle,
+                            Ok(handle) => {
+                                taken = handle.is_none();
+                                master = handle;
+                            }
                             Err(reason) => met.push(reason),
                         }
                     }
@@ -91,11 +109,19 @@ impl Search<'_> {
                             }
                             Err(Failure::Passing(reason)) => met.push(format!("{address}: {reason}")),
                             Err(Failure::Final(error)) => {
-                                stop(master);
+                                serve_on(master, &error);
                                 return Err(error);
                             }
                         }
                     }
+                    if taken {
+                        met.push(format!(
+                            "port {} is in use on this host, so this process cannot serve there; if it is another \
+                             program's, which listens at another address, choose another MASTER_PORT",
+                            self.settings.master_port
+                        ));
+                    }
+                    resolved = Some((when, found));
                     if met.is_empty() { "the name has no address".into() } else { met.join("; ") }
                 }
             };
@@ -107,14 +133,23 @@ impl Search<'_> {
             } else {
                 tracing::debug!("the master {} is not there yet: {last}", self.label());
             }
-            sleep(pause).await;
-            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+            sleep(jittered(pause)).await;
+            let longest = if resolved.is_some() { LONGEST_PAUSE } else { LONGEST_UNRESOLVED };
+            pause = (pause * 3 / 2).min(longest);
         }
         if master.is_none() && !self.settings.launcher {
             last += &self.whose_job_it_is();
         }
-        stop(master);
-        Err(Error::Unreachable { master: self.label(), seconds: begin.elapsed().as_secs_f64(), last })
+        let error = Error::Unreachable { master: self.label(), seconds: begin.elapsed().as_secs_f64(), last };
+        serve_on(master, &error);
+        Err(error)
+    }
+
+    /// The master's addresses, those of this host first: who serves should reach itself.
+    fn resolve(&self) -> std::io::Result<Vec<SocketAddr>> {
+        let mut found: Vec<SocketAddr> = (self.node, self.settings.master_port).to_socket_addrs()?.collect();
+        found.sort_by_key(|address| !self.is_mine(address.ip()));
+        Ok(found)
     }
 
     /// Says that the master is still waited for; of the ranks of a host that know their places, one does.
@@ -133,6 +168,15 @@ impl Search<'_> {
             format!("[{}]:{}", self.node, self.settings.master_port)
         } else {
             format!("{}:{}", self.node, self.settings.master_port)
+        }
+    }
+
+    /// Where the port comes from, if nobody has chosen it.
+    fn port_origin(&self) -> String {
+        let source = self.settings.sources().iter().find(|source| source.key == "master_port");
+        match source.filter(|source| source.source.starts_with("from the job")) {
+            Some(source) => format!("; port {} is {}", self.settings.master_port, source.source),
+            None => String::new(),
         }
     }
 
@@ -257,7 +301,8 @@ impl Search<'_> {
             HandshakeError::Io(error) => Failure::Passing(format!("the connection was lost ({error})")),
             error @ HandshakeError::Silent => Failure::Passing(error.to_string()),
             HandshakeError::Magic(_) => {
-                Failure::Final(Error::NotMaster { master: master(), reason: error.to_string() })
+                let reason = error.to_string() + &self.port_origin();
+                Failure::Final(Error::NotMaster { master: master(), reason })
             }
             HandshakeError::Secret(reason) => {
                 Failure::Final(Error::Secret { master: master(), reason: reason.into() })
@@ -274,6 +319,7 @@ impl Search<'_> {
             }
             Ok((ToRank::Reject { reason, retry: true }, _)) => Err(Failure::Passing(reason)),
             Ok((ToRank::Reject { reason, retry: false }, _)) => {
+                let reason = reason + &self.port_origin();
                 Err(Failure::Final(Error::Refused { master: master(), reason }))
             }
             Ok(_) => Err(Failure::Passing("it said something out of turn".into())),
@@ -292,6 +338,7 @@ impl Search<'_> {
             num_nodes: wide(self.settings.num_nodes),
             rank: wide(self.settings.rank),
             local_rank: wide(self.settings.local_rank),
+            program: Program::of_this_process(self.settings.rank, self.settings.local_rank),
             serves,
         }
     }
@@ -305,6 +352,26 @@ fn all_loopback(found: &[SocketAddr]) -> bool {
 fn same_host(node: &str, host: &str) -> bool {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     node.parse::<IpAddr>().is_err() && short(node) == short(host)
+}
+
+/// Serves a world that this process is no part of until it has ended: its ranks are not to suffer for what is wrong here.
+fn serve_on(master: Option<MasterHandle>, error: &Error) {
+    let Some(master) = master else { return };
+    // Nothing else is on this thread. A world that does not form ends with its time-out.
+    if master.wait(Some(ENDING)).is_none() {
+        tracing::warn!(
+            "{error}; but this process serves the rendezvous for those who were let in, and ends when they have ended"
+        );
+        let _ = master.wait(None);
+    }
+}
+
+/// A pause that is a quarter shorter or longer, so that a machine full of processes does not ask all at once.
+fn jittered(pause: Duration) -> Duration {
+    let mut byte = [128];
+    // Without random numbers all pause alike, which only costs time.
+    let _ = getrandom::fill(&mut byte);
+    pause * (192 + u32::from(byte[0]) / 2) / 256
 }
 
 /// Ends a master that this process serves in vain.
@@ -371,5 +438,48 @@ mod tests {
         // All of a job may be on this host, whatever it calls its hosts.
         assert_eq!(check(&two, &["127.0.0.1"], Some("eth0")), Ok(()));
         assert_eq!(check(&two, &[], Some("eth0")), Ok(()), "a name that does not resolve yet");
+    }
+
+    #[test]
+    fn who_serves_a_world_that_it_is_no_part_of_ends_when_that_has_ended() {
+        use crate::joining::Joining;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let master_port = listener.local_addr().unwrap().port();
+        let node = "127.0.0.1".to_string();
+        let settings = Settings {
+            master_port,
+            master_node: Some(node.clone()),
+            world_size: Some(2),
+            ..Settings::default()
+        };
+        let master = Master::serve(listener, MasterConfig::new(2, &settings)).unwrap();
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let settings = settings.clone();
+                std::thread::spawn(move || {
+                    let (tell, heard) = std::sync::mpsc::channel();
+                    let listen = move |event| drop(tell.send(event));
+                    (Joining::begin(&settings).unwrap().join(Vec::new(), Box::new(listen)).unwrap(), heard)
+                })
+            })
+            .collect();
+        let others: Vec<_> = others.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let (tell, ended) = std::sync::mpsc::channel();
+        let third = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let search = search(&settings, &node, None);
+            let error = runtime.block_on(search.search(Some(master))).err().unwrap();
+            tell.send(()).unwrap();
+            error.to_string()
+        });
+        assert!(ended.recv_timeout(Duration::from_millis(1500)).is_err(), "it has left the others");
+        for (_, heard) in &others {
+            assert!(heard.try_recv().is_err(), "nobody is harmed");
+        }
+        let leaving = others.into_iter().map(|(session, _)| std::thread::spawn(move || session.finish()));
+        leaving.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
+        ended.recv_timeout(Duration::from_secs(10)).expect("it ends with them");
+        let text = third.join().unwrap();
+        assert!(text.contains("refused") && text.contains("2 ranks is complete"), "{text}");
     }
 }

@@ -18,7 +18,8 @@ use super::config::MasterConfig;
 use super::mail::{Inbound, Outgoing};
 use super::notices::Notices;
 use super::outcome::{Account, Departure, Outcome};
-use super::roster::Roster;
+use super::roster::{self, Roster};
+use crate::program;
 use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, Hello, Member, ReadError, ToMaster, ToRank};
 
@@ -57,6 +58,7 @@ struct Rank {
 pub(super) struct Hub {
     roster: Option<Roster>,
     size: usize,
+    job: Option<String>,
     timeout: Duration,
     peer_timeout: Option<Duration>,
     host: u64,
@@ -92,6 +94,7 @@ impl Hub {
         Self {
             roster: Some(Roster::new(config.world_size, config.num_nodes, config.job.clone())),
             size: config.world_size,
+            job: config.job.clone(),
             timeout: config.timeout,
             peer_timeout: config.peer_timeout,
             host: crate::host::host_identity(),
@@ -237,11 +240,13 @@ impl Hub {
             None => {
                 // Once a rank has left, the world is ending and the port is about to be free again.
                 let ending = self.alive < self.ranks.len();
-                let reason = format!(
-                    "its world of {} ranks is complete and running; start fewer processes, or use another \
-                     MASTER_PORT for another job",
-                    self.size
-                );
+                let reason = roster::of_another_job(&self.job, &hello.job).unwrap_or_else(|| {
+                    format!(
+                        "its world of {} ranks is complete and running; start fewer processes, or use another \
+                         MASTER_PORT for another job",
+                        self.size
+                    )
+                });
                 Err((reason, ending))
             }
         };
@@ -453,6 +458,12 @@ impl Hub {
         self.waiting = None;
         let seats = roster.assign(self.host);
         let serving = seats.iter().position(|seat| seat.serves).map(|rank| rank as u64);
+        // Who has given the job a name has said that they belong together.
+        if self.job.is_none()
+            && let Some(text) = program::unlike(seats.iter().map(|seat| &seat.program))
+        {
+            tracing::warn!("{text}");
+        }
         let table = table(seats.iter().map(|seat| seat.member.clone()));
         for (rank, seat) in seats.into_iter().enumerate() {
             let assigned = ToRank::Assigned {

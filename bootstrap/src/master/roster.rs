@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use crate::program::Program;
 use crate::waiting::sentence;
 use crate::wire::{Addresses, Hello, Member};
 
@@ -22,6 +23,7 @@ pub(super) struct Seat {
     pub(super) local_rank: usize,
     pub(super) local_size: usize,
     pub(super) serves: bool,
+    pub(super) program: Program,
     pub(super) member: Member,
 }
 
@@ -108,13 +110,8 @@ impl Roster {
     }
 
     fn judge(&self, hello: &Hello) -> Result<(), String> {
-        if hello.job != self.job {
-            let name = |job: &Option<String>| job.as_ref().map_or("none".into(), |job| format!("{job:?}"));
-            return Err(format!(
-                "the master serves job {} and this process belongs to job {} (RINGWORLD_JOB)",
-                name(&self.job),
-                name(&hello.job)
-            ));
+        if let Some(reason) = of_another_job(&self.job, &hello.job) {
+            return Err(reason);
         }
         if hello.world_size != self.size as u64 {
             return Err(format!(
@@ -218,6 +215,7 @@ impl Roster {
                 local_rank,
                 local_size,
                 serves: joiner.hello.serves,
+                program: joiner.hello.program,
                 member: Member {
                     host: joiner.hello.host,
                     host_id: joiner.hello.host_id,
@@ -310,6 +308,19 @@ impl Roster {
     }
 }
 
+/// Why a process may not come in that names another job than the master does.
+pub(super) fn of_another_job(ours: &Option<String>, theirs: &Option<String>) -> Option<String> {
+    let name = |job: &Option<String>| job.as_ref().map_or("none".into(), |job| format!("{job:?}"));
+    (ours != theirs).then(|| {
+        format!(
+            "the master serves job {} and this process belongs to job {}; give each job a MASTER_PORT of its own, or, if \
+             they are one, set RINGWORLD_JOB alike for all processes",
+            name(ours),
+            name(theirs)
+        )
+    })
+}
+
 fn process(hello: &Hello) -> String {
     format!("process {} on {}", hello.pid, hello.host)
 }
@@ -381,6 +392,7 @@ mod tests {
             num_nodes: None,
             rank: None,
             local_rank: None,
+            program: Program::default(),
             serves: false,
         }
     }
@@ -444,7 +456,7 @@ mod tests {
             roster.admit(2, other).unwrap_err()
         };
         for (text, parts) in [
-            (refused(&|h| h.job = Some("b".into())), ["\"a\"", "\"b\""]),
+            (refused(&|h| h.job = Some("b".into())), ["job \"a\"", "job \"b\"; give each job a MASTER_PORT"]),
             (refused(&|h| h.job = None), ["\"a\"", "none"]),
             (refused(&|h| h.world_size = 8), ["4 ranks", "8"]),
             (refused(&|h| h.num_nodes = Some(3)), ["2 hosts", "3"]),

@@ -30,6 +30,7 @@ impl World {
                 num_nodes: None,
                 rank: Some(rank),
                 local_rank: None,
+                program: program::Program::default(),
                 serves: false,
             };
             let (outbox, written) = mpsc::unbounded_channel();
