@@ -33,6 +33,7 @@ impl Gathered {
     pub(super) fn collect(
         overrides: &[(String, String)],
         env: &BTreeMap<String, String>,
+        proxy: Option<&str>,
     ) -> Result<Self, SettingsError> {
         let mut gathered = Self::default();
         gathered.overrides(overrides)?;
@@ -46,7 +47,7 @@ impl Gathered {
             || external.is_some_and(|said| parse::flag(&said.value) == Ok(true));
         // What a scheduler says inside a launcher's rank describes the launcher.
         if !launched {
-            gathered.launch(&Launch::of(env))?;
+            gathered.launch(&Launch::of(env, proxy))?;
         }
         gathered.port_inside_node()?;
         Ok(gathered)

@@ -35,6 +35,8 @@ pub(super) struct Identity {
 #[derive(Debug)]
 pub(super) struct Launch<'a> {
     env: &'a Env,
+    /// See [`super::ancestors`].
+    proxy: Option<&'a str>,
     /// `mpirun` or `mpiexec` of Open MPI.
     open_mpi: bool,
     /// A launcher that speaks PMI: MPICH, Intel MPI, or `srun --mpi=pmi2`.
@@ -46,13 +48,14 @@ pub(super) struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    pub(super) fn of(env: &'a Env) -> Self {
+    pub(super) fn of(env: &'a Env, proxy: Option<&'a str>) -> Self {
         let any = |names: &[&str]| names.iter().any(|name| said(env, name).is_some());
         let number = said(env, "SLURM_STEP_ID").or_else(|| said(env, "SLURM_STEPID"));
         let step = number.and_then(|step| step.parse().ok()).filter(|step| *step < SPECIAL_STEPS);
         let described = said(env, "SLURM_JOB_ID").is_some() && said(env, "SLURM_STEP_NUM_TASKS").is_some();
         Self {
             env,
+            proxy,
             open_mpi: any(&["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"]),
             pmi: any(&["PMI_RANK", "PMI_SIZE"]),
             pmix: said(env, "PMIX_RANK").is_some()
@@ -98,18 +101,22 @@ impl<'a> Launch<'a> {
 
     /// The variable that says that all ranks are on this host, where it is known which job they are.
     pub(super) fn on_one_host(&self) -> Option<&'static str> {
+        self.alone().filter(|_| self.own_identity().is_some())
+    }
+
+    /// The variable that says that all ranks are on this host.
+    fn alone(&self) -> Option<&'static str> {
         let alone = |size, local: &'static str| {
             let size: Option<usize> = self.count(size);
             (size.is_some() && size == self.count(local)).then_some(local)
         };
-        let found = match () {
+        match () {
             () if self.open_mpi => alone("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
             () if self.pmi => {
                 alone("PMI_SIZE", "MPI_LOCALNRANKS").or_else(|| alone("PMI_SIZE", "PMI_LOCAL_SIZE"))
             }
             () => None,
-        };
-        found.filter(|_| self.own_identity().is_some())
+        }
     }
 
     /// Which job a world of `size` ranks is: known only if the launcher has started exactly those. One that is put
@@ -120,7 +127,8 @@ impl<'a> Launch<'a> {
             let place = said(self.env, "MASTER_PORT").unwrap_or("none");
             let again = said(self.env, "TORCHELASTIC_RESTART_COUNT").unwrap_or("0");
             let job = format!("torchrun-{run}-{place}-{again}");
-            return (self.count("WORLD_SIZE") == Some(size)).then(|| hashed(job, "TORCHELASTIC_RUN_ID"));
+            let source = "environment TORCHELASTIC_RUN_ID";
+            return (self.count("WORLD_SIZE") == Some(size)).then(|| hashed(job, source));
         }
         (self.size() == Some(size)).then(|| self.own_identity()).flatten()
     }
@@ -134,7 +142,12 @@ impl<'a> Launch<'a> {
         };
         for name in names {
             if let Some(space) = said(self.env, name) {
-                return Some(hashed(format!("mpi-{space}"), name));
+                return Some(hashed(format!("mpi-{space}"), &format!("environment {name}")));
+            }
+        }
+        if self.pmi && !self.open_mpi && self.step.is_none() && self.alone().is_some() {
+            if let Some(proxy) = self.proxy {
+                return Some(hashed(proxy.into(), "the process that mpiexec has on this host"));
             }
         }
         let job = said(self.env, "SLURM_JOB_ID")?;
@@ -202,11 +215,11 @@ fn slurm(job: String, number: u64, step: u64, source: &str) -> Identity {
     identity(job, FIRST_PORT + place, source.into())
 }
 
-fn hashed(job: String, name: &str) -> Identity {
+fn hashed(job: String, source: &str) -> Identity {
     let mut hash = FnvHasher::default();
     hash.write(job.as_bytes());
     let place = hash.finish() % PORTS;
-    identity(job, FIRST_PORT + place, format!("environment {name}"))
+    identity(job, FIRST_PORT + place, source.into())
 }
 
 fn identity(job: String, port: u64, source: String) -> Identity {

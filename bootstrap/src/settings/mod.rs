@@ -5,6 +5,7 @@
 //! every rule can be tested. A world is never silently of size one when any source says it is larger.
 //! Neighbours: `knobs` is the table, `gather` decides who wins, `launch` which launcher is heard, `parse` reads values.
 
+mod ancestors;
 mod error;
 mod gather;
 mod knobs;
@@ -165,7 +166,7 @@ impl Settings {
     ///
     /// See [`SettingsError`].
     pub fn from_env_with(overrides: &[(String, String)]) -> Result<Self, SettingsError> {
-        Self::load_os(overrides, std::env::vars_os())
+        Self::put_together(overrides, &text(std::env::vars_os())?, ancestors::proxy().as_deref())
     }
 
     /// Like [`Settings::load`], from an environment as the system has it, in which names and values need not be UTF-8.
@@ -204,7 +205,16 @@ impl Settings {
         overrides: &[(String, String)],
         env: &BTreeMap<String, String>,
     ) -> Result<Self, SettingsError> {
-        let mut reader = Reader { gathered: Gathered::collect(overrides, env)?, sources: Vec::new() };
+        Self::put_together(overrides, env, None)
+    }
+
+    fn put_together(
+        overrides: &[(String, String)],
+        env: &BTreeMap<String, String>,
+        proxy: Option<&str>,
+    ) -> Result<Self, SettingsError> {
+        let gathered = Gathered::collect(overrides, env, proxy)?;
+        let mut reader = Reader { gathered, sources: Vec::new() };
         let d = Self::default();
         let any = |text: &str| Ok::<_, String>(text.to_string());
         let list = |text: &str| Ok::<_, String>(parse::list(text));
@@ -289,7 +299,7 @@ impl Settings {
     /// ```
     #[must_use]
     pub fn job_of_launcher(env: &BTreeMap<String, String>, count: usize) -> Option<String> {
-        launch::Launch::of(env).identity(count).map(|identity| identity.job)
+        launch::Launch::of(env, None).identity(count).map(|identity| identity.job)
     }
 
     /// Every knob with its value and who set it.

@@ -180,6 +180,17 @@ fn ranks_that_are_all_on_one_host_meet_there() {
     let other = load(&with(&ompi, &[("PMIX_NAMESPACE", "prterun-vm-32004@1")])).unwrap();
     assert_ne!(other.master_port, s.master_port);
     assert_ne!(other.job, s.job);
+    // MPICH names no job, but its process on this host does.
+    let hydra = [("PMI_RANK", "1"), ("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "4")];
+    let hydra = hydra.map(|(name, value)| (name.to_string(), value.to_string())).into();
+    let of = |proxy: &str| Settings::put_together(&[], &hydra, Some(proxy)).unwrap();
+    let (s, other) = (of("hydra-7-1"), of("hydra-8-1"));
+    assert_eq!((s.master_node.as_deref(), s.job.as_deref()), (Some("127.0.0.1"), Some("hydra-7-1")));
+    assert!(other.job != s.job && other.master_port != s.master_port);
+    // Over several hosts each has one of its own.
+    let mut wide = hydra.clone();
+    wide.insert("MPI_LOCALNRANKS".into(), "2".into());
+    assert!(message(Settings::put_together(&[], &wide, Some("hydra-7-1"))).contains("MASTER_NODE"));
     // Two such jobs without names would mix.
     assert!(message(load(&with(&ompi, &[("PMIX_NAMESPACE", "")]))).contains("MASTER_NODE"));
 }
