@@ -98,8 +98,20 @@ fn input(target: &str, seed: u64) -> Vec<u8> {
         let name = match (target, random.below(4)) {
             ("toml", _) => knob.key.to_owned(),
             (_, 0) => format!("+{}", knob.key),
-            (_, 1) => ["MASTER_NODE", "NUM_NODES", "WORLD_SIZE", "RANK", "SLURM_PROCID", "PMI_SIZE"]
-                [random.below(6)]
+            (_, 1) => [
+                "MASTER_NODE",
+                "NUM_NODES",
+                "WORLD_SIZE",
+                "RANK",
+                "SLURM_PROCID",
+                "PMI_SIZE",
+                "SLURM_JOB_ID",
+                "SLURM_STEP_ID",
+                "SLURM_STEP_NUM_TASKS",
+                "SLURM_NTASKS",
+                "OMPI_COMM_WORLD_SIZE",
+                "PMIX_NAMESPACE",
+            ][random.below(12)]
             .into(),
             _ => format!("RINGWORLD_{}", knob.key.to_uppercase()),
         };

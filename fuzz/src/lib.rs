@@ -12,16 +12,17 @@ mod settings;
 
 pub use collectives::{checker, schedule};
 pub use header::header;
-pub use settings::{settings, toml};
+pub use settings::{secret, settings, toml};
 
 /// A target: its name and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, as `cargo fuzz list` names them.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     ("checker", checker),
     ("header", header),
     ("schedule", schedule),
+    ("secret", secret),
     ("settings", settings),
     ("toml", toml),
 ];

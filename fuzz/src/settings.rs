@@ -4,7 +4,9 @@
 //! consistent; a secret is never shown.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::ffi::OsStringExt as _;
 
 use ringworld_bootstrap::{KNOBS, Settings, SettingsError};
 
@@ -32,21 +34,50 @@ pub fn settings(data: &[u8]) {
     judge(&overrides, &env);
 }
 
-/// The bytes as the file that `RINGWORLD_CONFIG` names.
+/// The bytes as the file that `RINGWORLD_CONFIG` names; then with a secret in it, well written and not.
 pub fn toml(data: &[u8]) {
     if data.windows(4).any(|word| word.eq_ignore_ascii_case(b"file")) || data.contains(&b'\\') {
         // A key that names another file, perhaps an endless one.
         return;
     }
+    let in_file = |text: &[u8], more: &[(&str, &str)]| {
+        let Ok(mut file) = tempfile::NamedTempFile::new() else { return };
+        if file.write_all(text).is_err() {
+            return;
+        }
+        let Some(path) = file.path().to_str() else { return };
+        let mut env = BTreeMap::from([("RINGWORLD_CONFIG".to_owned(), path.to_owned())]);
+        env.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        judge(&[], &env);
+    };
+    in_file(data, &[]);
+    in_file(data, &[("RINGWORLD_SECRET", SECRET)]);
+    for line in
+        ["secret = '#'", "secret = #", "secret = { '#' = '#' }", "secret = '#", "secret = ['#', { a = '#' }]"]
+    {
+        let line = line.replace('#', SECRET);
+        in_file(&[data, b"\n", line.as_bytes()].concat(), &[]);
+        in_file(&[line.as_bytes(), b"\n", data].concat(), &[]);
+    }
+}
+
+/// The bytes as the secret itself, as the system passes it on: it is never lost, whatever it is.
+pub fn secret(data: &[u8]) {
+    let env = [("RINGWORLD_SECRET".into(), OsString::from_vec(data.to_vec()))];
+    let text = std::str::from_utf8(data).ok().map(str::trim_ascii).filter(|text| !text.is_empty());
+    match Settings::load_os(&[], env) {
+        Ok(settings) => assert_eq!(Some(settings.secret.expose()), text.map(str::as_bytes)),
+        Err(_) => assert_eq!(text, None, "a good secret is refused"),
+    }
     let Ok(mut file) = tempfile::NamedTempFile::new() else { return };
     if file.write_all(data).is_err() {
         return;
     }
-    let Some(path) = file.path().to_str() else { return };
-    let mut env = BTreeMap::from([("RINGWORLD_CONFIG".to_owned(), path.to_owned())]);
-    judge(&[], &env);
-    env.insert("RINGWORLD_SECRET".into(), SECRET.into());
-    judge(&[], &env);
+    let path = file.path().as_os_str().to_owned();
+    match Settings::load_os(&[], [("RINGWORLD_SECRET_FILE".into(), path)]) {
+        Ok(settings) => assert_eq!(settings.secret.expose(), data.trim_ascii()),
+        Err(_) => assert!(data.trim_ascii().is_empty(), "a good secret is refused"),
+    }
 }
 
 fn judge(overrides: &[(String, String)], env: &BTreeMap<String, String>) {

@@ -279,7 +279,8 @@ impl Gathered {
             })?;
             let value = plain(value).ok_or_else(|| SettingsError::Invalid {
                 origin: source.clone(),
-                value: shown(knob.key, &value.to_string()),
+                // Not the value itself: a table may hold a secret.
+                value: value.type_str().into(),
                 expected: "expected a string, a number, a truth value, or a list of those".into(),
             })?;
             refuse_empty_secret(knob, &value, || source.clone())?;

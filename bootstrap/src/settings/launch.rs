@@ -145,10 +145,13 @@ impl<'a> Launch<'a> {
                 return Some(hashed(format!("mpi-{space}"), &format!("environment {name}")));
             }
         }
-        if self.pmi && !self.open_mpi && self.step.is_none() && self.alone().is_some() {
-            if let Some(proxy) = self.proxy {
-                return Some(hashed(proxy.into(), "the process that mpiexec has on this host"));
-            }
+        if let Some(proxy) = self.proxy
+            && self.pmi
+            && !self.open_mpi
+            && self.step.is_none()
+            && self.alone().is_some()
+        {
+            return Some(hashed(proxy.into(), "the process that mpiexec has on this host"));
         }
         let job = said(self.env, "SLURM_JOB_ID")?;
         let number: u64 = job.parse().ok()?;

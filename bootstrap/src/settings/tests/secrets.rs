@@ -73,6 +73,8 @@ fn a_line_with_a_secret_is_not_quoted_when_it_is_wrong() {
         "timeout = 3\nsecret = hush hush",
         "secret = { hush = 1 }",
         "secret = [ { hush = 'hush' } ]",
+        "[job]\nsecret = 'hush'",
+        "job = [ { secret = 'hush' } ]",
         "secret = 'hush",
         "secret = \"hush\\q\"",
         "secret = 'hush'\nsecret = 'hush'",
