@@ -1,16 +1,26 @@
 //! The first words on a control connection: who speaks which version, and who knows the secret.
 //!
-//! The joiner begins. The master says nothing to anyone who does not begin with the magic, so scanners
-//! learn nothing; and it checks the joiner's proof before it gives its own, so that nobody can collect
-//! proofs from it. Order on the wire: preamble, preamble with job id, proof, verdict with proof.
+//! ```text
+//! joiner                                            master
+//!   magic, version, first message of the handshake  ->
+//!                  <-  magic, version, granted, second message with the job id   or   denied
+//! ```
+//!
+//! Both messages are those of [`ringworld_auth`]. The master says nothing to anyone who does not begin with the magic,
+//! and to whoever does not know the secret only whether there is one, which anybody could try: no job id, nothing that a
+//! secret could be guessed by. Whoever sends again what it has recorded gets keys that it does not know, so the master
+//! takes nobody for a joiner before the first frame could be opened.
 
-use ringworld_auth::{LENGTH, Nonce, Proof, Role, Secret};
+use ringworld_auth::{AuthError, FIRST, Initiator, Responder, SECOND, Secret, Session};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::wire::{MAGIC, VERSION};
 
 const GRANTED: u8 = 1;
-const DENIED: u8 = 0;
+/// The first message was not made with this job's secret.
+const DENIED: u8 = 2;
+/// The same, and this job has none.
+const DENIED_OPEN: u8 = 3;
 
 /// Why a handshake came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +38,7 @@ pub(crate) enum HandshakeError {
     #[error("{0}")]
     Secret(&'static str),
     #[error("{0}")]
-    Random(#[from] ringworld_auth::RandomError),
+    System(#[from] AuthError),
 }
 
 impl From<std::io::Error> for HandshakeError {
@@ -40,21 +50,16 @@ impl From<std::io::Error> for HandshakeError {
     }
 }
 
-/// Binds the proofs to this purpose and this job.
-fn context(job: u64) -> Vec<u8> {
-    let mut context = b"control ".to_vec();
-    context.extend(job.to_le_bytes());
-    context
+/// Binds the handshake to what it is for.
+fn purpose() -> Vec<u8> {
+    [&b"ringworld control "[..], &VERSION.to_le_bytes()].concat()
 }
 
-fn preamble(nonce: &Nonce) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend(VERSION.to_le_bytes());
-    bytes.extend(nonce.0);
-    bytes
+fn preamble() -> Vec<u8> {
+    [&MAGIC[..], &VERSION.to_le_bytes()].concat()
 }
 
-async fn read_preamble(stream: &mut (impl AsyncRead + Unpin)) -> Result<Nonce, HandshakeError> {
+async fn read_preamble(stream: &mut (impl AsyncRead + Unpin)) -> Result<(), HandshakeError> {
     // The magic first: the first line of another protocol may be shorter than the whole preamble.
     let mut magic = [0; MAGIC.len()];
     stream.read_exact(&mut magic).await?;
@@ -67,98 +72,90 @@ async fn read_preamble(stream: &mut (impl AsyncRead + Unpin)) -> Result<Nonce, H
     if version != VERSION {
         return Err(HandshakeError::Version(version));
     }
-    let mut nonce = [0; LENGTH];
-    stream.read_exact(&mut nonce).await?;
-    Ok(Nonce(nonce))
+    Ok(())
 }
 
-/// The master's side.
+/// The master's side. `vouched` is called when the first message has shown that its maker knows the secret.
 pub(crate) async fn accept(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     secret: &Secret,
     job: u64,
-) -> Result<(), HandshakeError> {
-    let mine = Nonce::fresh()?;
-    let theirs = match read_preamble(stream).await {
+    vouched: impl FnOnce(),
+) -> Result<Session, HandshakeError> {
+    let mut answer = preamble();
+    match read_preamble(stream).await {
         Err(error @ HandshakeError::Version(_)) => {
             // The other side can then name both versions.
-            stream.write_all(&preamble(&mine)).await?;
+            stream.write_all(&answer).await?;
             return Err(error);
         }
         other => other?,
-    };
-    let mut answer = preamble(&mine);
-    answer.extend(job.to_le_bytes());
-    answer.push(u8::from(!secret.is_empty()));
-    stream.write_all(&answer).await?;
-    let mut proof = [0; LENGTH];
-    match stream.read_exact(&mut proof).await.map_err(HandshakeError::from) {
-        // It has been told whether a secret is needed, and leaves when it has none, or one too many.
-        Err(HandshakeError::Silent) => {
-            return Err(HandshakeError::Secret(match secret.is_empty() {
-                false => {
-                    "it left when it heard that this job has a secret; set RINGWORLD_SECRET there as here"
-                }
-                true => {
-                    "it left when it heard that this job has no secret; set RINGWORLD_SECRET here as there"
-                }
-            }));
-        }
-        other => other?,
-    };
-    let context = context(job);
-    if !secret.verify(&Proof(proof), Role::Initiator, &context, &theirs, &mine) {
-        stream.write_all(&[DENIED]).await?;
-        return Err(HandshakeError::Secret("it does not know the secret of this job (RINGWORLD_SECRET)"));
     }
-    let mut verdict = vec![GRANTED];
-    verdict.extend(secret.prove(Role::Responder, &context, &theirs, &mine).0);
-    stream.write_all(&verdict).await?;
-    Ok(())
+    let mut first = [0; FIRST];
+    stream.read_exact(&mut first).await?;
+    let responder = match Responder::new(secret, &purpose(), &first) {
+        Ok((responder, _)) => responder,
+        Err(AuthError::Forged) => {
+            let (verdict, reason) = if secret.is_empty() {
+                (DENIED_OPEN, "it has a secret and this job has none; set RINGWORLD_SECRET here as there")
+            } else {
+                (DENIED, "it does not know the secret of this job; set RINGWORLD_SECRET there as here")
+            };
+            answer.push(verdict);
+            stream.write_all(&answer).await?;
+            return Err(HandshakeError::Secret(reason));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    vouched();
+    let (session, second) = responder.answer(&job.to_le_bytes())?;
+    answer.push(GRANTED);
+    answer.extend(second);
+    stream.write_all(&answer).await?;
+    Ok(session)
 }
 
-/// The joiner's side; answers the job id.
+/// The joiner's side; answers the job id and the keys.
 pub(crate) async fn connect(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     secret: &Secret,
-) -> Result<u64, HandshakeError> {
-    let mine = Nonce::fresh()?;
-    stream.write_all(&preamble(&mine)).await?;
-    let theirs = read_preamble(stream).await?;
-    let mut job = [0; 8];
-    stream.read_exact(&mut job).await?;
-    let job = u64::from_le_bytes(job);
-    let mut guarded = [0];
-    stream.read_exact(&mut guarded).await?;
-    match (guarded[0] != 0, secret.is_empty()) {
-        (true, true) => {
+) -> Result<(u64, Session), HandshakeError> {
+    let (initiator, first) = Initiator::new(secret, &purpose(), b"")?;
+    let mut greeting = preamble();
+    greeting.extend(first);
+    stream.write_all(&greeting).await?;
+    read_preamble(stream).await?;
+    let mut verdict = [0];
+    stream.read_exact(&mut verdict).await?;
+    let differs = HandshakeError::Secret(
+        "RINGWORLD_SECRET differs from the master's; set the same one for all processes of the job",
+    );
+    match (verdict[0], secret.is_empty()) {
+        (GRANTED, _) => {}
+        (DENIED, true) => {
             return Err(HandshakeError::Secret(
                 "RINGWORLD_SECRET is missing here; set it, or RINGWORLD_SECRET_FILE, as on the master",
             ));
         }
-        (false, false) => {
+        (DENIED_OPEN, false) => {
             return Err(HandshakeError::Secret(
                 "RINGWORLD_SECRET is missing at the master; set it there as here, or unset it here",
             ));
         }
-        _ => {}
+        _ => return Err(differs),
     }
-    let context = context(job);
-    stream.write_all(&secret.prove(Role::Initiator, &context, &mine, &theirs).0).await?;
-    let differs = HandshakeError::Secret(
-        "RINGWORLD_SECRET differs from the master's; set the same one for all processes of the job",
-    );
-    let mut verdict = [0];
-    stream.read_exact(&mut verdict).await?;
-    if verdict[0] != GRANTED {
-        return Err(differs);
+    let mut second = [0; SECOND + 8];
+    stream.read_exact(&mut second).await?;
+    match initiator.finish(&second) {
+        Ok((session, job)) => {
+            let job = job.first_chunk().ok_or(AuthError::Forged)?;
+            Ok((u64::from_le_bytes(*job), session))
+        }
+        Err(AuthError::Forged) => Err(HandshakeError::Secret(
+            "what answers there does not know RINGWORLD_SECRET; is it the master, or somebody in between?",
+        )),
+        Err(error) => Err(error.into()),
     }
-    let mut proof = [0; LENGTH];
-    stream.read_exact(&mut proof).await?;
-    if !secret.verify(&Proof(proof), Role::Responder, &context, &mine, &theirs) {
-        return Err(differs);
-    }
-    Ok(job)
 }
 
 #[cfg(test)]
@@ -176,9 +173,10 @@ mod tests {
             let joining = async {
                 let result = connect(&mut b, &joiner).await;
                 drop(b);
-                result
+                result.map(|(job, _)| job)
             };
-            tokio::join!(accept(&mut a, &master, 7), joining)
+            let accepting = async { accept(&mut a, &master, 7, || {}).await.map(drop) };
+            tokio::join!(accepting, joining)
         })
     }
 
@@ -210,11 +208,43 @@ mod tests {
         let (mut a, mut b) = tokio::io::duplex(4096);
         runtime.block_on(async {
             b.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-            assert!(matches!(accept(&mut a, &Secret::default(), 1).await, Err(HandshakeError::Magic(_))));
+            assert!(matches!(
+                accept(&mut a, &Secret::default(), 1, || {}).await,
+                Err(HandshakeError::Magic(_))
+            ));
             drop(a);
             let mut answer = Vec::new();
             b.read_to_end(&mut answer).await.unwrap();
             assert!(answer.is_empty());
         });
+    }
+
+    /// What a master with a secret says to `greeting`, and whether it took its maker for one who knows the secret.
+    fn answer_to(greeting: &[u8]) -> (Vec<u8>, bool) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (mut a, mut b) = tokio::io::duplex(4096);
+        runtime.block_on(async {
+            b.write_all(greeting).await.unwrap();
+            let mut vouched = false;
+            let _ =
+                accept(&mut a, &Secret::new(b"s".to_vec()), 0x0123_4567_89ab_cdef, || vouched = true).await;
+            drop(a);
+            let mut answer = Vec::new();
+            b.read_to_end(&mut answer).await.unwrap();
+            (answer, vouched)
+        })
+    }
+
+    #[test]
+    fn a_stranger_learns_neither_the_job_nor_anything_made_with_the_secret() {
+        let job = 0x0123_4567_89ab_cdef_u64.to_le_bytes();
+        let tells = |answer: &[u8]| answer.windows(8).any(|part| part == job);
+        let (_, guess) = Initiator::new(&Secret::new(b"guess".to_vec()), &purpose(), b"").unwrap();
+        let (answer, vouched) = answer_to(&[preamble(), guess].concat());
+        assert_eq!((answer.len(), vouched), (preamble().len() + 1, false), "a refusal and nothing else");
+        // Not even whoever sends what a joiner has sent before.
+        let (_, recorded) = Initiator::new(&Secret::new(b"s".to_vec()), &purpose(), b"").unwrap();
+        let (answer, vouched) = answer_to(&[preamble(), recorded].concat());
+        assert!(vouched && !tells(&answer));
     }
 }

@@ -16,8 +16,8 @@
 //!
 //! It knows nothing of transports (their addresses are opaque bytes), messages or collectives, and moves
 //! no user data. Everything here runs on `tokio` in threads of its own, so a program that computes for
-//! minutes still answers heartbeats. With a secret, every connection is authenticated in both directions;
-//! whoever does not know it is dropped with a log line.
+//! minutes still answers heartbeats. Every connection is encrypted, and with a secret it is authenticated in
+//! both directions: whoever does not know it is dropped, and nobody on the way can read or change anything.
 //!
 //! ```
 //! use ringworld_bootstrap::{Joining, Settings};
@@ -34,6 +34,7 @@ mod client;
 mod descriptors;
 mod error;
 mod event;
+mod frames;
 mod handshake;
 mod host;
 pub mod interfaces;

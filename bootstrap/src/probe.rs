@@ -10,10 +10,11 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::error::Error;
+use crate::frames::{FrameReader, FrameWriter};
 use crate::handshake::{self, HandshakeError};
 use crate::interfaces::Interface;
 use crate::settings::Settings;
-use crate::wire::{self, EARLY_LIMIT, ToMaster, ToRank};
+use crate::wire::{EARLY_LIMIT, ToMaster, ToRank};
 
 /// How long one address may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -125,17 +126,18 @@ async fn ask(address: SocketAddr, settings: &Settings) -> Answer {
         return Answer::Nobody("nobody listens".into());
     }
     let silent = |error: &dyn std::fmt::Display| Answer::Other(format!("it does not speak ({error})"));
-    match handshake::connect(&mut stream, &settings.secret).await {
-        Ok(_) => {}
+    let session = match handshake::connect(&mut stream, &settings.secret).await {
+        Ok((_, session)) => session,
         Err(HandshakeError::Secret(why)) => return Answer::Secret(why.into()),
         Err(error @ (HandshakeError::Io(_) | HandshakeError::Silent)) => return silent(&error),
         Err(error) => return Answer::Other(error.to_string()),
-    }
-    if let Err(error) = wire::write(&mut stream, &ToMaster::Inquire).await {
+    };
+    let (reading, writing) = stream.split();
+    if let Err(error) = FrameWriter::new(writing, session.sealer).write(&ToMaster::Inquire).await {
         return silent(&error);
     }
     let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-    match wire::read::<ToRank>(&mut stream, EARLY_LIMIT).await {
+    match FrameReader::new(reading, session.opener).read::<ToRank>(EARLY_LIMIT).await {
         Ok((ToRank::State { present, size, formed: false }, _)) => {
             Answer::Forming { joined: number(present), size: number(size) }
         }

@@ -1,22 +1,16 @@
-//! What travels over a control connection: a fixed preamble, then frames of a length and a body.
-//!
-//! A frame is a 32-bit little-endian length and a `postcard` body. The reader refuses lengths above its
-//! limit before it allocates anything, and grows its buffer only as bytes arrive, so that nobody can
-//! make a process allocate by words alone. Neighbours: `handshake` speaks the preamble.
+//! What travels over a control connection, and how long it may be. Neighbours: `frames` seals and carries it,
+//! `handshake` speaks the first words.
 
-use std::pin::pin;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::timeout;
+use serde::{Deserialize, Serialize};
 
 use crate::program::Program;
 
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
-/// Version of everything in this file; the two sides must agree.
-pub(crate) const VERSION: u16 = 4;
+/// Version of everything that travels; the two sides must agree.
+pub(crate) const VERSION: u16 = 5;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
@@ -25,6 +19,9 @@ pub(crate) const RANK_LIMIT: usize = 1 << 20;
 pub(crate) const MASTER_LIMIT: usize = 64 << 20;
 /// Longest text that a rank may have told to all others.
 pub(crate) const TEXT_LIMIT: usize = 16 << 10;
+
+/// Longest name of a host, as names of the DNS have it.
+const HOST_LIMIT: usize = 255;
 
 /// Where one transport of a member is reached: its name, and bytes that only it understands.
 pub(crate) type Addresses = Vec<(String, Vec<u8>)>;
@@ -220,92 +217,28 @@ impl Ranks {
     }
 }
 
-/// Why a frame could not be read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReadError {
-    #[error("the connection was closed")]
-    Closed,
-    #[error("{0}")]
-    Io(std::io::Error),
-    #[error("a frame of {0} bytes is too long")]
-    TooLong(usize),
-    #[error("a frame makes no sense: {0}")]
-    Nonsense(postcard::Error),
-    #[error("nothing was heard for {0:.1} s")]
-    Silence(f64),
-}
-
-/// A message as a frame.
-pub(crate) fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, postcard::Error> {
-    let mut bytes = postcard::to_extend(message, vec![0; 4])?;
-    let length = u32::try_from(bytes.len() - 4).map_err(|_| postcard::Error::SerializeBufferFull)?;
-    bytes[..4].copy_from_slice(&length.to_le_bytes());
-    Ok(bytes)
-}
-
-/// Reads one frame; also tells how many bytes it took.
-pub(crate) async fn read<T: DeserializeOwned>(
-    stream: &mut (impl AsyncRead + Unpin),
-    limit: usize,
-) -> Result<(T, usize), ReadError> {
-    let mut prefix = [0; 4];
-    match stream.read_exact(&mut prefix).await {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(ReadError::Closed),
-        Err(error) => return Err(ReadError::Io(error)),
-    }
-    let length = u32::from_le_bytes(prefix) as usize;
-    if length > limit {
-        return Err(ReadError::TooLong(length));
-    }
-    let mut body = Vec::with_capacity(length.min(EARLY_LIMIT));
-    let read = stream.take(length as u64).read_to_end(&mut body).await.map_err(ReadError::Io)?;
-    if read < length {
-        return Err(ReadError::Closed);
-    }
-    Ok((postcard::from_bytes(&body).map_err(ReadError::Nonsense)?, length + 4))
-}
-
 /// How long a heartbeat may be waited for, for this time-out; without one, as for the default.
 pub(crate) fn heartbeat(peer_timeout: Option<Duration>) -> Duration {
     (peer_timeout.unwrap_or(Duration::from_secs(20)) / 4).max(Duration::from_millis(1))
 }
 
-/// Reads one frame, or gives up after `patience`, if that ends, without a whole one.
-///
-/// The wait has two parts, so that a process that was stopped, and finds its timer expired when it goes
-/// on, still reads what has arrived meanwhile before it blames the other side.
-pub(crate) async fn read_within<T: DeserializeOwned>(
-    stream: &mut (impl AsyncRead + Unpin),
-    limit: usize,
-    patience: Option<Duration>,
-) -> Result<(T, usize), ReadError> {
-    let Some(patience) = patience else { return read(stream, limit).await };
-    let mut reading = pin!(read(stream, limit));
-    if let Ok(heard) = timeout(patience / 4 * 3, &mut reading).await {
-        return heard;
-    }
-    match timeout(patience / 4, reading).await {
-        Ok(heard) => heard,
-        Err(_) => Err(ReadError::Silence(patience.as_secs_f64())),
-    }
-}
-
-/// Writes one frame.
-pub(crate) async fn write<T: Serialize>(
-    stream: &mut (impl AsyncWrite + Unpin),
-    message: &T,
-) -> std::io::Result<usize> {
-    let bytes = frame(message).map_err(std::io::Error::other)?;
-    stream.write_all(&bytes).await?;
-    Ok(bytes.len())
-}
-
 /// Cuts a text to [`TEXT_LIMIT`] bytes.
-pub(crate) fn clip(mut text: String) -> String {
-    if text.len() > TEXT_LIMIT {
-        let end = (0..=TEXT_LIMIT).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
+pub(crate) fn clip(text: String) -> String {
+    clip_to(text, TEXT_LIMIT)
+}
+
+/// The name that a host has given itself, as it may be printed: short, and without control characters.
+pub(crate) fn host(name: &str) -> String {
+    let printable = name.chars().map(|c| if c.is_control() { '?' } else { c });
+    clip_to(printable.take(HOST_LIMIT).collect(), HOST_LIMIT)
+}
+
+fn clip_to(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        let end = (0..=limit).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
         text.truncate(end);
+        // What is kept for long must not keep what was cut off.
+        text.shrink_to_fit();
     }
     text
 }
@@ -313,43 +246,6 @@ pub(crate) fn clip(mut text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn block<T>(future: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
-    }
-
-    #[test]
-    fn a_frame_survives_the_journey() {
-        let fault = Fault::Mismatch { detail: "x".into() };
-        let bytes = frame(&ToMaster::Fault(fault.clone())).unwrap();
-        let (message, taken): (ToMaster, _) = block(read(&mut &bytes[..], EARLY_LIMIT)).unwrap();
-        assert!(matches!(message, ToMaster::Fault(heard) if heard == fault));
-        assert_eq!(taken, bytes.len());
-    }
-
-    #[test]
-    fn frames_above_the_limit_nonsense_and_stumps_are_refused() {
-        let refuse = |bytes: &[u8]| block(read::<ToMaster>(&mut &bytes[..], EARLY_LIMIT)).unwrap_err();
-        assert!(matches!(refuse(b"GET / HTTP/1.1\r\n"), ReadError::TooLong(_)));
-        assert!(matches!(refuse(&[1, 0, 0, 0, 200]), ReadError::Nonsense(_)));
-        assert!(matches!(refuse(&[9, 0, 0, 0, 1]), ReadError::Closed));
-        assert!(matches!(refuse(&[]), ReadError::Closed));
-    }
-
-    #[test]
-    fn silence_ends_patience_where_there_is_an_end_to_it() {
-        let wait = |patience: Option<Duration>| {
-            let mut clock = tokio::runtime::Builder::new_current_thread();
-            clock.enable_time().start_paused(true).build().unwrap().block_on(async {
-                let (mut silent, _open) = tokio::io::duplex(64);
-                let reading = read_within::<ToMaster>(&mut silent, EARLY_LIMIT, patience);
-                timeout(Duration::from_secs(1_000_000), reading).await
-            })
-        };
-        let given_up = wait(Some(Duration::from_secs(20))).expect("it has an end").unwrap_err();
-        assert!(matches!(given_up, ReadError::Silence(after) if after == 20.0), "{given_up}");
-        assert!(wait(None).is_err(), "somebody without a time-out gave up");
-    }
 
     #[test]
     fn ranks_travel_as_ranges_and_stay_within_their_world() {
@@ -364,5 +260,12 @@ mod tests {
     fn long_texts_are_cut_between_characters() {
         let cut = clip("é".repeat(TEXT_LIMIT));
         assert!(cut.len() <= TEXT_LIMIT && cut.len() >= TEXT_LIMIT - 1);
+    }
+
+    #[test]
+    fn names_of_hosts_are_fit_to_be_printed() {
+        assert_eq!(host("n1.cluster"), "n1.cluster");
+        assert_eq!(host("a\n\u{1b}[31mb"), "a??[31mb");
+        assert_eq!(host(&"é".repeat(1000)).len(), 254);
     }
 }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use ringworld_auth::Nonce;
+use ringworld_auth::Session;
 use ringworld_transport::warn;
 use ringworld_transport::{Cause, Event, Rank};
 use rustix::event::epoll;
@@ -21,12 +21,14 @@ use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 use tracing::debug;
 
-use crate::handshake::{Initiator, Rejection, ready};
+use crate::handshake::{Initiator, Rejection};
 use crate::lane::Lane;
 use crate::listener::source;
 use crate::peer::{Attempt, State};
-use crate::pending::{Failure, HURRY, MAX_UNAUTHENTICATED, PATIENCE, Pending, Progress, Role};
-use crate::shortage::{Meaning, explain, is_room_for, is_shortage};
+use crate::pending::{
+    Failure, HURRY, MAX_UNAUTHENTICATED, PATIENCE, Pending, Progress, Role, VOUCHED_PATIENCE,
+};
+use crate::shortage::{Meaning, explain, is_room_for, is_shortage, share};
 use crate::spread::routes;
 use crate::transport::{Tcp, Watch};
 
@@ -121,8 +123,8 @@ impl Tcp {
         address: SocketAddr,
         now: Instant,
     ) -> std::io::Result<usize> {
-        let nonce = Nonce::fresh().map_err(std::io::Error::other)?;
-        let (initiator, hello) = Initiator::new(&self.identity, rank, lane, nonce);
+        let begun = Initiator::new(&self.identity, rank, lane).map_err(std::io::Error::other);
+        let (initiator, hello) = begun?;
         let socket = self.options.connect(address)?;
         let role = Role::Outbound { initiator, hello, peer: rank, lane, connected: false };
         self.insert_handshake(Pending::new(socket, address, now, role))
@@ -152,12 +154,13 @@ impl Tcp {
                 Ok((socket, from)) => {
                     moved = true;
                     self.shortage.opened(now);
-                    if let (MAX_UNAUTHENTICATED.., Some((oldest, _))) = self.handshakes.unauthenticated() {
-                        self.handshakes.remove(oldest);
-                    }
                     match self.insert_handshake(Pending::new(socket, from, now, Role::Unauthenticated)) {
                         Ok(slot) => {
                             self.drive_handshake(slot);
+                            let dropped = self.handshakes.make_room(share(4).min(MAX_UNAUTHENTICATED));
+                            for _ in 0..dropped {
+                                self.log_stranger(from, "more connections waited than there is room for");
+                            }
                         }
                         Err(error) => warn!(address = %from, %error, "dropped a connection"),
                     }
@@ -166,7 +169,7 @@ impl Tcp {
                     Some(Errno::AGAIN) => break,
                     Some(errno) if is_shortage(errno) => {
                         // Make room at the expense of the connection that has been silent longest.
-                        if let (_, Some((oldest, born))) = self.handshakes.unauthenticated()
+                        if let Some((oldest, born)) = self.handshakes.oldest_stranger()
                             && now - born >= HURRY
                         {
                             self.handshakes.remove(oldest);
@@ -202,8 +205,8 @@ impl Tcp {
                 Progress::Wait => return moved,
                 Progress::Connected => self.connected(slot),
                 Progress::Committed => self.committed(slot),
-                Progress::Established => {
-                    self.establish(slot);
+                Progress::Established(session) => {
+                    self.establish(slot, Some(session));
                     return true;
                 }
                 Progress::Verified => {
@@ -234,18 +237,31 @@ impl Tcp {
             // late, and its own call says so. Nothing to worry about.
             debug!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
         } else {
-            warn!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
+            let remote = pending.remote;
+            self.log_stranger(remote, rejection.reason());
         }
-        if !matches!(pending.role, Role::Leaving) {
+        if self.handshakes.find(slot).is_some_and(|pending| !matches!(pending.role, Role::Leaving { .. })) {
             self.handshakes.remove(slot);
+        }
+    }
+
+    /// Says that a connection was dropped; of many, how many.
+    fn log_stranger(&mut self, address: SocketAddr, reason: &str) {
+        match self.strangers.note(Instant::now()) {
+            Some(0) => warn!(%address, "dropped a connection: {reason}"),
+            Some(more) => warn!(
+                %address,
+                "dropped a connection: {reason}; and {more} others since the last time that this was said"
+            ),
+            None => debug!(%address, "dropped a connection: {reason}"),
         }
     }
 
     /// An inbound connection has ended by itself.
     fn forget(&mut self, slot: usize) {
         let Some(pending) = self.handshakes.remove(slot) else { return };
-        if let Role::Verified { from, .. } = pending.role {
-            let peer = &mut self.peers[from];
+        if let Role::Verified(responder) = &pending.role {
+            let peer = &mut self.peers[responder.from];
             peer.parked = peer.parked.filter(|parked| *parked != slot);
         }
         debug!(address = %pending.remote, "a connection ended during its handshake");
@@ -297,7 +313,7 @@ impl Tcp {
         attempt.hung_up |= hung_up;
         let none_committed = attempt.committed.is_none();
         match self.peers[rank].parked.take_if(|_| none_committed) {
-            Some(parked) => self.establish(parked),
+            Some(parked) => self.establish(parked, None),
             None => self.dial_next(rank),
         }
     }
@@ -319,10 +335,10 @@ impl Tcp {
 
     /// An inbound connection is verified: decides whether it becomes *the* connection.
     fn admit(&mut self, slot: usize) {
-        let Some(Pending { role: Role::Verified { from, lane }, .. }) = self.handshakes.find(slot) else {
+        let Some(Pending { role: Role::Verified(responder), .. }) = self.handshakes.find(slot) else {
             return;
         };
-        let (from, lane) = (*from, *lane);
+        let (from, lane) = (responder.from, responder.lane);
         let me = self.identity.rank;
         let peer = &mut self.peers[from];
         let wanted = match &peer.state {
@@ -338,7 +354,7 @@ impl Tcp {
             State::Gone(_) => false,
         };
         if wanted {
-            return self.establish(slot);
+            return self.establish(slot, None);
         }
         let rejection = match &peer.state {
             State::Gone(Cause::Finished) => Rejection::Finished,
@@ -351,15 +367,19 @@ impl Tcp {
         }
     }
 
-    /// A connection becomes a lane.
-    fn establish(&mut self, slot: usize) {
+    /// A connection becomes a lane; the keys are `keys` of one that was made from here.
+    fn establish(&mut self, slot: usize, keys: Option<Box<Session>>) {
         let Some(pending) = self.handshakes.remove(slot) else { return };
         let Pending { socket, role, remote, .. } = *pending;
-        let (rank, lane, initiated) = match role {
-            Role::Outbound { peer, lane, .. } => (peer, lane, true),
-            Role::Verified { from, lane } => (from, lane, false),
+        let (rank, lane, keys, ready) = match role {
+            Role::Outbound { peer, lane, .. } => (peer, lane, keys, None),
+            Role::Verified(mut responder) => {
+                let Ok(ready) = responder.verdict(None) else { return };
+                (responder.from, responder.lane, Some(Box::new(responder.session)), Some(ready))
+            }
             _ => return,
         };
+        let initiated = ready.is_none();
         if let Err(error) = self.options.once_established(&socket) {
             debug!(rank, lane, %error, "a socket option was refused");
         }
@@ -367,10 +387,11 @@ impl Tcp {
         let watched = epoll::modify(&self.epoll, &socket, data, epoll::EventFlags::IN);
         let mut connection = Lane::new(socket, VecDeque::new());
         connection.broken = watched.err();
-        if !initiated {
+        if let Some(ready) = ready {
             // The first bytes in this direction on a fresh socket: they fit, or the connection is gone.
-            connection.write_raw(&ready());
+            connection.write_raw(&ready);
         }
+        drop(keys);
         if lane == 0 {
             self.end_attempt(rank);
             let lanes = self.identity.lanes;
@@ -448,14 +469,17 @@ impl Tcp {
         // Only makes the timer unreadable; the count of expirations does not matter.
         let _ = rustix::io::read(&self.timer, &mut [0; 8][..]);
         let now = Instant::now();
-        let late = self.handshakes.select(|pending| {
-            matches!(pending.role, Role::Unauthenticated | Role::Leaving) && now - pending.born >= PATIENCE
+        let late = self.handshakes.select(|pending| match pending.role {
+            Role::Unauthenticated | Role::Leaving { .. } => now - pending.born >= PATIENCE,
+            Role::Challenged(_) => now - pending.born >= VOUCHED_PATIENCE,
+            _ => false,
         });
         for slot in late {
-            if let Some(pending) =
-                self.handshakes.remove(slot).filter(|p| matches!(p.role, Role::Unauthenticated))
-            {
-                warn!(address = %pending.remote, "dropped a connection: it did not say who it is");
+            let Some(pending) = self.handshakes.remove(slot) else { continue };
+            match pending.role {
+                Role::Unauthenticated => self.log_stranger(pending.remote, "it did not say who it is"),
+                Role::Challenged(_) => self.log_stranger(pending.remote, "it did not prove who it is"),
+                _ => {}
             }
         }
         for rank in self.dialing.clone() {

@@ -1,22 +1,23 @@
 //! Connections whose handshake is under way: sockets, partial frames, and who may stay how long.
 //!
 //! Invariant: an unauthenticated connection costs one slot and one descriptor, never memory that grows and never time
-//! of a connection that is established. One that sends nothing is closed after [`PATIENCE`], and the oldest is closed
-//! when there are too many. An initiator is never hurried: its peer may be computing. Neighbours: `handshake.rs` checks
-//! the bytes, `connect.rs` decides what follows.
+//! of a connection that is established. One that sends nothing is closed after [`PATIENCE`], one whose Hello was good
+//! after [`VOUCHED_PATIENCE`], and the oldest is closed when there are too many of a kind. An initiator is never hurried:
+//! its peer may be computing. Neighbours: `handshake.rs` checks the bytes, `connect.rs` decides what follows.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use ringworld_auth::Nonce;
+use ringworld_auth::Session;
 use ringworld_transport::Rank;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::Socket;
 
 use crate::handshake::{
-    ANSWER, HELLO, Identity, Initiator, InitiatorStep, REPLY, Rejection, Responder, reject,
+    Answer, HELLO, Identity, Initiator, InitiatorStep, RECORD, REPLY, Rejection, Responder, reject,
 };
 use crate::silence::Silence;
 
@@ -26,8 +27,16 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// An unauthenticated connection that has sent nothing for so long makes room for others when descriptors are short.
 /// Whoever belongs to the job speaks as soon as it is connected.
 pub(crate) const HURRY: Duration = Duration::from_secs(1);
-/// The most unauthenticated connections at a time.
+/// How long whoever has sent a good Hello may take to prove that it is no recorded one. Long, because it may compute; who
+/// is closed so dials again.
+pub(crate) const VOUCHED_PATIENCE: Duration = Duration::from_secs(60);
+/// The most unauthenticated connections of each kind at a time: those without, and those with a good Hello. Fewer where
+/// that would be more than a quarter of the files that this process may open.
 pub(crate) const MAX_UNAUTHENTICATED: usize = 1024;
+/// The most bytes that are read in one go from a connection that was turned away, and in all until it is closed: so much
+/// as lets an honest one read why.
+const DRAIN: usize = 4 << 10;
+const DRAIN_IN_ALL: usize = 64 << 10;
 
 /// Which part of the handshake a connection is in.
 pub(crate) enum Role {
@@ -35,12 +44,12 @@ pub(crate) enum Role {
     Outbound { initiator: Initiator, hello: [u8; HELLO], peer: Rank, lane: usize, connected: bool },
     /// Accepted; has not said who it is.
     Unauthenticated,
-    /// Accepted; says that it is a rank of this job, and has been asked to prove it.
-    Challenged(Responder),
+    /// Accepted; its Hello was made with the secret, and it has been asked to prove that it was not a recorded one.
+    Challenged(Box<Responder>),
     /// Accepted and believed; waits for the decision whether it is wanted.
-    Verified { from: Rank, lane: usize },
-    /// Turned away; stays only so that it can read the reason.
-    Leaving,
+    Verified(Box<Responder>),
+    /// Turned away; stays only so that it can read the reason. So many bytes of it have been read since.
+    Leaving { drained: usize },
 }
 
 /// How an attempt failed.
@@ -65,8 +74,8 @@ pub(crate) enum Progress {
     Connected,
     /// This outbound connection has sent its proof.
     Committed,
-    /// This outbound connection is made.
-    Established,
+    /// This outbound connection is made, with these keys.
+    Established(Box<Session>),
     /// This inbound connection is who it says.
     Verified,
     /// An outbound connection has failed.
@@ -93,7 +102,7 @@ pub(crate) struct Pending {
 }
 
 // One buffer serves every frame.
-const _: () = assert!(REPLY <= HELLO && ANSWER <= HELLO);
+const _: () = assert!(REPLY <= HELLO && RECORD <= HELLO);
 
 impl Pending {
     pub(crate) fn new(socket: Socket, remote: SocketAddr, born: Instant, role: Role) -> Self {
@@ -160,39 +169,37 @@ impl Pending {
         Ok(true)
     }
 
-    /// Tells an inbound connection why it must go, and lets it go by itself.
-    pub(crate) fn turn_away(&mut self, rejection: Rejection, now: Instant) -> Progress {
-        // Something that does not speak the protocol would not understand.
-        if rejection != Rejection::Magic && self.send_frame(&reject(rejection)).is_ok() {
-            self.role = Role::Leaving;
+    /// Tells an inbound connection why it must go, in `words`, if it can be told; lets it go by itself.
+    fn leave(&mut self, words: Option<&[u8]>, rejection: Rejection, now: Instant) -> Progress {
+        if words.is_some_and(|words| self.send_frame(words).is_ok()) {
+            self.role = Role::Leaving { drained: 0 };
             self.born = now;
         }
         Progress::TurnedAway(rejection)
     }
 
+    /// Tells an inbound connection that has proved itself why it must go all the same.
+    pub(crate) fn turn_away(&mut self, rejection: Rejection, now: Instant) -> Progress {
+        let verdict = match &mut self.role {
+            Role::Verified(responder) => responder.verdict(Some(rejection)).ok(),
+            _ => None,
+        };
+        self.leave(verdict.as_ref().map(|verdict| &verdict[..]), rejection, now)
+    }
+
     /// Does whatever the socket permits.
     pub(crate) fn drive(&mut self, identity: &Identity, now: Instant) -> Progress {
-        match self.role {
-            Role::Outbound { .. } => self.drive_outbound(identity).unwrap_or_else(|error| {
+        match &mut self.role {
+            Role::Outbound { .. } => self.drive_outbound().unwrap_or_else(|error| {
                 let what = match error.kind() {
                     io::ErrorKind::UnexpectedEof => "it hung up without an answer".to_owned(),
                     _ => error.to_string(),
                 };
                 Progress::Failed(Failure::HungUp(what))
             }),
-            Role::Leaving => {
-                let mut scratch = [0; 512];
-                loop {
-                    match rustix::net::recv(&self.socket, &mut scratch, RecvFlags::empty()) {
-                        Ok((0, _)) => return Progress::Gone,
-                        Ok(_) | Err(Errno::INTR) => {}
-                        Err(Errno::AGAIN) => return Progress::Wait,
-                        Err(_) => return Progress::Gone,
-                    }
-                }
-            }
+            Role::Leaving { drained } => drain(&self.socket, drained),
             // It may say nothing now, so this only notices that it leaves.
-            Role::Verified { .. } => match self.read(1) {
+            Role::Verified(_) => match self.read(1) {
                 Ok(false) => Progress::Wait,
                 _ => Progress::Gone,
             },
@@ -200,7 +207,7 @@ impl Pending {
         }
     }
 
-    fn drive_outbound(&mut self, identity: &Identity) -> io::Result<Progress> {
+    fn drive_outbound(&mut self) -> io::Result<Progress> {
         if let Role::Outbound { connected: connected @ false, hello, .. } = &mut self.role {
             if let Some(error) = self.socket.take_error()? {
                 return Ok(Progress::Failed(Failure::Unreachable(error.to_string())));
@@ -214,28 +221,29 @@ impl Pending {
             return Ok(Progress::Connected);
         }
         self.write()?;
-        if !self.read(REPLY)? {
+        let Role::Outbound { initiator, .. } = &self.role else { return Ok(Progress::Wait) };
+        let size = initiator.expects();
+        if !self.read(size)? {
             return Ok(Progress::Wait);
         }
-        let reply = self.inbox;
+        let frame = self.inbox;
         let Role::Outbound { initiator, peer, .. } = &mut self.role else { return Ok(Progress::Wait) };
         let peer = *peer;
         let rejected = |why: &str| Ok(Progress::Failed(Failure::Rejected(why.to_owned())));
-        match initiator.on_reply(identity, &reply) {
-            InitiatorStep::Prove(answer) => {
-                self.send_frame(&answer)?;
+        match initiator.on_frame(&frame[..size]) {
+            InitiatorStep::Prove(proof) => {
+                self.send_frame(&proof)?;
                 Ok(Progress::Committed)
             }
-            InitiatorStep::Ready => Ok(Progress::Established),
+            InitiatorStep::Ready(session) => Ok(Progress::Established(session)),
             InitiatorStep::Rejected(Rejection::Finished) => Ok(Progress::Failed(Failure::Finished)),
             InitiatorStep::Rejected(rejection) => rejected(rejection.advice()),
-            InitiatorStep::Impostor(answer) => {
-                // If it does not arrive, the other side merely does not learn why.
-                let _ = self.send_frame(&answer);
-                rejected(&format!(
-                    "whoever answers cannot prove to be rank {peer} of this job; set the same secret on every host"
-                ))
+            InitiatorStep::Anonymous => {
+                Ok(Progress::Failed(Failure::HungUp("it hung up before it had shown who it is".to_owned())))
             }
+            InitiatorStep::Impostor => rejected(&format!(
+                "whoever answers cannot prove to be rank {peer} of this job; set the same secret on every host"
+            )),
             InitiatorStep::Garbage => rejected("whoever answers does not speak ringworld's protocol"),
         }
     }
@@ -247,32 +255,58 @@ impl Pending {
             // `have` starts again at a complete frame.
             let seen = if matches!(complete, Ok(true)) { HELLO } else { self.have };
             if let Err(rejection) = Responder::plausible(&self.inbox[..seen]) {
-                return Ok(self.turn_away(rejection, now));
+                return Ok(self.reject(rejection, now));
             }
             if !complete? {
                 return Ok(Progress::Wait);
             }
-            let nonce = Nonce::fresh().map_err(io::Error::other)?;
-            match Responder::on_hello(identity, &self.inbox, nonce) {
-                Ok((responder, welcome)) => {
+            match Responder::on_hello(identity, &self.inbox) {
+                Answer::Challenge(responder, welcome) => {
                     self.role = Role::Challenged(responder);
+                    self.born = now;
                     self.send_frame(&welcome)?;
                 }
-                Err(rejection) => return Ok(self.turn_away(rejection, now)),
+                Answer::Refuse(rejection, words) => return Ok(self.leave(Some(&words), rejection, now)),
+                Answer::Reject(rejection) => return Ok(self.reject(rejection, now)),
+                Answer::Fail(error) => return Err(io::Error::other(error)),
             }
         }
         let Role::Challenged(_) = self.role else { return Ok(Progress::Wait) };
-        if !self.read(ANSWER)? {
+        if !self.read(RECORD)? {
             return Ok(Progress::Wait);
         }
-        let Some(answer) = self.inbox.first_chunk::<ANSWER>().copied() else { return Ok(Progress::Wait) };
-        let Role::Challenged(responder) = &self.role else { return Ok(Progress::Wait) };
-        match responder.on_answer(identity, &answer) {
-            Ok(()) => {
-                self.role = Role::Verified { from: responder.from, lane: responder.lane };
-                Ok(Progress::Verified)
+        let Some(proof) = self.inbox.first_chunk::<RECORD>().copied() else { return Ok(Progress::Wait) };
+        let Role::Challenged(mut responder) = std::mem::replace(&mut self.role, Role::Unauthenticated) else {
+            return Ok(Progress::Wait);
+        };
+        if responder.on_proof(&proof) {
+            self.role = Role::Verified(responder);
+            return Ok(Progress::Verified);
+        }
+        // It has repeated what somebody else once said: there is nothing to tell it.
+        Ok(self.leave(None, Rejection::Secret, now))
+    }
+
+    /// Turns away who has not spoken well; something that does not speak the protocol would not understand why.
+    fn reject(&mut self, rejection: Rejection, now: Instant) -> Progress {
+        let words = reject(rejection);
+        self.leave(Some(&words[..]).filter(|_| rejection != Rejection::Magic), rejection, now)
+    }
+}
+
+/// Throws away what a connection that was turned away still sends, so that it can read why.
+fn drain(socket: &Socket, drained: &mut usize) -> Progress {
+    let mut scratch = [0; DRAIN];
+    loop {
+        match rustix::net::recv(socket, &mut scratch, RecvFlags::empty()) {
+            Ok((0, _)) => return Progress::Gone,
+            Ok((read, _)) => {
+                *drained += read;
+                return if *drained > DRAIN_IN_ALL { Progress::Gone } else { Progress::Wait };
             }
-            Err(rejection) => Ok(self.turn_away(rejection, now)),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Progress::Wait,
+            Err(_) => return Progress::Gone,
         }
     }
 }
@@ -280,26 +314,42 @@ impl Pending {
 /// All connections whose handshake is under way, by slot.
 #[derive(Default)]
 pub(crate) struct PendingHandshakes {
-    slots: Vec<Option<Box<Pending>>>,
+    slots: Vec<Slot>,
     free: Vec<usize>,
+    /// Those that were accepted, oldest first, and of these the ones whose Hello was good: slot and its use. Some are no
+    /// longer what they were, which is found out when they are the oldest.
+    strangers: VecDeque<(usize, u64)>,
+    vouched: VecDeque<(usize, u64)>,
+}
+
+/// A place for a connection; `uses` tells the connections apart that have been there.
+#[derive(Default)]
+struct Slot {
+    pending: Option<Box<Pending>>,
+    uses: u64,
 }
 
 impl PendingHandshakes {
     pub(crate) fn insert(&mut self, pending: Pending) -> usize {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
+            self.slots.push(Slot::default());
             self.slots.len() - 1
         });
-        self.slots[slot] = Some(Box::new(pending));
+        let place = &mut self.slots[slot];
+        place.uses += 1;
+        if matches!(pending.role, Role::Unauthenticated) {
+            self.strangers.push_back((slot, place.uses));
+        }
+        place.pending = Some(Box::new(pending));
         slot
     }
 
     pub(crate) fn find(&mut self, slot: usize) -> Option<&mut Pending> {
-        self.slots.get_mut(slot)?.as_deref_mut()
+        self.slots.get_mut(slot)?.pending.as_deref_mut()
     }
 
     pub(crate) fn remove(&mut self, slot: usize) -> Option<Box<Pending>> {
-        let pending = self.slots.get_mut(slot)?.take()?;
+        let pending = self.slots.get_mut(slot)?.pending.take()?;
         self.free.push(slot);
         Some(pending)
     }
@@ -315,13 +365,55 @@ impl PendingHandshakes {
     /// Slots of which `wanted` is true.
     pub(crate) fn select(&self, wanted: impl Fn(&Pending) -> bool) -> Vec<usize> {
         let slots = self.slots.iter().enumerate();
-        slots.filter(|(_, p)| p.as_deref().is_some_and(&wanted)).map(|(slot, _)| slot).collect()
+        slots.filter(|(_, s)| s.pending.as_deref().is_some_and(&wanted)).map(|(slot, _)| slot).collect()
     }
 
-    /// The number of unauthenticated connections and, of the oldest, the slot and when it came.
-    pub(crate) fn unauthenticated(&self) -> (usize, Option<(usize, Instant)>) {
-        let slots = self.select(|p| matches!(p.role, Role::Unauthenticated | Role::Leaving));
-        let born = |slot: usize| self.slots[slot].as_deref().map(|p| (slot, p.born));
-        (slots.len(), slots.iter().filter_map(|slot| born(*slot)).min_by_key(|(_, born)| *born))
+    fn at(&self, (slot, uses): (usize, u64)) -> Option<&Pending> {
+        self.slots.get(slot).filter(|place| place.uses == uses)?.pending.as_deref()
+    }
+
+    /// The oldest of the accepted connections that have not sent a good Hello, and when it came.
+    pub(crate) fn oldest_stranger(&mut self) -> Option<(usize, Instant)> {
+        while let Some(&first) = self.strangers.front() {
+            match self.at(first) {
+                Some(Pending { role: Role::Unauthenticated | Role::Leaving { .. }, born, .. }) => {
+                    return Some((first.0, *born));
+                }
+                Some(Pending { role: Role::Challenged(_), .. }) => self.vouched.push_back(first),
+                _ => {}
+            }
+            self.strangers.pop_front();
+        }
+        None
+    }
+
+    fn oldest_vouched(&mut self) -> Option<usize> {
+        while let Some(&first) = self.vouched.front() {
+            if let Some(Pending { role: Role::Challenged(_), .. }) = self.at(first) {
+                return Some(first.0);
+            }
+            self.vouched.pop_front();
+        }
+        None
+    }
+
+    /// Of more than `limit` connections of a kind drops the oldest; how many that were.
+    pub(crate) fn make_room(&mut self, limit: usize) -> u64 {
+        let mut dropped = 0;
+        while self.strangers.len() > limit
+            && let Some((slot, _)) = self.oldest_stranger()
+            && self.strangers.len() > limit
+        {
+            self.remove(slot);
+            dropped += 1;
+        }
+        while self.vouched.len() > limit
+            && let Some(slot) = self.oldest_vouched()
+            && self.vouched.len() > limit
+        {
+            self.remove(slot);
+            dropped += 1;
+        }
+        dropped
     }
 }

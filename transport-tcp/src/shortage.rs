@@ -85,6 +85,11 @@ pub(crate) fn is_room_for(connections: usize) -> bool {
     limit().current.is_none_or(|current| current >= (connections + OTHERS) as u64)
 }
 
+/// This part of the files that this process may open: one in so many.
+pub(crate) fn share(parts: u64) -> usize {
+    limit().current.map_or(usize::MAX, |current| usize::try_from(current / parts).unwrap_or(usize::MAX))
+}
+
 /// Why this transport cannot go on, and what to do.
 pub(crate) fn explain(errno: Errno, size: usize) -> String {
     let others = size.saturating_sub(1);

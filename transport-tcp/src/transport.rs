@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
+use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
@@ -98,6 +99,8 @@ pub struct Tcp {
     pub(crate) dialing: Vec<Rank>,
     /// Descriptors, or memory for sockets, that this process lacks.
     pub(crate) shortage: Shortage,
+    /// Connections that came to nothing, of which not each is told.
+    pub(crate) strangers: Tally,
     /// Further lanes to be tried again, and when.
     pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
     pub(crate) life: Lifecycle,
@@ -166,6 +169,7 @@ impl Tcp {
                 job: config.job,
                 lanes: config.lanes,
                 secret: config.secret,
+                encrypt: false,
             },
             options,
             spread: config.spread,
@@ -179,6 +183,7 @@ impl Tcp {
             handshakes: PendingHandshakes::default(),
             dialing: Vec::new(),
             shortage: Shortage::default(),
+            strangers: Tally::default(),
             lane_retries: Vec::new(),
             life: Lifecycle::default(),
             troubled: Vec::new(),

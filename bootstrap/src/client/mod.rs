@@ -10,18 +10,18 @@ use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
-use tokio::net::tcp::OwnedWriteHalf;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use crate::error::Error;
 use crate::event::{ControlEvent, Listener, Report};
+use crate::frames::{FrameReader, FrameWriter, ReadError};
 use crate::interfaces::Interface;
 use crate::master::MasterHandle;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
-use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ReadError, ToMaster, ToRank};
+use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ToMaster, ToRank};
 use reach::{Reached, Search};
 
 /// How much longer than the master a rank waits for the world to form: the master knows why it did not.
@@ -98,13 +98,14 @@ impl Client {
                 let label = search.label();
                 match search.run().await {
                     Err(error) => drop(reply.send(Err(error))),
-                    Ok(Reached { stream, local, job, peer_timeout, master, elsewhere }) => {
+                    Ok(Reached { reading, writing, local, job, peer_timeout, master, elsewhere }) => {
                         let begun = Begun { job, local, peer_timeout, master, label: label.clone() };
                         if reply.send(Ok(begun)).is_ok() {
                             let patience = settings.timeout + GRACE;
                             // Of the ranks of a host that know their places, one speaks.
                             let speaks = elsewhere && settings.local_rank.unwrap_or(0) == 0;
-                            let control = Control::new(stream, orders, peer_timeout, patience, label);
+                            let halves = (reading, writing);
+                            let control = Control::new(halves, orders, peer_timeout, patience, label);
                             Control { speaks, ..control }.run().await;
                         }
                     }
@@ -146,7 +147,7 @@ type Heard = Result<(ToRank, usize), ReadError>;
 /// The state of the thread.
 struct Control {
     /// `None` once the master is lost.
-    writing: Option<OwnedWriteHalf>,
+    writing: Option<FrameWriter<OwnedWriteHalf>>,
     inbound: mpsc::Receiver<Heard>,
     orders: mpsc::UnboundedReceiver<Command>,
     peer_timeout: Option<Duration>,
@@ -183,18 +184,17 @@ struct World {
 
 impl Control {
     fn new(
-        stream: TcpStream,
+        (mut reading, writing): (FrameReader<OwnedReadHalf>, FrameWriter<OwnedWriteHalf>),
         orders: mpsc::UnboundedReceiver<Command>,
         peer_timeout: Option<Duration>,
         patience: Duration,
         label: String,
     ) -> Self {
-        let (mut reading, writing) = stream.into_split();
         let (heard, inbound) = mpsc::channel(64);
         // A task of its own, because reading a frame must not be interrupted half-way.
         tokio::spawn(async move {
             loop {
-                let next = wire::read_within(&mut reading, MASTER_LIMIT, peer_timeout).await;
+                let next = reading.read_within(MASTER_LIMIT, peer_timeout).await;
                 let over = next.is_err();
                 if heard.send(next).await.is_err() || over {
                     return;
@@ -298,7 +298,7 @@ impl Control {
 
     async fn say(&mut self, message: &ToMaster) {
         let Some(writing) = &mut self.writing else { return };
-        let write = wire::write(writing, message);
+        let write = writing.write(message);
         let written = match self.peer_timeout {
             Some(limit) => timeout(limit, write).await,
             None => Ok(write.await),

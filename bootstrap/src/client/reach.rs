@@ -8,9 +8,11 @@ use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{sleep, timeout};
 
 use crate::error::Error;
+use crate::frames::{FrameReader, FrameWriter};
 use crate::handshake::{self, HandshakeError};
 use crate::host::{host_identity, host_name};
 use crate::interfaces::{Interface, InterfaceError};
@@ -18,7 +20,7 @@ use crate::master::{Master, MasterConfig, MasterHandle};
 use crate::program::Program;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
-use crate::wire::{self, EARLY_LIMIT, Hello, ToMaster, ToRank};
+use crate::wire::{EARLY_LIMIT, Hello, ToMaster, ToRank};
 
 /// How long one connection attempt may take before the next address gets its turn.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -35,7 +37,8 @@ const ENDING: Duration = Duration::from_secs(1);
 
 /// A connection to a master that has given this process a place.
 pub(super) struct Reached {
-    pub(super) stream: TcpStream,
+    pub(super) reading: FrameReader<OwnedReadHalf>,
+    pub(super) writing: FrameWriter<OwnedWriteHalf>,
     pub(super) local: IpAddr,
     pub(super) job: u64,
     pub(super) peer_timeout: Option<Duration>,
@@ -43,6 +46,14 @@ pub(super) struct Reached {
     pub(super) master: Option<MasterHandle>,
     /// The master is on another host, so what it says is not seen here.
     pub(super) elsewhere: bool,
+}
+
+/// What an exchange of greetings has brought.
+struct Greeted {
+    reading: FrameReader<OwnedReadHalf>,
+    writing: FrameWriter<OwnedWriteHalf>,
+    job: u64,
+    peer_timeout: Option<Duration>,
 }
 
 /// What is needed to find the master.
@@ -270,7 +281,7 @@ impl Search<'_> {
     ) -> Result<Reached, Failure> {
         let left = deadline.saturating_duration_since(Instant::now());
         let passing = |reason: &str| Failure::Passing(reason.into());
-        let mut stream = match timeout(CONNECT.min(left), TcpStream::connect(address)).await {
+        let stream = match timeout(CONNECT.min(left), TcpStream::connect(address)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(Failure::Passing(error.to_string())),
             Err(_) => return Err(passing("no answer")),
@@ -283,10 +294,12 @@ impl Search<'_> {
         }
         // Latency matters more than the number of packets; a failure only costs speed.
         let _ = stream.set_nodelay(true);
-        let greeting = timeout(GREETING.min(left), self.greet(&mut stream, serves)).await;
-        let (job, peer_timeout) = greeting.map_err(|_| passing("it accepted but did not answer"))??;
+        let greeting = timeout(GREETING.min(left), self.greet(stream, serves)).await;
+        let Greeted { reading, writing, job, peer_timeout } =
+            greeting.map_err(|_| passing("it accepted but did not answer"))??;
         Ok(Reached {
-            stream,
+            reading,
+            writing,
             local: local.ip().to_canonical(),
             job,
             peer_timeout,
@@ -295,27 +308,33 @@ impl Search<'_> {
         })
     }
 
-    async fn greet(&self, stream: &mut TcpStream, serves: bool) -> Result<(u64, Option<Duration>), Failure> {
+    async fn greet(&self, mut stream: TcpStream, serves: bool) -> Result<Greeted, Failure> {
         let master = || self.label();
-        let job = handshake::connect(stream, &self.settings.secret).await.map_err(|error| match error {
-            HandshakeError::Io(error) => Failure::Passing(format!("the connection was lost ({error})")),
-            error @ HandshakeError::Silent => Failure::Passing(error.to_string()),
-            HandshakeError::Magic(_) => {
-                let reason = error.to_string() + &self.port_origin();
-                Failure::Final(Error::NotMaster { master: master(), reason })
-            }
-            HandshakeError::Secret(reason) => {
-                Failure::Final(Error::Secret { master: master(), reason: reason.into() })
-            }
-            HandshakeError::Version(_) | HandshakeError::Random(_) => {
-                Failure::Final(Error::Refused { master: master(), reason: error.to_string() })
-            }
-        })?;
+        let greeted =
+            handshake::connect(&mut stream, &self.settings.secret).await.map_err(|error| match error {
+                HandshakeError::Io(error) => Failure::Passing(format!("the connection was lost ({error})")),
+                error @ HandshakeError::Silent => Failure::Passing(error.to_string()),
+                HandshakeError::Magic(_) => {
+                    let reason = error.to_string() + &self.port_origin();
+                    Failure::Final(Error::NotMaster { master: master(), reason })
+                }
+                HandshakeError::Secret(reason) => {
+                    Failure::Final(Error::Secret { master: master(), reason: reason.into() })
+                }
+                HandshakeError::Version(_) | HandshakeError::System(_) => {
+                    Failure::Final(Error::Refused { master: master(), reason: error.to_string() })
+                }
+            });
+        let (job, session) = greeted?;
+        let (reading, writing) = stream.into_split();
+        let mut reading = FrameReader::new(reading, session.opener);
+        let mut writing = FrameWriter::new(writing, session.sealer);
         let hello = ToMaster::Hello(self.hello(serves));
-        wire::write(stream, &hello).await.map_err(|error| Failure::Passing(error.to_string()))?;
-        match wire::read::<ToRank>(stream, EARLY_LIMIT).await {
+        writing.write(&hello).await.map_err(|error| Failure::Passing(error.to_string()))?;
+        match reading.read::<ToRank>(EARLY_LIMIT).await {
             Ok((ToRank::Welcome { peer_timeout_ms }, _)) => {
-                Ok((job, (peer_timeout_ms > 0).then(|| Duration::from_millis(peer_timeout_ms))))
+                let peer_timeout = (peer_timeout_ms > 0).then(|| Duration::from_millis(peer_timeout_ms));
+                Ok(Greeted { reading, writing, job, peer_timeout })
             }
             Ok((ToRank::Reject { reason, retry: true }, _)) => Err(Failure::Passing(reason)),
             Ok((ToRank::Reject { reason, retry: false }, _)) => {

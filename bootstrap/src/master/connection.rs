@@ -10,17 +10,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ringworld_auth::Secret;
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::net::tcp::OwnedWriteHalf;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::mail::{Inbound, Outgoing};
+use super::places::Waiting;
+use crate::frames::{self, FrameReader, FrameWriter, ReadError};
 use crate::handshake;
-use crate::wire::{self, EARLY_LIMIT, Hello, RANK_LIMIT, ReadError, ToMaster, ToRank};
+use crate::wire::{self, EARLY_LIMIT, Hello, RANK_LIMIT, ToMaster, ToRank};
 
-/// How long an unauthenticated connection may keep a place among the handshakes.
+/// How long a connection may take to show who it is.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long the last words may take to leave.
 const LINGER: Duration = Duration::from_secs(2);
@@ -34,24 +35,26 @@ pub(super) struct Common {
     pub(super) bytes_sent: Arc<AtomicU64>,
 }
 
+/// Somebody who has shown who it is.
+struct Introduced {
+    hello: Hello,
+    reading: FrameReader<OwnedReadHalf>,
+    writing: FrameWriter<OwnedWriteHalf>,
+}
+
 /// Sees one connection through, from the first byte to the last.
-pub(super) async fn serve(
-    mut stream: TcpStream,
-    from: SocketAddr,
-    connection: u64,
-    common: Arc<Common>,
-    permit: OwnedSemaphorePermit,
-) {
+pub(super) async fn serve(stream: TcpStream, from: SocketAddr, common: Arc<Common>, waiting: Waiting) {
     // Latency of small frames matters more than their number; a failure only costs speed.
     let _ = stream.set_nodelay(true);
-    let hello = match timeout(HANDSHAKE, introduce(&mut stream, &common)).await {
-        Ok(Ok(Some(hello))) => hello,
+    let connection = waiting.number();
+    let introduced = match timeout(HANDSHAKE, introduce(stream, &common, &waiting)).await {
+        Ok(Ok(Some(introduced))) => introduced,
         Ok(Ok(None)) => return,
         Ok(Err(reason)) => return turned_away(&common, from, reason).await,
         Err(_) => return turned_away(&common, from, format!("no handshake within {HANDSHAKE:?}")).await,
     };
-    drop(permit);
-    let (mut reading, writing) = stream.into_split();
+    drop(waiting);
+    let Introduced { hello, mut reading, writing } = introduced;
     let (outbox, inbox) = mpsc::unbounded_channel();
     let joined = Inbound::Joined { connection, hello, outbox };
     if common.hub.send(joined).await.is_err() {
@@ -59,7 +62,7 @@ pub(super) async fn serve(
     }
     let mut writer = tokio::spawn(write(writing, inbox, Arc::clone(&common)));
     let cause = loop {
-        match wire::read_within::<ToMaster>(&mut reading, RANK_LIMIT, common.peer_timeout).await {
+        match reading.read_within::<ToMaster>(RANK_LIMIT, common.peer_timeout).await {
             Ok((ToMaster::Ping, _)) => {}
             Ok((message, _)) => {
                 if common.hub.send(Inbound::Message { connection, message }).await.is_err() {
@@ -85,17 +88,28 @@ async fn turned_away(common: &Common, from: SocketAddr, reason: String) {
 }
 
 /// Who it is; `None` when it only had a question, which has been answered.
-async fn introduce(stream: &mut TcpStream, common: &Common) -> Result<Option<Hello>, String> {
-    handshake::accept(stream, &common.secret, common.job).await.map_err(|error| error.to_string())?;
-    match wire::read::<ToMaster>(stream, EARLY_LIMIT).await {
-        Ok((ToMaster::Hello(hello), _)) => Ok(Some(hello)),
+async fn introduce(
+    mut stream: TcpStream,
+    common: &Common,
+    waiting: &Waiting,
+) -> Result<Option<Introduced>, String> {
+    let session = handshake::accept(&mut stream, &common.secret, common.job, || waiting.vouch()).await;
+    let session = session.map_err(|error| error.to_string())?;
+    let (reading, writing) = stream.into_split();
+    let mut reading = FrameReader::new(reading, session.opener);
+    let mut writing = FrameWriter::new(writing, session.sealer);
+    match reading.read::<ToMaster>(EARLY_LIMIT).await {
+        Ok((ToMaster::Hello(hello), _)) => {
+            let hello = Hello { host: wire::host(&hello.host), ..hello };
+            Ok(Some(Introduced { hello, reading, writing }))
+        }
         Ok((ToMaster::Inquire, _)) => {
             let (reply, answer) = oneshot::channel();
             // An error here means that the hub has ended, and there is nothing to tell.
             let _ = common.hub.send(Inbound::Inquiry { reply }).await;
             if let Ok(answer) = answer.await {
                 // Who has asked and left needs no answer.
-                let _ = wire::write(stream, &answer).await;
+                let _ = writing.write(&answer).await;
             }
             Ok(None)
         }
@@ -105,11 +119,11 @@ async fn introduce(stream: &mut TcpStream, common: &Common) -> Result<Option<Hel
 }
 
 async fn write(
-    mut stream: OwnedWriteHalf,
+    mut stream: FrameWriter<OwnedWriteHalf>,
     mut inbox: mpsc::UnboundedReceiver<Outgoing>,
     common: Arc<Common>,
 ) {
-    let Ok(ping) = wire::frame(&ToRank::Ping) else { return };
+    let Ok(ping) = frames::encode(&ToRank::Ping) else { return };
     let ping: Arc<[u8]> = ping.into();
     loop {
         let next = tokio::select! {
@@ -119,11 +133,11 @@ async fn write(
         };
         match next {
             Some(Outgoing::Frame(bytes)) => {
-                if stream.write_all(&bytes).await.is_err() {
+                let Ok(written) = stream.write_body(&bytes).await else {
                     // The reader finds out why.
                     return;
-                }
-                common.bytes_sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                };
+                common.bytes_sent.fetch_add(written as u64, Ordering::Relaxed);
             }
             Some(Outgoing::Flush(done)) => {
                 let _ = done.send(());

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ringworld_auth::Tally;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
@@ -19,9 +20,10 @@ use super::mail::{Inbound, Outgoing};
 use super::notices::Notices;
 use super::outcome::{Account, Departure, Outcome};
 use super::roster::{self, Roster};
+use crate::frames::{self, ReadError};
 use crate::program;
 use crate::waiting::{Reminders, so_far};
-use crate::wire::{self, Hello, Member, ReadError, ToMaster, ToRank};
+use crate::wire::{self, Hello, Member, ToMaster, ToRank};
 
 /// Bytes of members per frame of the table, about: one frame for any world that there is, and far from the
 /// longest that a rank reads.
@@ -84,6 +86,8 @@ pub(super) struct Hub {
     flushing: Vec<u64>,
     /// See [`MasterConfig::seclusion`].
     seclusion: Option<String>,
+    /// Connections that came to nothing, of which not each is told.
+    unauthenticated: Tally,
     /// Since when somebody waits for the world, and when to say so again.
     waiting: Option<(Instant, Reminders)>,
     back: mpsc::Sender<Inbound>,
@@ -112,6 +116,7 @@ impl Hub {
             unanswered: Vec::new(),
             flushing: Vec::new(),
             seclusion: config.seclusion.clone(),
+            unauthenticated: Tally::default(),
             waiting: None,
             back,
         }
@@ -227,7 +232,13 @@ impl Hub {
     }
 
     fn note_unauthenticated(&mut self, from: SocketAddr, reason: &str) {
-        tracing::warn!("dropped a connection from {from}: {reason}");
+        match self.unauthenticated.note(std::time::Instant::now()) {
+            Some(0) => tracing::warn!("dropped a connection from {from}: {reason}"),
+            Some(more) => tracing::warn!(
+                "dropped a connection from {from}: {reason}; and {more} others since the last time that this was said"
+            ),
+            None => tracing::debug!("dropped a connection from {from}: {reason}"),
+        }
         if let Some(roster) = &mut self.roster {
             roster.note_unauthenticated(&format!("a connection from {}", from.ip()), reason);
         }
@@ -295,9 +306,12 @@ impl Hub {
         match message {
             ToMaster::PeerLost { rank: lost, cause } => {
                 let Ok(lost) = usize::try_from(lost) else { return };
-                if lost != rank && self.ranks.get(lost).is_some_and(|lost| lost.state == State::Alive) {
+                let alive = self.ranks.get(lost).is_some_and(|lost| lost.state == State::Alive);
+                let suspicions = self.suspicions.entry(rank).or_default();
+                // However often a rank says so, it is noted once.
+                if lost != rank && alive && suspicions.iter().all(|(known, _)| *known != lost) {
                     let back = self.back.clone();
-                    self.suspicions.entry(rank).or_default().push((lost, wire::clip(cause)));
+                    suspicions.push((lost, wire::clip(cause)));
                     // A dead process also closes its control connection, which says more; wait for that.
                     tokio::spawn(async move {
                         sleep(SUSPICION).await;
@@ -581,7 +595,7 @@ fn table(members: impl Iterator<Item = Member>) -> Vec<Arc<[u8]>> {
 }
 
 fn encode<T: Serialize>(message: &T) -> Option<Arc<[u8]>> {
-    match wire::frame(message) {
+    match frames::encode(message) {
         Ok(bytes) => Some(bytes.into()),
         Err(error) => {
             tracing::error!("a control message cannot be encoded: {error}");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::wire::{Hello, ReadError, ToMaster, ToRank};
+use crate::frames::ReadError;
+use crate::wire::{Hello, ToMaster, ToRank};
 
 /// Everything that can happen to the master.
 pub(super) enum Inbound {
@@ -44,7 +45,7 @@ pub(super) enum Inbound {
 
 /// Something for the writer.
 pub(super) enum Outgoing {
-    /// A frame; shared, because most go to everybody.
+    /// The body of a frame; shared, because most go to everybody.
     Frame(Arc<[u8]>),
     /// Answer when everything before has been handed to the system.
     Flush(oneshot::Sender<()>),

@@ -1,15 +1,18 @@
 //! The master: serves the rendezvous, then watches over the world until it ends.
 //!
 //! Runs in a thread of its own, inside the launcher or inside the first process that bound the port.
-//! Neighbours: `roster` decides ranks, `connection` talks to one process, `hub` is the state machine, and
+//! Neighbours: `roster` decides ranks, `accept` lets connections in, `door` bounds who waits there, `connection` talks to one process, `hub` is the state machine, and
 //! `notices` what it has to tell.
 
+mod accept;
 mod config;
 mod connection;
+mod door;
 mod hub;
 mod mail;
 mod notices;
 mod outcome;
+mod places;
 mod roster;
 
 use std::net::{SocketAddr, TcpListener};
@@ -17,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use crate::error::Error;
 use connection::Common;
@@ -27,9 +30,6 @@ use outcome::Account;
 
 pub use config::MasterConfig;
 pub use outcome::{Departure, Outcome};
-
-/// Handshakes under way at once: enough for any start, and a bound for those who only knock.
-const HANDSHAKES: usize = 512;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
@@ -58,9 +58,16 @@ impl Master {
                  RINGWORLD_SECRET to the same value for all processes of the job"
             );
         }
+        if config.secret.is_weak() {
+            tracing::warn!(
+                "the secret has fewer than {} bytes: whoever records one connection of this job can find it by \
+                 trying; use a longer one, such as 64 random hexadecimal digits",
+                ringworld_auth::WEAK
+            );
+        }
         // One per rank, those that unauthenticated connections may take, and some for the rest of the process.
         let ranks = config.world_size as u64;
-        let raised = crate::descriptors::raise_descriptor_limit(ranks + HANDSHAKES as u64 + 256);
+        let raised = crate::descriptors::raise_descriptor_limit(ranks + 2 * accept::MOST as u64 + 256);
         if let Some(most) = raised.err().filter(|most| *most < ranks + 64) {
             tracing::warn!(
                 "to serve {ranks} ranks takes as many open files, and this process may have {most} in all (the hard limit \
@@ -95,7 +102,7 @@ impl Master {
             // Wakes those who wait even if this thread panics.
             let mut last = LastWord { shared, outcome: Outcome::Failed("its thread panicked".into()) };
             last.outcome = runtime.block_on(async {
-                let accepting = tokio::spawn(accept(listener, common));
+                let accepting = tokio::spawn(accept::accept(listener, common));
                 let outcome = state.run(inbound).await;
                 // Frees the port at once for the next job.
                 accepting.abort();
@@ -107,25 +114,6 @@ impl Master {
         })
         .map_err(|e| Error::system("starting the master's thread", e))?;
         Ok(handle)
-    }
-}
-
-async fn accept(listener: tokio::net::TcpListener, common: Arc<Common>) {
-    let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
-    let mut number = 0;
-    loop {
-        let Ok(permit) = Arc::clone(&handshakes).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, from)) => {
-                number += 1;
-                tokio::spawn(connection::serve(stream, from, number, Arc::clone(&common), permit));
-            }
-            Err(error) => {
-                // Out of descriptors or a connection that died in the queue; both pass.
-                tracing::warn!("a connection could not be accepted: {error}");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
     }
 }
 

@@ -175,6 +175,29 @@ fn wrong_addresses_are_passed_over() {
 }
 
 #[test]
+fn a_refusal_of_somebody_who_has_not_shown_who_it_is_leads_to_the_next_address() {
+    // By the documented layout: kind 3, Reject; then that this rank is there twice, down, finished.
+    for code in [8u8, 9, 10] {
+        let liar = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let lies_at = liar.local_addr().unwrap();
+        let lying = std::thread::spawn(move || {
+            let (mut other, _) = liar.accept().unwrap();
+            other.read_exact(&mut [0; 92]).unwrap();
+            let mut words = [0; 72];
+            (words[0], words[4]) = (3, code);
+            other.write_all(&words).unwrap();
+        });
+        let mut sides = world(vec![config(0, 1, "secret"), config(1, 1, "secret")]);
+        let real = listener(&sides[1].tcp.address());
+        sides[0].tcp.connect(1, &address_of(&[lies_at, real])).unwrap();
+        sides[0].send(1, b"x", SendMemory::empty());
+        until_all(&mut sides, "the real one", |s| s[1].received == 1);
+        lying.join().unwrap();
+        assert!(sides.iter().all(|side| side.down.is_empty()), "code {code}: {:?}", sides[0].down);
+    }
+}
+
+#[test]
 fn a_peer_out_of_reach_is_down_with_every_address_named() {
     let gone = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let addresses = [gone(), gone()];

@@ -59,7 +59,7 @@ impl World {
         for (outbox, frames) in self.outboxes.iter_mut().zip(&mut self.frames) {
             while let Ok(next) = outbox.try_recv() {
                 match next {
-                    Outgoing::Frame(bytes) => frames.push(postcard::from_bytes(&bytes[4..]).unwrap()),
+                    Outgoing::Frame(bytes) => frames.push(postcard::from_bytes(&bytes).unwrap()),
                     Outgoing::Flush(done) => drop(done.send(())),
                 }
             }
