@@ -608,7 +608,7 @@ impl Drop for Core {
 }
 
 /// The protocol's header as the transports know headers.
+#[inline]
 fn wire_header(header: &ringworld_protocol::Header) -> Header {
-    let (bytes, length) = header.with_room();
-    Header::of(bytes, length)
+    Header::written(|room| header.encode(room).len())
 }

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use arbitrary::{Result, Unstructured};
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Element, Envelope, Key, Machine, MatchedId, Mode, OVERHEAD, Place,
+    Action, BufferId, Completion, Config, Element, Envelope, Header, Key, Machine, MatchedId, Mode, OVERHEAD, Place,
     RequestId, Selector, Span, TagSelector,
 };
 
@@ -187,7 +187,7 @@ impl World {
         while let Some(action) = self.machine.next_action() {
             match action {
                 Action::Message { token, header, .. } => {
-                    assert!(!header.as_bytes().is_empty());
+                    assert!(!header.encode(&mut [0; Header::MAX]).is_empty());
                     self.sending.extend(token);
                 }
                 Action::Put { token, payload, .. } => {

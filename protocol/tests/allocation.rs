@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use ringworld_protocol::{
-    Action, BufferId, Config, Element, Envelope, Key, Machine, Mode, Selector, Span, TagSelector,
+    Action, BufferId, Config, Element, Envelope, Header, Key, Machine, Mode, Selector, Span, TagSelector,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -54,7 +54,8 @@ fn exchange(machines: &mut [Machine; 2]) {
             match action {
                 Action::Message { peer, header, payload, token } => {
                     let len = payload.map_or(0, |span| span.len);
-                    let target = machines[peer].header(rank, header.as_bytes(), len).unwrap();
+                    let target =
+                        machines[peer].header(rank, header.encode(&mut [0; Header::MAX]), len).unwrap();
                     token.into_iter().for_each(|token| machines[rank].sent(token));
                     machines[peer].delivered(target.token);
                 }

@@ -124,14 +124,21 @@ impl Header {
         Some(header)
     }
 
-    /// The first `length` of `bytes`, or all of them when there are fewer. Copies all, which is quicker than to look
-    /// how many.
+    /// A header that is written in place: `write` gets its room, and says how many bytes of that it has written.
+    ///
+    /// ```
+    /// use ringworld_transport::Header;
+    /// let header = Header::written(|room| {
+    ///     room[..3].copy_from_slice(b"abc");
+    ///     3
+    /// });
+    /// assert_eq!(header.as_bytes(), b"abc");
+    /// ```
     #[must_use]
     #[inline]
-    pub fn of<const ROOM: usize>(bytes: &[u8; ROOM], length: usize) -> Self {
-        const { assert!(ROOM <= MAX_HEADER) };
-        let mut header = Self { length: length.min(ROOM) as u8, bytes: [0; MAX_HEADER] };
-        header.bytes[..ROOM].copy_from_slice(bytes);
+    pub fn written(write: impl FnOnce(&mut [u8; MAX_HEADER]) -> usize) -> Self {
+        let mut header = Self { length: 0, bytes: [0; MAX_HEADER] };
+        header.length = write(&mut header.bytes).min(MAX_HEADER) as u8;
         header
     }
 

@@ -7,7 +7,7 @@ use super::peers::is_users;
 use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send};
 use super::{CONTROL, Id, Machine};
 use crate::credit::{Class, Credit};
-use crate::wire::{Frame, Key, Packet};
+use crate::wire::{Header, Key, Packet};
 use crate::{
     Completion, Done, Envelope, Failure, Incoming, Malformed, OVERHEAD, Place, Rank, RequestId, Target,
 };
@@ -51,19 +51,19 @@ impl Machine {
     ///
     /// [`Malformed`] when the header cannot be; the machine is as before, and the peer should be cut off.
     pub fn header(&mut self, peer: Rank, header: &[u8], payload_len: usize) -> Result<Target, Malformed> {
-        let frame = Frame::decode(header)?;
+        let decoded = Header::decode(header)?;
         let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none() && !self.aborted);
         let account = account.ok_or_else(|| gone(peer))?;
         let available = account
             .credit
-            .refilled(frame.credit, &self.limits)
-            .ok_or_else(|| no_such_credit(peer, frame.credit))?;
-        if let Packet::Eager { envelope } = frame.packet {
+            .refilled(decoded.credit, &self.limits)
+            .ok_or_else(|| no_such_credit(peer, decoded.credit))?;
+        if let Packet::Eager { envelope } = decoded.packet {
             if !account.credit.admits_eager(payload_len, &self.limits) {
                 return Err(beyond_window(peer, payload_len, self.limits.window));
             }
             account.credit.refill(available, &self.limits);
-            if frame.credit > 0 && account.holds_back() {
+            if decoded.credit > 0 && account.holds_back() {
                 self.pump(peer);
             }
             return Ok(self.accept(Incoming {
@@ -73,11 +73,11 @@ impl Machine {
                 arrival: self.arrivals,
             }));
         }
-        let checked = self.check(peer, &frame, payload_len)?;
+        let checked = self.check(peer, &decoded, payload_len)?;
         if let Some(account) = self.peers.get_mut(peer) {
             let acknowledged = checked.acknowledges().is_some_and(|id| account.credit.seen(id));
             account.credit.refill(available, &self.limits);
-            if acknowledged || frame.credit > 0 {
+            if acknowledged || decoded.credit > 0 {
                 self.pump(peer);
             }
         }
@@ -139,7 +139,7 @@ impl Machine {
     /// let request = here.receive(selector, into, Element::RAW);
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
-    /// let target = here.header(1, departure.header.as_bytes(), 100)?;
+    /// let target = here.header(1, departure.header.encode(&mut [0; Header::MAX]), 100)?;
     /// assert_eq!(target.place, Place::Span(into));
     /// assert_eq!(here.conclude(target.token).map(|completion| completion.request), Some(request));
     /// assert_eq!((here.pending(), here.next_completion()), (0, None));
@@ -157,11 +157,11 @@ impl Machine {
     }
 
     /// Checks a control message: what is not eager.
-    fn check(&self, peer: Rank, frame: &Frame, payload_len: usize) -> Result<Checked, Malformed> {
+    fn check(&self, peer: Rank, decoded: &Header, payload_len: usize) -> Result<Checked, Malformed> {
         if payload_len != 0 {
             return Err(Malformed(format!("{payload_len} bytes of payload behind a header that has none")));
         }
-        match frame.packet {
+        match decoded.packet {
             Packet::Eager { .. } => Err(Malformed("an eager message is no control message".into())),
             Packet::Rts { envelope, id, len, probes } => {
                 let class = Class::of(envelope.context);
@@ -196,7 +196,7 @@ impl Machine {
             Packet::Left { id } => {
                 Ok(Checked::Answer { id, send: self.offered(peer, id)?, how: Answer::Left })
             }
-            Packet::Credit if frame.credit == 0 => Err(Malformed("a credit message without credit".into())),
+            Packet::Credit if decoded.credit == 0 => Err(Malformed("a credit message without credit".into())),
             Packet::Credit => Ok(Checked::Credit),
             Packet::ProbeAck if self.credit(peer).is_some_and(Credit::is_probing) => Ok(Checked::ProbeAck),
             Packet::ProbeAck => {

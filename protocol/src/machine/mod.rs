@@ -24,8 +24,8 @@ use states::{Body, Inbound, Peer, Request};
 use crate::credit::Limits;
 use crate::matching::{Chain, Posted, Unexpected};
 use crate::slab::{Id, Slab};
-use crate::wire::{Frame, Packet};
-use crate::{Action, Completion, Config, Done, Failure, Rank, RequestId, Span, Unreceived};
+use crate::wire::Packet;
+use crate::{Action, Completion, Config, Done, Failure, Header, Rank, RequestId, Span, Unreceived};
 
 /// The token of a placement that nobody waits for. No slot has it: its index would be the largest.
 const CONTROL: u64 = u64::MAX;
@@ -138,7 +138,7 @@ impl Machine {
     /// Queues a message, with all the credit that is owed to `peer` on it.
     fn push_message(&mut self, peer: Rank, packet: Packet, payload: Option<Span>, token: Option<u64>) {
         let Some(account) = self.peers.get_mut(peer).filter(|account| account.fate.is_none()) else { return };
-        let header = Frame { credit: account.credit.take_owed(), packet }.encode();
+        let header = Header { credit: account.credit.take_owed(), packet };
         self.actions.push_back(Action::Message { peer, header, payload, token });
     }
 

@@ -8,7 +8,7 @@ use super::arrive::Answer;
 use super::states::{Request, Send, SendStage};
 use super::{Id, Machine};
 use crate::credit::{Class, Way};
-use crate::wire::{Frame, Key, Packet};
+use crate::wire::{Key, Packet};
 use crate::{Action, Envelope, Failure, Header, Malformed, Mode, Rank, RequestId, Span};
 
 /// A message that the machine has let go, before it is known whether the transport takes all of it at once; made by
@@ -101,7 +101,7 @@ impl Machine {
             return None;
         }
         let packet = Packet::Eager { envelope: *envelope };
-        let header = Frame { credit: account.credit.take_owed(), packet }.encode();
+        let header = Header { credit: account.credit.take_owed(), packet };
         let token = self.requests.next_id().to_bits();
         Some(Departure { machine: self, peer, envelope: *envelope, header, token })
     }

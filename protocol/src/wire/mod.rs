@@ -17,13 +17,14 @@
 //! A `probe` is an rts that is acknowledged at once (`p. ack`) when nothing matches. An eager message whose stamp is
 //! all zeros, as those of users are, is plain: it saves half of the header, and most of what it takes to read one.
 //!
-//! Invariant: a frame has exactly one encoding, and decoding refuses everything else; what a decoded
-//! frame *claims* is checked by the machine. There is no version here: the handshake that opens a
-//! connection compares versions. Neighbours: `header.rs`, `machine/arrive.rs`.
+//! Invariant: a header has exactly one encoding, and decoding refuses everything else; what a decoded
+//! header *claims* is checked by the machine. There is no version here: the handshake that opens a
+//! connection compares versions. A header is a value until it is written where the transport wants its bytes.
+//! Neighbours: `key.rs`, `machine/arrive.rs`.
 
-mod header;
+mod key;
 
-pub use header::{Header, Key};
+pub use key::Key;
 
 use crate::{Element, Envelope, Malformed};
 
@@ -62,21 +63,44 @@ pub(crate) enum Packet {
     ProbeAck,
 }
 
-/// A whole header: a packet and the credit that rides on it.
+/// The header of a message: a packet and the credit that rides on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    /// Bytes of the window that the sender of this frame gives back.
+pub struct Header {
+    /// Bytes of the window that the sender of this header gives back.
     pub(crate) credit: u64,
     pub(crate) packet: Packet,
 }
 
-impl Frame {
-    pub(crate) fn encode(&self) -> Header {
+impl Header {
+    /// The longest header this protocol sends, in bytes.
+    pub const MAX: usize = 64;
+
+    /// Writes the header to the beginning of `room`, and returns the part that it takes.
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    /// let departure = machine.depart(1, &envelope, 0).expect("there is room");
+    /// assert_eq!(departure.header.encode(&mut [0; Header::MAX]).len(), 24);
+    /// # Ok::<(), ConfigError>(())
+    /// ```
+    #[inline]
+    pub fn encode<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a [u8] {
+        const { assert!(ROOM >= Self::MAX) };
         if let Packet::Eager { envelope } = &self.packet
             && envelope.stamp == UNSTAMPED
         {
-            return plain(envelope, self.credit);
+            let (bytes, _) = room.split_at_mut(24);
+            bytes[..8].copy_from_slice(&first_word(PLAIN, envelope.element.0, envelope.context));
+            bytes[8..16].copy_from_slice(&self.credit.to_le_bytes());
+            bytes[16..].copy_from_slice(&envelope.tag.to_le_bytes());
+            return bytes;
         }
+        self.encode_any(room)
+    }
+
+    fn encode_any<'a>(&self, room: &'a mut [u8]) -> &'a [u8] {
         let (kind, detail, context) = match &self.packet {
             Packet::Eager { envelope } => (EAGER, envelope.element.0, envelope.context),
             Packet::Rts { envelope, probes, .. } => {
@@ -89,7 +113,7 @@ impl Frame {
             Packet::Credit => (CREDIT, 0, 0),
             Packet::ProbeAck => (PROBE_ACK, 0, 0),
         };
-        let mut header = Header::empty();
+        let mut header = Writer { room, length: 0 };
         header.push(&first_word(kind, detail, context));
         header.push(&self.credit.to_le_bytes());
         match &self.packet {
@@ -107,7 +131,7 @@ impl Frame {
             Packet::Ack { id } | Packet::Nack { id } | Packet::Left { id } => header.push(&id.to_le_bytes()),
             Packet::Credit | Packet::ProbeAck => {}
         }
-        header
+        header.written()
     }
 
     #[inline]
@@ -185,21 +209,32 @@ fn context_of([x0, x1, x2, x3, x4, x5]: [u8; 6]) -> u64 {
     u64::from_le_bytes([x0, x1, x2, x3, x4, x5, 0, 0])
 }
 
-/// The header of an eager message without a stamp.
-#[inline]
-fn plain(envelope: &Envelope, credit: u64) -> Header {
-    let mut bytes = [0; 24];
-    bytes[..8].copy_from_slice(&first_word(PLAIN, envelope.element.0, envelope.context));
-    bytes[8..16].copy_from_slice(&credit.to_le_bytes());
-    bytes[16..].copy_from_slice(&envelope.tag.to_le_bytes());
-    let mut header = Header::empty();
-    header.push(&bytes);
-    header
-}
-
-fn push_envelope(header: &mut Header, envelope: &Envelope) {
+fn push_envelope(header: &mut Writer<'_>, envelope: &Envelope) {
     header.push(&envelope.tag.to_le_bytes());
     header.push(&envelope.stamp);
+}
+
+struct Writer<'a> {
+    room: &'a mut [u8],
+    length: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Appends; whatever exceeds [`Header::MAX`] is a bug that the round-trip tests show.
+    fn push(&mut self, more: &[u8]) {
+        let end = self.length + more.len();
+        if let Some(room) = self.room.get_mut(self.length..end) {
+            room.copy_from_slice(more);
+            self.length = end;
+        } else {
+            debug_assert!(false, "a header of more than {} bytes", Header::MAX);
+        }
+    }
+
+    fn written(self) -> &'a [u8] {
+        let (written, _) = self.room.split_at_mut(self.length);
+        written
+    }
 }
 
 struct Reader<'a> {

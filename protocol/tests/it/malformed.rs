@@ -117,8 +117,8 @@ fn a_payload_where_there_is_none_is_refused() {
     let (mut sender, mut receiver) = (machine(0), machine(1));
     sender.send(1, ENVELOPE, span(1000), Mode::Standard);
     let rts = message(&mut sender);
-    assert!(receiver.header(0, rts.as_bytes(), 1).is_err());
-    assert!(receiver.header(0, rts.as_bytes(), 0).is_ok());
+    assert!(receiver.header(0, rts.encode(&mut [0; Header::MAX]), 1).is_err());
+    assert!(receiver.header(0, rts.encode(&mut [0; Header::MAX]), 0).is_ok());
 }
 
 #[test]
@@ -127,13 +127,13 @@ fn more_than_the_window_is_refused_and_leaves_no_trace() {
     sender.send(1, ENVELOPE, span(EAGER), Mode::Standard);
     let eager = message(&mut sender);
     for len in [WINDOW - OVERHEAD + 1, usize::MAX] {
-        assert!(receiver.header(0, eager.as_bytes(), len).is_err(), "{len} bytes");
+        assert!(receiver.header(0, eager.encode(&mut [0; Header::MAX]), len).is_err(), "{len} bytes");
     }
     for _ in 0..4 {
-        let target = receiver.header(0, eager.as_bytes(), EAGER).unwrap();
+        let target = receiver.header(0, eager.encode(&mut [0; Header::MAX]), EAGER).unwrap();
         assert_eq!(target.place, Place::Bounce { len: EAGER });
     }
-    assert!(receiver.header(0, eager.as_bytes(), 0).is_err());
+    assert!(receiver.header(0, eager.encode(&mut [0; Header::MAX]), 0).is_err());
     assert_eq!(receiver.unexpected(0).count(), 4);
 }
 
@@ -143,8 +143,9 @@ fn requests_to_send_are_bounded_too() {
     let (mut sender, mut receiver) = (machine(0), Machine::new(config));
     sender.send(1, ENVELOPE, span(1000), Mode::Standard);
     let rts = message(&mut sender);
-    let mut accepted =
-        |rts: &Header| (0..1000).take_while(|_| receiver.header(0, rts.as_bytes(), 0).is_ok()).count();
+    let mut accepted = |rts: &Header| {
+        (0..1000).take_while(|_| receiver.header(0, rts.encode(&mut [0; Header::MAX]), 0).is_ok()).count()
+    };
     assert_eq!(accepted(&rts), WINDOW / OVERHEAD + 100);
     // Room is reserved for collectives, and only for them.
     sender.send(1, Envelope { context: 1, ..ENVELOPE }, span(1000), Mode::Standard);
@@ -187,7 +188,7 @@ proptest! {
                     model.send(0, ENVELOPE, span(random.below(200)), Mode::Standard);
                     while let Some(action) = model.next_action() {
                         if let Action::Message { header, .. } = action {
-                            valid.push(header.as_bytes().to_vec());
+                            valid.push(header.encode(&mut [0; Header::MAX]).to_vec());
                         }
                     }
                 }
@@ -217,7 +218,7 @@ proptest! {
             while let Some(action) = victim.next_action() {
                 match action {
                     Action::Message { header, token, .. } => {
-                        prop_assert!(header.as_bytes().len() <= Header::MAX);
+                        prop_assert!(header.encode(&mut [0; Header::MAX]).len() <= Header::MAX);
                         token.into_iter().for_each(|token| victim.sent(token));
                     }
                     Action::Expose { token, .. } => victim.exposed(token, Key::new(b"key").unwrap()),

@@ -111,7 +111,7 @@ pub(crate) fn content(number: u64, len: usize) -> Vec<u8> {
 }
 
 fn kind(header: &Header) -> usize {
-    match header.as_bytes()[0] {
+    match header.encode(&mut [0; Header::MAX])[0] {
         9 => 2,
         kind => usize::from(kind),
     }
@@ -346,7 +346,7 @@ impl Net {
         while let Some(action) = self.machines[rank].next_action() {
             match action {
                 Action::Message { peer, header, payload, token } => {
-                    assert!(header.as_bytes().len() <= Header::MAX);
+                    assert!(header.encode(&mut [0; Header::MAX]).len() <= Header::MAX);
                     self.kinds[rank][kind(&header)] += 1;
                     let payload = payload.map(|span| self.slice(rank, span).to_vec()).unwrap_or_default();
                     self.wires[rank][peer].push_back(Flying { header, payload });
@@ -437,8 +437,9 @@ impl Net {
 
     fn arrive(&mut self, from: Rank, to: Rank) {
         let Flying { header, payload } = self.wires[from][to].pop_front().unwrap();
-        self.oracle.header(to, from, header.as_bytes());
-        let target = self.machines[to].header(from, header.as_bytes(), payload.len()).unwrap();
+        self.oracle.header(to, from, header.encode(&mut [0; Header::MAX]));
+        let target =
+            self.machines[to].header(from, header.encode(&mut [0; Header::MAX]), payload.len()).unwrap();
         if let Place::Bounce { len } = target.place {
             assert!(len == payload.len() && len > 0);
             let old = self.bounces.insert((to, target.token), (from, vec![0xbb; len]));
@@ -448,8 +449,8 @@ impl Net {
             assert!(self.bounced[to][from] <= self.config.window, "more bounce memory than the window");
         }
         let (token, place) = (target.token, target.place);
-        let stamp = || number(header.as_bytes()[24..48].try_into().unwrap());
-        let eager = (header.as_bytes()[0] == 1).then(stamp);
+        let stamp = || number(header.encode(&mut [0; Header::MAX])[24..48].try_into().unwrap());
+        let eager = (header.encode(&mut [0; Header::MAX])[0] == 1).then(stamp);
         self.loose.push(Loose::Delivered { rank: to, from, token, place, payload, eager });
         self.drain(to);
     }
