@@ -33,6 +33,7 @@ use ringworld_transport::{Cause, Event, Header, Operation, Region, RemoteKey, Se
 use self::placing::{Announced, Placing};
 use self::suspicion::{Desertion, Doubts, Suspect};
 use super::buffer::Buffers;
+use super::calls::{CallId, Calls, Returned};
 use super::fault::Fault;
 use super::inbox::{Inbox, Left};
 use super::owners::{Owner, Owners, RunId};
@@ -40,7 +41,6 @@ use super::parts::{Control, Parts};
 use super::router::{Fate, Posting, Registrations, Router};
 use super::runs::{CollectiveCall, Made, Runs};
 use super::shell::Drive;
-use super::slots::{Returned, SlotId, Slots};
 use super::waiters::{Topic, WatchId, Watchers};
 
 /// Collectives that only send poll at most so often. To poll at each costs a system call beside the one that sends: a
@@ -56,7 +56,7 @@ pub enum Begun {
     /// It is over already, and all is well.
     Ended,
     /// Its ending will be there.
-    Waits(SlotId),
+    Waits(CallId),
 }
 
 /// What an engine moves, all of it under one lock: see the contract of this crate.
@@ -65,7 +65,7 @@ pub struct Core {
     router: Router,
     pub(crate) machine: Machine,
     pub(crate) buffers: Buffers,
-    pub(crate) slots: Slots,
+    pub(crate) calls: Calls,
     pub(crate) watchers: Watchers,
     runs: Runs,
     owners: Owners,
@@ -106,7 +106,7 @@ impl Core {
         Ok(Self {
             machine: Machine::new(config),
             buffers: Buffers::new(),
-            slots: Slots::default(),
+            calls: Calls::default(),
             watchers: Watchers::default(),
             runs: Runs::default(),
             router: Router::new(parts.rank, parts.transports, parts.routes),
@@ -149,15 +149,15 @@ impl Core {
         data: Span,
         mode: Mode,
         posting: Posting,
-    ) -> SlotId {
-        let slot = self.slots.insert([data.buffer, None]);
-        if self.refuses(slot) {
-            return slot;
+    ) -> CallId {
+        let call = self.calls.insert([data.buffer, None]);
+        if self.refuses(call) {
+            return call;
         }
         let request = self.machine.send(to, envelope, data, mode);
-        self.give_to(slot, request);
+        self.give_to(call, request);
         self.settle_posting(posting);
-        slot
+        call
     }
 
     /// Sends lent memory, from a call that waits: most small messages leave at once, and then there is
@@ -180,11 +180,11 @@ impl Core {
             return Begun::Ended;
         }
         let request = departure.keep(data);
-        let slot = self.slots.insert([data.buffer, None]);
-        self.give_to(slot, request);
+        let call = self.calls.insert([data.buffer, None]);
+        self.give_to(call, request);
         self.meet(to, fate);
         self.settle();
-        Begun::Waits(slot)
+        Begun::Waits(call)
     }
 
     /// Whether anything has to be driven although nobody waits for it.
@@ -192,70 +192,70 @@ impl Core {
     pub(crate) fn has_work(&self) -> bool {
         // After the end nothing moves any more, whatever is left: a helper that drove on would keep the engine alive.
         self.fault.is_none()
-            && (self.slots.under_way() > 0 || self.put_off || self.watchers.tasks() > 0 || self.owes())
+            && (self.calls.under_way() > 0 || self.put_off || self.watchers.tasks() > 0 || self.owes())
     }
 
     /// Begins a receive into lent memory.
     #[inline]
-    pub(crate) fn receive(&mut self, selector: Selector, element: Element, into: Span) -> SlotId {
+    pub(crate) fn receive(&mut self, selector: Selector, element: Element, into: Span) -> CallId {
         self.hear_first();
-        let slot = self.slots.insert([into.buffer, None]);
-        if !self.refuses(slot) {
+        let call = self.calls.insert([into.buffer, None]);
+        if !self.refuses(call) {
             let request = self.machine.receive(selector, into, element);
-            self.give_to(slot, request);
+            self.give_to(call, request);
             self.settle();
         }
-        slot
+        call
     }
 
     /// Begins the receive of a message that a matched probe has set aside.
     #[inline]
-    pub(crate) fn receive_matched(&mut self, matched: MatchedId, element: Element, into: Span) -> SlotId {
-        let slot = self.slots.insert([into.buffer, None]);
-        if !self.refuses(slot) {
+    pub(crate) fn receive_matched(&mut self, matched: MatchedId, element: Element, into: Span) -> CallId {
+        let call = self.calls.insert([into.buffer, None]);
+        if !self.refuses(call) {
             let request = self.machine.receive_matched(matched, into, element);
-            self.give_to(slot, request);
+            self.give_to(call, request);
             self.settle();
         }
-        slot
+        call
     }
 
-    /// From here on the slot ends with the request.
+    /// From here on the call ends with the request.
     #[inline]
-    fn give_to(&mut self, slot: SlotId, request: RequestId) {
-        self.owners.insert(request, Owner::Slot(slot));
-        self.slots.name(slot, request);
+    fn give_to(&mut self, call: CallId, request: RequestId) {
+        self.owners.insert(request, Owner::Call(call));
+        self.calls.name(call, request);
     }
 
     /// Begins a collective on lent memory, input and output. Says its number in the communicator as well.
     #[inline]
     pub(crate) fn run(
         &mut self,
-        call: CollectiveCall,
+        what: CollectiveCall,
         input: Option<BufferId>,
         output: Option<BufferId>,
-    ) -> (SlotId, u32) {
-        let slot = self.slots.insert([input, output]);
-        let context = call.context;
+    ) -> (CallId, u32) {
+        let call = self.calls.insert([input, output]);
+        let context = what.context;
         // Who only sends does not wait, and would not see that others call something else.
-        if call.schedule.receives() == 0 && !self.is_alone() {
+        if what.schedule.receives() == 0 && !self.is_alone() {
             let now = Instant::now();
             if self.looked.is_none_or(|looked| now - looked >= UNSEEN) {
                 self.looked = Some(now);
                 self.progress();
             }
         }
-        if self.refuses(slot) {
-            return (slot, self.runs.next(context));
+        if self.refuses(call) {
+            return (call, self.runs.next(context));
         }
-        let Made { run, sequence, clash } = self.runs.insert(call, [input, output], slot, &mut self.buffers);
+        let Made { run, sequence, clash } = self.runs.insert(what, [input, output], call, &mut self.buffers);
         if let Some((source, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
-            return (slot, sequence);
+            return (call, sequence);
         }
         self.advance(run);
         self.settle();
-        (slot, sequence)
+        (call, sequence)
     }
 
     #[inline]
@@ -280,19 +280,19 @@ impl Core {
 
     /// Frees memory that has been left, now or when the operation on it has ended.
     fn let_go(&mut self, left: Left) {
-        let Left { slot, registrations, memory } = left;
+        let Left { call, registrations, memory } = left;
         // First: without an operation, or if it has ended already, the memory goes at once.
         self.deregister(registrations);
-        let Some(slot) = slot else { return };
+        let Some(call) = call else { return };
         let receives = memory.received().is_some();
-        self.slots.detach(slot, memory);
+        self.calls.detach(call, memory);
         // Everything but receives goes on to its end. A message on its way comes to its end, too, but for others.
-        if let Some(request) = self.slots.request(slot)
+        if let Some(request) = self.calls.request(call)
             && receives
             && !self.machine.cancel(request)
             && let Some(name) = self.machine.abandon(request)
         {
-            self.slots.returns_to(slot, name);
+            self.calls.returns_to(call, name);
             self.watchers.notify_if(|topic| topic != Topic::End);
         }
     }
@@ -300,7 +300,7 @@ impl Core {
     /// Gives messages back that receives have got which nobody waits for any more: a dropped receive loses nothing.
     #[cold]
     fn give_back(&mut self) {
-        for Returned { done, kept, to } in self.slots.returned() {
+        for Returned { done, kept, to } in self.calls.returned() {
             let Some(bytes) = kept.received().and_then(|received| received.get(..done.len)) else { continue };
             let Some(name) = to.or_else(|| self.machine.give_back(&done)) else { continue };
             if !bytes.is_empty() {
@@ -352,8 +352,8 @@ impl Core {
     /// Whether an operation has ended, and its ending is to be taken.
     #[must_use]
     #[inline]
-    pub fn is_done(&self, slot: SlotId) -> bool {
-        self.slots.is_done(slot)
+    pub fn is_done(&self, call: CallId) -> bool {
+        self.calls.is_done(call)
     }
 
     /// A task waits for news of `topic`. The entry goes with the news, or by [`Core::unwatch`].
@@ -367,18 +367,18 @@ impl Core {
     }
 
     /// Withdraws a receive; `false` when it has matched already.
-    pub(crate) fn cancel(&mut self, slot: SlotId) -> bool {
-        let cancelled = self.slots.request(slot).is_some_and(|request| self.machine.cancel(request));
+    pub(crate) fn cancel(&mut self, call: CallId) -> bool {
+        let cancelled = self.calls.request(call).is_some_and(|request| self.machine.cancel(request));
         self.settle();
         cancelled
     }
 
     /// After a fault every new call ends at once.
     #[inline]
-    fn refuses(&mut self, slot: SlotId) -> bool {
+    fn refuses(&mut self, call: CallId) -> bool {
         let refused = self.fault.is_some();
         if refused {
-            self.slots.end(slot, Err(Failure::Aborted), &mut self.buffers);
+            self.calls.end(call, Err(Failure::Aborted), &mut self.buffers);
         }
         refused
     }
@@ -437,8 +437,8 @@ impl Core {
         if !self.watchers.is_empty() {
             self.tell_watchers(announced, moved);
         }
-        if self.slots.has_held() || self.buffers.has_held() {
-            self.slots.end_held(&mut self.buffers);
+        if self.calls.has_held() || self.buffers.has_held() {
+            self.calls.end_held(&mut self.buffers);
             self.buffers.retire_held();
             self.settle();
         }
@@ -503,7 +503,7 @@ impl Core {
     /// The same, with messages that are posted so.
     #[inline]
     fn settle_posting(&mut self, posting: Posting) {
-        if self.machine.has_news() || self.slots.has_returned() {
+        if self.machine.has_news() || self.calls.has_returned() {
             self.carry_out(posting);
         }
     }
@@ -515,7 +515,7 @@ impl Core {
             }
             if let Some(completion) = self.machine.next_completion() {
                 self.complete(completion);
-            } else if self.slots.has_returned() {
+            } else if self.calls.has_returned() {
                 self.give_back();
             } else {
                 break;
@@ -529,8 +529,8 @@ impl Core {
     fn complete(&mut self, completion: Completion) {
         match self.owners.remove(completion.request) {
             None => {}
-            Some(Owner::Slot(slot)) => {
-                self.slots.end(slot, completion.outcome.map(Some), &mut self.buffers);
+            Some(Owner::Call(call)) => {
+                self.calls.end(call, completion.outcome.map(Some), &mut self.buffers);
             }
             Some(Owner::Step { run, step }) => match completion.outcome {
                 Ok(done) => match self.runs.step_done(run, step, done.len) {
@@ -595,7 +595,7 @@ impl Core {
     fn advance(&mut self, run: RunId) {
         match self.runs.advance(run, &mut self.machine, &mut self.buffers, &mut self.owners) {
             Ok(None) => {}
-            Ok(Some(slot)) => self.slots.end(slot, Ok(None), &mut self.buffers),
+            Ok(Some(call)) => self.calls.end(call, Ok(None), &mut self.buffers),
             Err(panicked) => self.operation_panicked(&panicked),
         }
     }

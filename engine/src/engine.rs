@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use ringworld_protocol::Unreceived;
 
+use super::calls::{CallId, Ending};
 use super::core::Core;
 use super::fault::Fault;
 use super::notifier::wires;
 use super::parts::Parts;
 use super::shell::Shell;
-use super::slots::{Ending, SlotId};
 use super::wait::{For, Manners, Waits};
 use super::waiters::Topic;
 
@@ -46,32 +46,32 @@ impl Engine {
         &self.known
     }
 
-    /// Waits until the operation of `slot` has ended, and takes its ending.
+    /// Waits until the operation of `call` has ended, and takes its ending.
     #[inline]
-    pub(crate) fn wait(self: &Arc<Self>, slot: SlotId) -> Ending {
-        self.go_on_to_wait(self.lock(), slot)
+    pub(crate) fn wait(self: &Arc<Self>, call: CallId) -> Ending {
+        self.go_on_to_wait(self.lock(), call)
     }
 
     /// Like [`Engine::wait`], from a call that has just begun the operation.
     #[inline]
-    pub(crate) fn go_on_to_wait(self: &Arc<Self>, core: Locked<'_>, slot: SlotId) -> Ending {
-        self.end_of(core, slot, |core| core.waiting_for(slot))
+    pub(crate) fn go_on_to_wait(self: &Arc<Self>, core: Locked<'_>, call: CallId) -> Ending {
+        self.end_of(core, call, |core| core.waiting_for(call))
     }
 
     /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
     /// them stands for one that has ended already. `None` when there are none.
-    pub fn wait_any(self: &Arc<Self>, slots: &[Option<SlotId>]) -> Option<usize> {
-        if slots.is_empty() {
+    pub fn wait_any(self: &Arc<Self>, calls: &[Option<CallId>]) -> Option<usize> {
+        if calls.is_empty() {
             return None;
         }
         let ended =
-            |core: &mut Core| slots.iter().position(|slot| slot.is_none_or(|slot| core.slots.is_done(slot)));
-        let under_way: Vec<SlotId> = slots.iter().copied().flatten().collect();
+            |core: &mut Core| calls.iter().position(|call| call.is_none_or(|call| core.calls.is_done(call)));
+        let under_way: Vec<CallId> = calls.iter().copied().flatten().collect();
         let describe = |core: &mut Core| {
-            let each: Vec<_> = under_way.iter().map(|slot| core.waiting_for(*slot)).collect();
+            let each: Vec<_> = under_way.iter().map(|call| core.waiting_for(*call)).collect();
             each.join(", or ")
         };
-        Some(self.wait_until(For::Slots(&under_way), ended, describe))
+        Some(self.wait_until(For::Calls(&under_way), ended, describe))
     }
 
     /// Ends this rank's part in good order: waits until what was sent is on its way, then until every

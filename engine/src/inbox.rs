@@ -11,11 +11,11 @@ use crossbeam::utils::CachePadded;
 use ringworld_protocol::MatchedId;
 
 use super::buffer::Kept;
+use super::calls::CallId;
 use super::fault::Fault;
 use super::last_calls::LastCalls;
 use super::notifier::Notifier;
 use super::router::Registrations;
-use super::slots::SlotId;
 use super::sync::Mutex;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::waiters::WatchId;
@@ -49,7 +49,7 @@ pub enum Notice {
 /// is one. A receive that nothing has matched is withdrawn; the message of one that has got it is given back.
 #[derive(Debug)]
 pub struct Left {
-    pub(crate) slot: Option<SlotId>,
+    pub(crate) call: Option<CallId>,
     pub(crate) registrations: Registrations,
     pub(crate) memory: Box<dyn Kept>,
 }

@@ -7,7 +7,7 @@
 //!   calls ──▶ core ──▶ machine (protocol) ──▶ actions ──▶ router ──▶ transports
 //!               ▲          │  ▲                               │
 //!      runs ◀───┘          ▼  └────────── events ◀────────────┘
-//!   (schedules)       completions ──▶ slots (who asked)
+//!   (schedules)       completions ──▶ calls (who asked)
 //! ```
 //!
 //! # The contract
@@ -33,15 +33,15 @@
 //! Whoever gives the lock back while others sleep, and does not drive on, arms the transports once more on their
 //! behalf, or wakes them.
 //!
-//! **What the end of a call means.** A call has a slot ([`SlotId`]). The slot ends once, and then no transport,
+//! **What the end of a call means.** A call has a name ([`CallId`]). It ends once, and then no transport,
 //! schedule or thread of the engine uses any of the call's memory, however the call has ended. A fault ([`Fault`]) ends
-//! every slot, after the transports have let go of all memory; every later call ends at once. The error of the call is
+//! every call, after the transports have let go of all memory; every later call ends at once. The error of the call is
 //! made by who called: the engine knows ranks and causes, not the words of the public interface.
 //!
 //! **Who owns memory when.** Calls lend memory to the table of buffers (`buffer`), which gives it a name; protocol and
 //! schedules know names and spans only. [`lend`] ties each loan to a call in one of three shapes: borrowed for the
 //! call, owned beside the operation, borrowed for a scope. Each span that a transport gets carries a lease of its
-//! buffer, and a slot does not end while a lease is out. Memory of the engine's own, for messages that came early and
+//! buffer, and a call does not end while a lease is out. Memory of the engine's own, for messages that came early and
 //! for scratch, is pooled blocks under the same leases.
 //!
 //! **What each addition has to do.**
@@ -65,7 +65,7 @@
 //! Two halves. What decides and moves, one thread at a time: `core` joins the pieces, `runs` executes schedules,
 //! `router` knows the transports, [`reduce`] has the arithmetic, [`signature`] what ranks tell each other about
 //! collectives. And how threads meet around it: `shell` is the lock and what is asked of whatever it guards, `wait`
-//! spins and parks, `helper` drives while nobody waits, `slots` and `waiters` know who is to be woken for what, `inbox`
+//! spins and parks, `helper` drives while nobody waits, `calls` and `waiters` know who is to be woken for what, `inbox`
 //! is how other threads reach the engine, `leaving` how destructors do, `affinity` keeps waiting ranks on cores of
 //! their own. The second half knows the first by the trait `shell::Drive` only, and is played through by a model
 //! checker with a stand-in for it (`model`).
@@ -75,6 +75,7 @@
 mod affinity;
 mod backoff;
 mod buffer;
+mod calls;
 mod core;
 mod early;
 mod engine;
@@ -100,13 +101,13 @@ mod router;
 mod runs;
 mod shell;
 pub mod signature;
-mod slots;
 mod startable;
 mod sync;
 mod under_way;
 mod wait;
 mod waiters;
 
+pub use self::calls::{CallId, Ending};
 pub use self::core::Core;
 pub use self::engine::{Engine, Locked};
 pub use self::fault::Fault;
@@ -117,7 +118,6 @@ pub use self::parts::{Control, NoControl, Parts};
 pub use self::reduce::{DType, Locatable, Located, Op, Raw, Reducible, Reduction, Scaled, UserOp};
 pub use self::reduce::{ElementCode, Kernel, OpCode, Reducer, Unsupported};
 pub use self::runs::CollectiveCall;
-pub use self::slots::{Ending, SlotId};
 pub use self::startable::{MatchedReceiveCall, ReceiveCall, SendCall, Startable};
 pub use self::wait::{For, REMIND, Spin};
 pub use self::waiters::{Topic, WatchId};

@@ -4,7 +4,7 @@
 
 use ringworld_protocol::RequestId;
 
-use super::slots::SlotId;
+use super::calls::CallId;
 
 /// The index of a run; used again when it has ended.
 pub(crate) type RunId = usize;
@@ -12,7 +12,7 @@ pub(crate) type RunId = usize;
 /// Who waits for a request of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    Slot(SlotId),
+    Call(CallId),
     Step { run: RunId, step: u32 },
 }
 

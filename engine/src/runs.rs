@@ -20,12 +20,12 @@ use ringworld_protocol::{
 use rustc_hash::FxHashMap;
 
 use super::buffer::{Block, Buffers};
+use super::calls::CallId;
 use super::early::Early;
 use super::last_calls::{LastCall, LastCalls};
 use super::owners::{Owner, Owners, RunId};
 use super::reduce::{Panicked, Reducer, When};
 use super::signature::{Signature, SignatureBytes, agree};
-use super::slots::SlotId;
 use super::under_way::UnderWay;
 
 /// Everything a run needs.
@@ -52,13 +52,13 @@ pub struct CollectiveCall {
 }
 
 struct Run {
-    call: CollectiveCall,
+    what: CollectiveCall,
     /// Which collective of its communicator: the same number on all ranks.
     sequence: u32,
     stamp: SignatureBytes,
     /// How many of its messages have not been announced yet.
     due: usize,
-    slot: SlotId,
+    call: CallId,
     /// Lent memory to read.
     input: Option<BufferId>,
     /// Lent memory to write.
@@ -158,14 +158,14 @@ impl Runs {
     /// earlier ones were compared when they came, and those of later ones will be when they are called.
     pub(crate) fn insert(
         &mut self,
-        call: CollectiveCall,
+        what: CollectiveCall,
         [input, output]: [Option<BufferId>; 2],
-        slot: SlotId,
+        call: CallId,
         buffers: &mut Buffers,
     ) -> Made {
-        let schedule = &call.schedule;
+        let schedule = &what.schedule;
         let scratch = (schedule.scratch() > 0).then(|| {
-            let mut block = buffers.block(schedule.scratch() * call.element);
+            let mut block = buffers.block(schedule.scratch() * what.element);
             let lent = buffers.lend_block(&mut block);
             (block, lent)
         });
@@ -179,20 +179,20 @@ impl Runs {
             self.runs.push(None);
             self.runs.len() - 1
         });
-        let context = self.contexts.entry(call.context).or_default();
-        let stamp = call.stamp.to_bytes();
+        let context = self.contexts.entry(what.context).or_default();
+        let stamp = what.stamp.to_bytes();
         let sequence = context.next;
         context.next = sequence.wrapping_add(1);
         context.under_way.begin(sequence, id);
         if context.recent.len() == QUOTABLE {
             context.recent.pop_front();
         }
-        let called = Called { sequence, stamp, caller: call.caller };
+        let called = Called { sequence, stamp, caller: what.caller };
         context.recent.push_back(called);
 
         let mut due = schedule.receives();
         let mut clash = None;
-        self.early.take((call.context, sequence), |note| {
+        self.early.take((what.context, sequence), |note| {
             let left = due.checked_sub(note.messages).filter(|_| agree(&stamp, &note.stamp));
             match left {
                 Some(left) => due = left,
@@ -203,7 +203,7 @@ impl Runs {
             }
         });
         let remaining = schedule.len();
-        let run = Run { call, sequence, stamp, due, slot, input, output, scratch, waits, ready, remaining };
+        let run = Run { what, sequence, stamp, due, call, input, output, scratch, waits, ready, remaining };
         run.begin(buffers);
         self.runs[id] = Some(run);
         Made { run: id, sequence, clash }
@@ -214,7 +214,7 @@ impl Runs {
         self.contexts.get(&context).map_or(0, |context| context.next)
     }
 
-    /// Starts every step that is ready. `Some`: the run is over, and this is its slot.
+    /// Starts every step that is ready. `Some`: the run is over, and this is its call.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl Runs {
         machine: &mut Machine,
         buffers: &mut Buffers,
         owners: &mut Owners,
-    ) -> Result<Option<SlotId>, Panicked> {
+    ) -> Result<Option<CallId>, Panicked> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
         while let Some(step) = run.ready.pop() {
             if let Some(request) = run.perform(step, machine, buffers)? {
@@ -249,38 +249,38 @@ impl Runs {
     /// stamps telling.
     pub(crate) fn step_done(&mut self, id: RunId, step: u32, bytes: usize) -> Result<(), String> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(()) };
-        let call = &run.call;
-        if let Action::Recv { from, into, .. } = *call.schedule.action(step as usize)
-            && bytes != into.len * call.element
+        let what = &run.what;
+        if let Action::Recv { from, into, .. } = *what.schedule.action(step as usize)
+            && bytes != into.len * what.element
         {
             return Err(format!(
                 "rank {from} of the communicator sent {bytes} bytes in {} #{} where rank {} of it expects {}: \
                  the counts that ranks give must agree",
-                call.stamp,
+                what.stamp,
                 run.sequence,
-                call.schedule.rank(),
-                into.len * call.element
+                what.schedule.rank(),
+                into.len * what.element
             ));
         }
         run.complete(step);
         Ok(())
     }
 
-    fn remove(&mut self, id: RunId, buffers: &mut Buffers) -> Option<SlotId> {
+    fn remove(&mut self, id: RunId, buffers: &mut Buffers) -> Option<CallId> {
         let run = self.runs.get_mut(id)?.take()?;
         self.free.push(id);
         if let Some((block, lent)) = run.scratch {
             buffers.retire(block, lent.buffer);
         }
         self.counters.push(Counters { waits: run.waits, ready: run.ready });
-        if let Some(context) = self.contexts.get_mut(&run.call.context) {
+        if let Some(context) = self.contexts.get_mut(&run.what.context) {
             context.under_way.end(run.sequence);
         }
-        Some(run.slot)
+        Some(run.call)
     }
 
     /// Ends every run, in no particular order; only after the transports have dropped everything.
-    pub(crate) fn remove_all(&mut self, buffers: &mut Buffers) -> Vec<SlotId> {
+    pub(crate) fn remove_all(&mut self, buffers: &mut Buffers) -> Vec<CallId> {
         (0..self.runs.len()).filter_map(|id| self.remove(id, buffers)).collect()
     }
 
@@ -352,7 +352,7 @@ impl Runs {
     /// The context of a run, and what was called.
     pub(crate) fn called(&self, id: RunId) -> Option<(u64, Called)> {
         let run = self.runs.get(id)?.as_ref()?;
-        Some((run.call.context, run.called()))
+        Some((run.what.context, run.called()))
     }
 
     /// What to send to those whom a run waits for in vain.
@@ -400,14 +400,14 @@ impl Runs {
         self.contexts.len()
     }
 
-    /// The slots that runs will end.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
-        self.runs.iter().flatten().map(|run| run.slot)
+    /// The calls that runs will end.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = CallId> + '_ {
+        self.runs.iter().flatten().map(|run| run.call)
     }
 
-    /// The slot that a run will end.
-    pub(crate) fn slot(&self, id: RunId) -> Option<SlotId> {
-        Some(self.runs.get(id)?.as_ref()?.slot)
+    /// The call that a run will end.
+    pub(crate) fn call(&self, id: RunId) -> Option<CallId> {
+        Some(self.runs.get(id)?.as_ref()?.call)
     }
 }
 
@@ -420,12 +420,12 @@ impl Context {
 
 impl Run {
     fn called(&self) -> Called {
-        Called { sequence: self.sequence, stamp: self.stamp, caller: self.call.caller }
+        Called { sequence: self.sequence, stamp: self.stamp, caller: self.what.caller }
     }
 
     fn complete(&mut self, step: u32) {
         self.remaining -= 1;
-        for dependent in self.call.schedule.dependents(step as usize).iter().rev() {
+        for dependent in self.what.schedule.dependents(step as usize).iter().rev() {
             let waits = &mut self.waits[*dependent as usize];
             *waits -= 1;
             if *waits == 0 {
@@ -441,27 +441,27 @@ impl Run {
         machine: &mut Machine,
         buffers: &Buffers,
     ) -> Result<Option<RequestId>, Panicked> {
-        Ok(match *self.call.schedule.action(step as usize) {
+        Ok(match *self.what.schedule.action(step as usize) {
             Action::Send { to, from, tag } => {
                 let envelope = Envelope {
-                    context: self.call.context,
+                    context: self.what.context,
                     // The stamp says what they are.
                     element: Element::RAW,
                     tag: self::tag(self.sequence, tag),
-                    stamp: self.call.stamp.to_bytes(),
+                    stamp: self.what.stamp.to_bytes(),
                 };
                 Some(machine.send(self.world(to), envelope, self.span(from), Mode::Standard))
             }
             Action::Recv { from, into, tag } => {
                 let selector = Selector {
-                    context: self.call.context,
+                    context: self.what.context,
                     source: Some(self.world(from)),
                     tag: TagSelector::Exact(self::tag(self.sequence, tag)),
                 };
                 Some(machine.receive(selector, self.span(into), Element::RAW))
             }
             Action::Reduce { left, right, into, last } => {
-                let CollectiveCall { reducer, combined, .. } = &self.call;
+                let CollectiveCall { reducer, combined, .. } = &self.what;
                 let into = self.span(into);
                 buffers.reduce(&reducer.kernel, self.span(left), self.span(right), into)?;
                 // At once, while the elements are in the cache: those that are copied on are complete then.
@@ -479,23 +479,23 @@ impl Run {
 
     /// Applies the factor that comes before the reduction; such calls are in place.
     fn begin(&self, buffers: &Buffers) {
-        if self.call.result > 0 && self.call.reducer.begins() {
-            let contribution = self.span(Elements::output(0, self.call.result));
-            buffers.change(contribution, |bytes| self.call.reducer.begin(bytes));
+        if self.what.result > 0 && self.what.reducer.begins() {
+            let contribution = self.span(Elements::output(0, self.what.result));
+            buffers.change(contribution, |bytes| self.what.reducer.begin(bytes));
         }
     }
 
     /// Completes the result where its last reductions have not done so already.
     fn finish(&self, buffers: &Buffers) {
-        let ranks = self.call.combined;
-        if self.call.result > 0 && self.call.reducer.finishes(When::End, ranks) {
-            let result = self.span(Elements::output(0, self.call.result));
-            buffers.change(result, |bytes| self.call.reducer.finish(bytes, ranks));
+        let ranks = self.what.combined;
+        if self.what.result > 0 && self.what.reducer.finishes(When::End, ranks) {
+            let result = self.span(Elements::output(0, self.what.result));
+            buffers.change(result, |bytes| self.what.reducer.finish(bytes, ranks));
         }
     }
 
     fn world(&self, rank: usize) -> usize {
-        self.call.group.as_ref().map_or(rank, |group| group[rank])
+        self.what.group.as_ref().map_or(rank, |group| group[rank])
     }
 
     fn span(&self, elements: Elements) -> Span {
@@ -504,7 +504,7 @@ impl Run {
             Buffer::Output => self.output,
             Buffer::Scratch => self.scratch.as_ref().and_then(|(_, lent)| lent.buffer),
         };
-        let (offset, len) = (elements.offset * self.call.element, elements.len * self.call.element);
+        let (offset, len) = (elements.offset * self.what.element, elements.len * self.what.element);
         // A barrier has no buffers and only empty spans.
         Span { buffer, offset, len }
     }
@@ -518,7 +518,7 @@ mod tests {
     use super::super::reduce::OpCode;
     use super::super::signature::Call;
     use super::*;
-    use crate::slots::Slots;
+    use crate::calls::Calls;
     use ringworld_collectives::{Collective, Counts, Order, Request, Tuning};
 
     const CONTEXT: u64 = 1;
@@ -568,7 +568,7 @@ mod tests {
     /// Calls the next gather; who has called something else before.
     fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
         let mut buffers = Buffers::new();
-        let made = runs.insert(gather(rank), [None; 2], Slots::default().insert([None, None]), &mut buffers);
+        let made = runs.insert(gather(rank), [None; 2], Calls::default().insert([None, None]), &mut buffers);
         (made.run, made.clash.map(|(source, _)| source))
     }
 
@@ -638,15 +638,15 @@ mod tests {
     /// How long a call takes beside so many messages for later ones, and so many collectives under way.
     fn per_call(ahead: u32, under_way: u32) -> Duration {
         let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
-        let slot = Slots::default().insert([None, None]);
+        let call = Calls::default().insert([None, None]);
         assert!((0..ahead).all(|early| runs.arrive(1, &message(1_000_000 + early, 0)).is_none()));
         for _ in 0..under_way {
-            runs.insert(gather(1), [None; 2], slot, &mut buffers);
+            runs.insert(gather(1), [None; 2], call, &mut buffers);
         }
         let calls: Vec<CollectiveCall> = (0..2_000).map(|_| gather(1)).collect();
         let begun = Instant::now();
         for again in calls {
-            let Made { run, sequence, .. } = runs.insert(again, [None; 2], slot, &mut buffers);
+            let Made { run, sequence, .. } = runs.insert(again, [None; 2], call, &mut buffers);
             runs.arrive(2, &reminder(sequence, 0));
             runs.remove(run, &mut buffers);
         }

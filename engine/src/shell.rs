@@ -2,16 +2,16 @@
 //!
 //! What is driven is the [`Core`](super::Core), or in the model of this folder's threads a small stand-in: the shell
 //! asks no more of it than [`Drive`] says. Who waits and how is in `wait`, who drives while nobody waits in
-//! `helper`, who is woken for what in `waiters.rs` and `slots.rs`.
+//! `helper`, who is woken for what in `waiters.rs` and `calls.rs`.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use crossbeam::utils::CachePadded;
 
+use super::calls::Calls;
 use super::helper::Helper;
 use super::inbox::Notice;
-use super::slots::Slots;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::{Mutex, MutexGuard, TryLockError};
 use super::wait::{For, Waits};
@@ -58,7 +58,7 @@ pub trait Drive: Send + 'static {
     /// A call has heard nothing for too long: ends the world.
     fn time_out(&mut self, what: For<'_>, after: Duration, waiting_for: String);
 
-    fn slots(&mut self) -> &mut Slots;
+    fn calls(&mut self) -> &mut Calls;
     fn watchers(&mut self) -> &mut Watchers;
 
     /// How many tasks wait for anything: nobody else drives for them.
@@ -174,7 +174,7 @@ impl<C: Drive> Drop for Locked<'_, C> {
 #[cold]
 fn leave_tasks<C: Drive>(locked: &mut Option<MutexGuard<'_, C>>) {
     let leaving: Option<[Tasks; 2]> = locked.as_mut().map(|core| {
-        [std::mem::take(&mut core.slots().leaving), std::mem::take(&mut core.watchers().leaving)]
+        [std::mem::take(&mut core.calls().leaving), std::mem::take(&mut core.watchers().leaving)]
     });
     drop(locked.take());
     leaving.into_iter().flatten().for_each(Tasks::leave);

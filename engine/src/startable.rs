@@ -1,14 +1,14 @@
 //! What can be started on memory that is lent: sends, receives and collectives, as plain values.
 //!
 //! The loans of `lend` take such a value, and no closure: so it is for this crate alone to give the names of the memory
-//! to the slot that gives them back.
+//! to the call that gives them back.
 
 use ringworld_protocol::{Element, Envelope, MatchedId, Mode, Selector, Span};
 
+use super::calls::CallId;
 use super::core::{Begun, Core};
 use super::router::Posting;
 use super::runs::CollectiveCall;
-use super::slots::SlotId;
 
 /// The memory of one call, by name; [`Span::EMPTY`] where there is none.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +22,9 @@ pub trait Startable: sealed::Sealed {
     /// What is known only when it has started: of a collective, its number in the communicator.
     type Number: Copy;
 
-    /// Starts it for a caller who will do other things meanwhile. The slot gives back what is lent.
+    /// Starts it for a caller who will do other things meanwhile. The call gives back what is lent.
     #[doc(hidden)]
-    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, Self::Number);
+    fn start(self, core: &mut Core, spans: Spans) -> (CallId, Self::Number);
 
     /// Starts it for a caller who waits. What is lent is given back already if it has ended.
     #[doc(hidden)]
@@ -33,8 +33,8 @@ pub trait Startable: sealed::Sealed {
     where
         Self: Sized,
     {
-        let (slot, number) = self.start(core, spans);
-        (Begun::Waits(slot), number)
+        let (call, number) = self.start(core, spans);
+        (Begun::Waits(call), number)
     }
 }
 
@@ -58,7 +58,7 @@ impl Startable for SendCall {
     type Number = ();
 
     #[inline]
-    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, ()) {
+    fn start(self, core: &mut Core, spans: Spans) -> (CallId, ()) {
         let Self { to, envelope, mode } = self;
         (core.send(to, envelope, spans.input, mode, Posting::Coalesced), ())
     }
@@ -84,7 +84,7 @@ impl Startable for ReceiveCall {
     type Number = ();
 
     #[inline]
-    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, ()) {
+    fn start(self, core: &mut Core, spans: Spans) -> (CallId, ()) {
         (core.receive(self.selector, self.element, spans.output), ())
     }
 }
@@ -103,7 +103,7 @@ impl Startable for MatchedReceiveCall {
     type Number = ();
 
     #[inline]
-    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, ()) {
+    fn start(self, core: &mut Core, spans: Spans) -> (CallId, ()) {
         (core.receive_matched(self.matched, self.element, spans.output), ())
     }
 }
@@ -113,7 +113,7 @@ impl Startable for CollectiveCall {
     type Number = u32;
 
     #[inline]
-    fn start(self, core: &mut Core, spans: Spans) -> (SlotId, u32) {
+    fn start(self, core: &mut Core, spans: Spans) -> (CallId, u32) {
         core.run(self, spans.input.buffer, spans.output.buffer)
     }
 }

@@ -1,6 +1,6 @@
 //! Waiters: who is to be woken, and for what besides the end of an operation.
 //!
-//! Whoever waits for something says so here or in its slot, under the engine's lock and in the same hold of it in which
+//! Whoever waits for something says so here or in its call, under the engine's lock and in the same hold of it in which
 //! it has seen that the thing is not there yet; whoever brings the thing about notifies it. So nobody sleeps through
 //! what he waits for, and nobody needs to look from time to time. A waiter may be woken in vain, and looks again.
 //!

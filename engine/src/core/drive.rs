@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::calls::{CallId, Calls};
 use super::super::inbox::Notice;
 use super::super::shell::Drive;
-use super::super::slots::{SlotId, Slots};
 use super::super::wait::For;
 use super::super::waiters::{Topic, Watchers};
 use super::Core;
@@ -79,22 +79,22 @@ impl Drive for Core {
 
     fn remind(&mut self, what: For<'_>) {
         match what {
-            For::Slots(slots) => Self::remind(self, slots),
+            For::Calls(calls) => Self::remind(self, calls),
             For::Topic(_) => {
-                let running: Vec<SlotId> = self.runs.slots().collect();
+                let running: Vec<CallId> = self.runs.calls().collect();
                 Self::remind(self, &running);
             }
         }
     }
 
     fn time_out(&mut self, what: For<'_>, after: Duration, waiting_for: String) {
-        let slots = if let For::Slots(slots) = what { slots } else { &[] };
-        Self::time_out(self, slots, after, waiting_for);
+        let calls = if let For::Calls(calls) = what { calls } else { &[] };
+        Self::time_out(self, calls, after, waiting_for);
     }
 
     #[inline]
-    fn slots(&mut self) -> &mut Slots {
-        &mut self.slots
+    fn calls(&mut self) -> &mut Calls {
+        &mut self.calls
     }
 
     #[inline]
@@ -104,11 +104,11 @@ impl Drive for Core {
 
     #[inline]
     fn awaited(&self) -> usize {
-        self.slots.awaited() + self.watchers.tasks()
+        self.calls.awaited() + self.watchers.tasks()
     }
 
     #[inline]
     fn has_leaving(&self) -> bool {
-        !(self.slots.leaving.is_empty() && self.watchers.leaving.is_empty())
+        !(self.calls.leaving.is_empty() && self.watchers.leaving.is_empty())
     }
 }

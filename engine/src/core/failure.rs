@@ -111,11 +111,11 @@ impl Core {
         self.router.abort();
         self.machine.fail_all();
         self.settle();
-        for slot in self.runs.remove_all(&mut self.buffers) {
-            self.slots.end(slot, Err(Failure::Aborted), &mut self.buffers);
+        for call in self.runs.remove_all(&mut self.buffers) {
+            self.calls.end(call, Err(Failure::Aborted), &mut self.buffers);
         }
         self.buffers.release_all();
-        self.slots.end_held(&mut self.buffers);
+        self.calls.end_held(&mut self.buffers);
         self.buffers.retire_held();
         self.watchers.notify_if(|_| true);
     }

@@ -8,12 +8,12 @@
 use ringworld_protocol::{Envelope, Failure, Kind, Mode, Selector, Span, TagSelector};
 use std::time::{Duration, Instant};
 
+use super::super::calls::CallId;
 use super::super::fault::Fault;
 use super::super::last_calls::LastCalls;
 use super::super::owners::{Owner, RunId};
 use super::super::runs::{Called, Disagreement, Mine};
 use super::super::signature::{Signature, SignatureBytes, describe_site};
-use super::super::slots::SlotId;
 use super::Core;
 use super::suspicion::Desertion;
 
@@ -36,10 +36,10 @@ impl Core {
 
     // ---- reminders -----------------------------------------------------------------------------------
 
-    /// Tells those whom the collectives of these slots wait for what this rank has called, so that ranks
+    /// Tells those whom the collectives of these calls wait for what this rank has called, so that ranks
     /// that disagree about a root find out although none of them sends anything else.
-    pub(crate) fn remind(&mut self, slots: &[SlotId]) {
-        self.remind_of(|core, run| core.runs.slot(run).is_some_and(|slot| slots.contains(&slot)));
+    pub(crate) fn remind(&mut self, calls: &[CallId]) {
+        self.remind_of(|core, run| core.runs.call(run).is_some_and(|call| calls.contains(&call)));
     }
 
     fn remind_of(&mut self, concerns: impl Fn(&Self, RunId) -> bool) {
@@ -219,17 +219,17 @@ impl Core {
         self.tell(Fault::Mismatch { detail });
     }
 
-    /// Whether a request belongs to a slot.
-    fn is_of(&self, slot: SlotId, owner: Owner) -> bool {
+    /// Whether a request belongs to a call.
+    fn is_of(&self, call: CallId, owner: Owner) -> bool {
         match owner {
-            Owner::Slot(other) => other == slot,
-            Owner::Step { run, .. } => self.runs.slot(run) == Some(slot),
+            Owner::Call(other) => other == call,
+            Owner::Step { run, .. } => self.runs.call(run) == Some(call),
         }
     }
 
-    /// Whom a slot waits for, in words.
-    pub(crate) fn waiting_for(&self, slot: SlotId) -> String {
-        let requests = self.owners.iter().filter(|(_, owner)| self.is_of(slot, *owner));
+    /// Whom a call waits for, in words.
+    pub(crate) fn waiting_for(&self, call: CallId) -> String {
+        let requests = self.owners.iter().filter(|(_, owner)| self.is_of(call, *owner));
         let mut peers: Vec<Option<usize>> =
             requests.filter_map(|(request, _)| Some(self.machine.describe(*request)?.peer)).collect();
         peers.sort_unstable();
@@ -243,9 +243,9 @@ impl Core {
         peers.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
-    /// What a slot is the end of, in words.
-    fn call_of(&self, slot: SlotId) -> Option<String> {
-        let (request, owner) = self.owners.iter().find(|(_, owner)| self.is_of(slot, *owner))?;
+    /// What was called, in words.
+    fn description_of(&self, call: CallId) -> Option<String> {
+        let (request, owner) = self.owners.iter().find(|(_, owner)| self.is_of(call, *owner))?;
         if let Owner::Step { run, .. } = *owner {
             let (_, called) = self.runs.called(run)?;
             let (file, line) = (called.caller.file(), called.caller.line());
@@ -265,11 +265,11 @@ impl Core {
         Some(format!("{verb} ({way} {peer}, {tag})"))
     }
 
-    /// A call has waited for too long: ends the world for every rank. `slots`: what it waits for, where it waits for
+    /// A call has waited for too long: ends the world for every rank. `calls`: what it waits for, where it waits for
     /// the end of operations.
-    pub(crate) fn time_out(&mut self, slots: &[SlotId], after: Duration, waiting_for: String) {
+    pub(crate) fn time_out(&mut self, calls: &[CallId], after: Duration, waiting_for: String) {
         let here = self.rank_on_host(self.rank);
-        let calls: Vec<String> = slots.iter().filter_map(|slot| self.call_of(*slot)).collect();
+        let calls: Vec<String> = calls.iter().filter_map(|call| self.description_of(*call)).collect();
         let waiter = if calls.is_empty() { here } else { format!("{here}, in {}", calls.join(", or ")) };
         self.tell(Fault::TimedOut { waiter, after, waiting_for });
     }

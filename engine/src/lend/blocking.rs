@@ -7,9 +7,9 @@ use std::sync::Arc;
 use ringworld_protocol::Span;
 
 use super::guard::NoUnwinding;
+use crate::calls::Ending;
 use crate::core::Begun;
 use crate::engine::{Engine, Locked};
-use crate::slots::Ending;
 use crate::startable::{ReceiveCall, SendCall, Spans, Startable};
 
 /// The memory of one blocking call.
@@ -24,8 +24,8 @@ pub struct Lend<'a> {
 pub fn blocking<S: Startable>(engine: &Arc<Engine>, lend: Lend<'_>, what: S) -> (Ending, S::Number) {
     let guard = NoUnwinding;
     let mut core = engine.lock();
-    // SAFETY: both borrows outlive this function, which returns only after the slot has ended; the
-    // slot reclaims the names when it ends; unwinding ends the process.
+    // SAFETY: both borrows outlive this function, which returns only after the call has ended; the
+    // call reclaims the names when it ends; unwinding ends the process.
     let input = lend.input.map_or(Span::EMPTY, |bytes| unsafe { core.buffers.lend(bytes) });
     // SAFETY: as above.
     let output = lend.output.map_or(Span::EMPTY, |bytes| unsafe { core.buffers.lend_mut(bytes) });
@@ -35,7 +35,7 @@ pub fn blocking<S: Startable>(engine: &Arc<Engine>, lend: Lend<'_>, what: S) -> 
             engine.go(core);
             Ok(None)
         }
-        Begun::Waits(slot) => engine.go_on_to_wait(core, slot),
+        Begun::Waits(call) => engine.go_on_to_wait(core, call),
     };
     guard.passed();
     (ending, number)
@@ -59,8 +59,8 @@ pub fn blocking_pair(
 ) -> Endings {
     let guard = NoUnwinding;
     let mut core = engine.lock();
-    // SAFETY: both borrows outlive this function, which returns only after both slots have ended; each
-    // slot reclaims its name when it ends; unwinding ends the process.
+    // SAFETY: both borrows outlive this function, which returns only after both calls have ended; each
+    // call reclaims its name when it ends; unwinding ends the process.
     let send = send.map(|(send, data)| (send, unsafe { core.buffers.lend(data) }));
     // SAFETY: as above; a shared and an exclusive borrow never overlap.
     let recv = recv.map(|(recv, data)| (recv, unsafe { core.buffers.lend_mut(data) }));
@@ -78,7 +78,7 @@ pub fn blocking_replace(engine: &Arc<Engine>, data: &mut [u8], send: SendCall, r
     staged.bytes_mut()[..data.len()].copy_from_slice(data);
     let mut core = engine.lock();
     let sent = core.buffers.lend_block(&mut staged).cut(data.len());
-    // SAFETY: the borrow outlives this function, which returns only after the slot has ended; the slot
+    // SAFETY: the borrow outlives this function, which returns only after the call has ended; the call
     // reclaims the name when it ends; unwinding ends the process.
     let received = unsafe { core.buffers.lend_mut(data) };
     let endings = exchange(engine, core, Some((send, sent)), Some((recv, received)));
@@ -104,7 +104,7 @@ fn exchange(
     let [recv, send] = [recv, send].map(|half| {
         Some(match half? {
             Begun::Ended => Ok(None),
-            Begun::Waits(slot) => engine.go_on_to_wait(held.take().unwrap_or_else(|| engine.lock()), slot),
+            Begun::Waits(call) => engine.go_on_to_wait(held.take().unwrap_or_else(|| engine.lock()), call),
         })
     });
     Endings { send, recv }

@@ -8,8 +8,8 @@
 //!   have, whatever happens to the handles.
 //!
 //! All three are built on the same two calls of the table of buffers, and on one rule of the engine: when a
-//! slot has ended, nobody uses the memory that was given to it any more. What they start is a plain value, a
-//! [`Startable`](crate::Startable), which only this crate turns into a slot.
+//! call has ended, nobody uses the memory that was given to it any more. What they start is a plain value, a
+//! [`Startable`](crate::Startable), which only this crate turns into a call.
 
 mod blocking;
 mod guard;

@@ -10,11 +10,11 @@ use ringworld_transport::{Cause, Region};
 
 use super::guard::NoUnwinding;
 use crate::buffer::Kept;
+use crate::calls::{CallId, Ending};
 use crate::core::Core;
 use crate::engine::Engine;
 use crate::inbox::Left;
 use crate::router::Registrations;
-use crate::slots::{Ending, SlotId};
 use crate::startable::{Spans, Startable};
 
 /// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
@@ -22,7 +22,7 @@ use crate::startable::{Spans, Startable};
 pub struct Loan<T: Pod + Send> {
     engine: Arc<Engine>,
     /// The operation under way; while there is one, nobody touches the buffers.
-    slot: Option<SlotId>,
+    call: Option<CallId>,
     input: Option<Vec<T>>,
     output: Option<Vec<T>>,
     /// Of either buffer, which therefore is not freed, nor given to anybody who could free it, before these have ended.
@@ -33,7 +33,7 @@ impl<T: Pod + Send> Loan<T> {
     /// Without an operation.
     #[must_use]
     pub fn new(engine: &Arc<Engine>, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
-        Self { engine: Arc::clone(engine), slot: None, input, output, registrations: Registrations::new() }
+        Self { engine: Arc::clone(engine), call: None, input, output, registrations: Registrations::new() }
     }
 
     /// Has the transports register both buffers, for as long as the loan has them.
@@ -54,7 +54,7 @@ impl<T: Pod + Send> Loan<T> {
         for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
             let (pointer, length) = (data.as_mut_ptr().cast(), size_of_val(data.as_slice()));
             // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
-            // uses it: the loan gives it back after both (`take`), and when dropped leaves it to the slot that uses
+            // uses it: the loan gives it back after both (`take`), and when dropped leaves it to the call that uses
             // it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
             core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
         }
@@ -68,7 +68,7 @@ impl<T: Pod + Send> Loan<T> {
 
     /// What is in the buffer that operations would write; nothing while one is under way.
     pub fn at_rest(&self) -> &[T] {
-        match self.slot {
+        match self.call {
             None => self.output.as_deref().unwrap_or_default(),
             Some(_) => &[],
         }
@@ -80,11 +80,11 @@ impl<T: Pod + Send> Loan<T> {
         // Its ending has nobody left to hear of it: its handle was leaked.
         let _unheard = self.wait();
         let guard = NoUnwinding;
-        let (slot, number) = {
+        let (call, number) = {
             let mut core = self.engine.lock();
             // SAFETY: the vectors' heap memory stays where it is while the loan is moved about; nobody
-            // touches it before the slot has ended (`wait`, `poll`), and a dropped loan leaves it to the
-            // slot.
+            // touches it before the call has ended (`wait`, `poll`), and a dropped loan leaves it to the
+            // call.
             let lend =
                 |data: &Vec<T>, core: &mut Core| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) };
             let input = self.input.as_ref().map_or(Span::EMPTY, |data| lend(data, &mut core));
@@ -95,7 +95,7 @@ impl<T: Pod + Send> Loan<T> {
             let output = self.output.as_mut().map_or(Span::EMPTY, |data| lend(data, &mut core));
             what.start(&mut core, Spans { input, output })
         };
-        self.slot = Some(slot);
+        self.call = Some(call);
         guard.passed();
         number
     }
@@ -108,20 +108,20 @@ impl<T: Pod + Send> Loan<T> {
     /// Waits for the end of the operation; `None` when there is none.
     pub fn wait(&mut self) -> Option<Ending> {
         // It belongs to others as soon as its ending is taken, whatever unwinds from here.
-        let slot = self.slot.take()?;
+        let call = self.call.take()?;
         let guard = NoUnwinding;
-        let ending = self.engine.wait(slot);
+        let ending = self.engine.wait(call);
         guard.passed();
         Some(ending)
     }
 
     /// Makes progress; the ending, if the operation has ended. If not, `waker` is woken when it does.
     pub fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
-        let slot = self.slot?;
-        let register = |core: &mut Core, waker| core.slots.wake_task(slot, waker);
-        let ending = self.engine.poll(waker, |core| core.slots.take(slot), register);
+        let call = self.call?;
+        let register = |core: &mut Core, waker| core.calls.wake_task(call, waker);
+        let ending = self.engine.poll(waker, |core| core.calls.take(call), register);
         if ending.is_some() {
-            self.slot = None;
+            self.call = None;
         }
         ending
     }
@@ -130,18 +130,18 @@ impl<T: Pod + Send> Loan<T> {
     pub fn is_done(&self) -> bool {
         let mut core = self.engine.lock();
         core.progress();
-        self.slot.is_none_or(|slot| core.slots.is_done(slot))
+        self.call.is_none_or(|call| core.calls.is_done(call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel(&self) -> bool {
-        self.slot.is_some_and(|slot| self.engine.lock().cancel(slot))
+        self.call.is_some_and(|call| self.engine.lock().cancel(call))
     }
 
     /// The operation under way.
     #[must_use]
-    pub fn slot(&self) -> Option<SlotId> {
-        self.slot
+    pub fn call(&self) -> Option<CallId> {
+        self.call
     }
 
     /// What is in the buffers, after the end of the operation under way, if there is one.
@@ -169,12 +169,12 @@ impl<T: Pod + Send> Loan<T> {
 
 impl<T: Pod + Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        if self.slot.is_none() && self.registrations.is_empty() {
+        if self.call.is_none() && self.registrations.is_empty() {
             return;
         }
         let registrations = std::mem::take(&mut self.registrations);
         let memory = Box::new(Memory { input: self.input.take(), output: self.output.take() });
-        self.engine.let_go(Left { slot: self.slot, registrations, memory });
+        self.engine.let_go(Left { call: self.call, registrations, memory });
     }
 }
 

@@ -11,9 +11,9 @@ use ringworld_protocol::{Failure, Span};
 use smallvec::SmallVec;
 
 use super::guard::NoUnwinding;
+use crate::calls::{CallId, Ending};
 use crate::engine::Engine;
 use crate::panics;
-use crate::slots::{Ending, SlotId};
 use crate::startable::{Spans, Startable};
 
 /// Operations on memory that is borrowed for `'scope`.
@@ -35,11 +35,11 @@ struct UnderWay<L> {
 }
 
 /// Short scopes, which loops repeat, allocate nothing.
-type Listed<L> = SmallVec<[(SlotId, L); 8]>;
+type Listed<L> = SmallVec<[(CallId, L); 8]>;
 
 /// One operation in a scope: its name, and the memory it writes.
 pub struct Borrow<'scope, T> {
-    slot: SlotId,
+    call: CallId,
     /// As a pointer, because the operation writes there while this handle exists.
     pointer: NonNull<T>,
     length: usize,
@@ -52,8 +52,8 @@ unsafe impl<T: Send> Send for Borrow<'_, T> {}
 impl<T> Borrow<'_, T> {
     /// The operation.
     #[must_use]
-    pub fn slot(&self) -> SlotId {
-        self.slot
+    pub fn call(&self) -> CallId {
+        self.call
     }
 }
 
@@ -76,10 +76,10 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
         let mut pointer = NonNull::dangling();
         let mut length = 0;
         let guard = NoUnwinding;
-        let (slot, number) = {
+        let (call, number) = {
             let mut core = self.under_way.engine.lock();
             // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
-            // dropped; the drop waits for every slot that has not been waited for, and slots reclaim the
+            // dropped; the drop waits for every call that has not been waited for, and calls reclaim the
             // names when they end.
             let input =
                 input.map_or(Span::EMPTY, |data| unsafe { core.buffers.lend(bytemuck::cast_slice(data)) });
@@ -94,19 +94,19 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
             what.start(&mut core, Spans { input, output })
         };
         let label = label(number);
-        self.under_way.list().push((slot, label));
+        self.under_way.list().push((call, label));
         guard.passed();
         self.under_way.engine.help();
-        (Borrow { slot, pointer, length, memory: PhantomData }, label)
+        (Borrow { call, pointer, length, memory: PhantomData }, label)
     }
 
     /// Waits for the end of one operation, and gives the memory back that it wrote.
     pub fn wait<T>(&self, borrow: Borrow<'scope, T>) -> (Ending, &'scope mut [T]) {
-        let Borrow { slot, pointer, length, .. } = borrow;
+        let Borrow { call, pointer, length, .. } = borrow;
         let guard = NoUnwinding;
         // First, because the name is free for others as soon as the wait is over.
-        self.under_way.list().retain(|(other, _)| *other != slot);
-        let ending = self.under_way.engine.wait(slot);
+        self.under_way.list().retain(|(other, _)| *other != call);
+        let ending = self.under_way.engine.wait(call);
         guard.passed();
         // SAFETY: pointer and length are those of the slice that `start` was given for all of `'scope`;
         // the operation on it has ended, and this handle, of which there was one, is gone.
@@ -117,12 +117,12 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
     pub fn is_done<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
         let mut core = self.under_way.engine.lock();
         core.progress();
-        core.slots.is_done(borrow.slot)
+        core.calls.is_done(borrow.call)
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
-        self.under_way.engine.lock().cancel(borrow.slot)
+        self.under_way.engine.lock().cancel(borrow.call)
     }
 
     /// Waits for all operations that nobody has waited for; the first failure among them.
@@ -135,8 +135,8 @@ impl<L> UnderWay<L> {
     fn finish(&self) -> Option<(Failure, L)> {
         let guard = NoUnwinding;
         let mut first = None;
-        for (slot, operation) in std::mem::take(&mut *self.list()) {
-            if let Err(failure) = self.engine.wait(slot) {
+        for (call, operation) in std::mem::take(&mut *self.list()) {
+            if let Err(failure) = self.engine.wait(call) {
                 first.get_or_insert((failure, operation));
             }
         }

@@ -1,4 +1,4 @@
-//! The engine's threads, played through by a model checker: the shell, the waiting, the helper, the inbox and the slots
+//! The engine's threads, played through by a model checker: the shell, the waiting, the helper, the inbox and the calls
 //! are the real ones, what they drive is a toy, and the checker chooses who runs. A thread that sleeps through what it
 //! waits for is a deadlock, and is found; time never helps, because in the model nobody wakes by it.
 //!
@@ -15,10 +15,10 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use super::buffer::{Buffers, Kept};
+use super::calls::{CallId, Calls};
 use super::inbox::{Inbox, Left, Notice};
 use super::notifier::Readable;
 use super::shell::{Drive, Shell};
-use super::slots::{SlotId, Slots};
 use super::wait::{For, Manners, Spin, Waits};
 use super::waiters::{Topic, Watchers};
 
@@ -58,10 +58,10 @@ impl Wire {
 struct Toy {
     wire: Arc<Wire>,
     inbox: Arc<Inbox>,
-    slots: Slots,
+    calls: Calls,
     watchers: Watchers,
     buffers: Buffers,
-    posted: Vec<(u32, SlotId)>,
+    posted: Vec<(u32, CallId)>,
     unexpected: Vec<u32>,
     put_off: Vec<u32>,
     polls: u64,
@@ -75,7 +75,7 @@ impl Toy {
         let toy = Self {
             wire: Arc::clone(&wire),
             inbox,
-            slots: Slots::default(),
+            calls: Calls::default(),
             watchers: Watchers::default(),
             buffers: Buffers::new(),
             posted: Vec::new(),
@@ -87,16 +87,16 @@ impl Toy {
     }
 
     /// Begins to receive a number.
-    fn receive(&mut self, number: u32) -> SlotId {
-        let slot = self.slots.insert([None, None]);
+    fn receive(&mut self, number: u32) -> CallId {
+        let call = self.calls.insert([None, None]);
         match self.unexpected.iter().position(|other| *other == number) {
             Some(at) => {
                 self.unexpected.swap_remove(at);
-                self.slots.end(slot, Ok(None), &mut self.buffers);
+                self.calls.end(call, Ok(None), &mut self.buffers);
             }
-            None => self.posted.push((number, slot)),
+            None => self.posted.push((number, call)),
         }
-        slot
+        call
     }
 
     fn has(&self, number: u32) -> bool {
@@ -125,8 +125,8 @@ impl Drive for Toy {
         for number in incoming {
             match self.posted.iter().position(|(other, _)| *other == number) {
                 Some(at) => {
-                    let (_, slot) = self.posted.swap_remove(at);
-                    self.slots.end(slot, Ok(None), &mut self.buffers);
+                    let (_, call) = self.posted.swap_remove(at);
+                    self.calls.end(call, Ok(None), &mut self.buffers);
                 }
                 None => {
                     self.unexpected.push(number);
@@ -145,7 +145,7 @@ impl Drive for Toy {
     }
 
     fn has_work(&self) -> bool {
-        self.slots.under_way() > 0 || !self.put_off.is_empty()
+        self.calls.under_way() > 0 || !self.put_off.is_empty()
     }
 
     fn owes(&self) -> bool {
@@ -177,8 +177,8 @@ impl Drive for Toy {
     }
 
     fn notice(&mut self, notice: Notice) {
-        if let Notice::Left(Left { slot: Some(slot), memory, .. }) = notice {
-            self.slots.detach(slot, memory);
+        if let Notice::Left(Left { call: Some(call), memory, .. }) = notice {
+            self.calls.detach(call, memory);
         }
     }
 
@@ -186,8 +186,8 @@ impl Drive for Toy {
 
     fn time_out(&mut self, _: For<'_>, _: Duration, _: String) {}
 
-    fn slots(&mut self) -> &mut Slots {
-        &mut self.slots
+    fn calls(&mut self) -> &mut Calls {
+        &mut self.calls
     }
 
     fn watchers(&mut self) -> &mut Watchers {
@@ -195,11 +195,11 @@ impl Drive for Toy {
     }
 
     fn awaited(&self) -> usize {
-        self.slots.awaited() + self.watchers.tasks()
+        self.calls.awaited() + self.watchers.tasks()
     }
 
     fn has_leaving(&self) -> bool {
-        !(self.slots.leaving.is_empty() && self.watchers.leaving.is_empty())
+        !(self.calls.leaving.is_empty() && self.watchers.leaving.is_empty())
     }
 }
 
@@ -207,8 +207,8 @@ impl Shell<Toy> {
     /// A blocking receive.
     fn recv(self: &Arc<Self>, number: u32) {
         let mut core = self.lock();
-        let slot = core.receive(number);
-        self.end_of(core, slot, |_| String::new()).unwrap();
+        let call = core.receive(number);
+        self.end_of(core, call, |_| String::new()).unwrap();
     }
 
     /// A blocking probe.
@@ -218,12 +218,12 @@ impl Shell<Toy> {
     }
 
     /// A receive that a task awaits: registers as a future does.
-    fn poll_slot(self: &Arc<Self>, slot: SlotId, waker: &Waker) -> bool {
+    fn poll_call(self: &Arc<Self>, call: CallId, waker: &Waker) -> bool {
         let ended = Shell::poll(
             self,
             waker,
-            |core| core.slots.take(slot),
-            |core, waker| core.slots.wake_task(slot, waker),
+            |core| core.calls.take(call),
+            |core, waker| core.calls.wake_task(call, waker),
         );
         ended.is_some()
     }
@@ -336,9 +336,9 @@ fn a_task_is_woken_whoever_drives() {
         let task = thread::spawn({
             let shell = Arc::clone(&shell);
             move || {
-                let slot = shell.lock().receive(2);
+                let call = shell.lock().receive(2);
                 shell.help();
-                Arc::new(Executor::default()).run(|waker| shell.poll_slot(slot, waker));
+                Arc::new(Executor::default()).run(|waker| shell.poll_call(call, waker));
             }
         });
         wire.say(&[1]);
@@ -355,14 +355,14 @@ fn the_helper_drives_for_a_program_that_only_starts() {
         let (shell, wire) = Toy::shell();
         for round in 0..2 {
             let mut core = shell.lock();
-            let slot = core.receive(round);
+            let call = core.receive(round);
             core.put_off.push(10 + round);
             drop(core);
             shell.help();
             // The answer comes from the other side, and this thread makes no call meanwhile.
             wire.wait_for(10 + round);
             wire.say(&[round]);
-            shell.end_of(shell.lock(), slot, |_| String::new()).unwrap();
+            shell.end_of(shell.lock(), call, |_| String::new()).unwrap();
         }
     });
 }
@@ -408,14 +408,14 @@ fn memory_that_is_left_goes_with_its_operation() {
         let (shell, wire) = Toy::shell();
         shell.help();
         let freed = Arc::new(AtomicUsize::new(0));
-        let slot = shell.lock().receive(1);
+        let call = shell.lock().receive(1);
         shell.help();
         let receiver = thread::spawn({
             let shell = Arc::clone(&shell);
             move || shell.recv(2)
         });
         let memory = Box::new(Counted(Arc::clone(&freed)));
-        let left = Left { slot: Some(slot), registrations: Default::default(), memory };
+        let left = Left { call: Some(call), registrations: Default::default(), memory };
         shell.hand_over(Notice::Left(left));
         assert_eq!(freed.load(Ordering::SeqCst), 0, "its operation is under way");
         wire.say(&[1]);

@@ -7,9 +7,9 @@ use crossbeam::utils::CachePadded;
 
 use super::super::affinity::PreferredCore;
 use super::super::backoff::{YieldBackoff, YieldHistory};
+use super::super::calls::CallId;
 use super::super::inbox::Inbox;
 use super::super::notifier::{Notifier, Wires};
-use super::super::slots::SlotId;
 use super::super::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use super::super::waiters::Topic;
 
@@ -59,7 +59,7 @@ pub const REMIND: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy)]
 pub enum For<'a> {
     /// The end of any of these operations.
-    Slots(&'a [SlotId]),
+    Calls(&'a [CallId]),
     /// Anything else.
     Topic(Topic),
 }

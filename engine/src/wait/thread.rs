@@ -4,27 +4,27 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use super::super::calls::{CallId, Ending};
 use super::super::notifier::own_notifier;
 use super::super::shell::{Drive, Locked, Shell};
-use super::super::slots::{Ending, SlotId};
 use super::super::sync::atomic::Ordering;
 use super::super::sync::thread;
 use super::share::{BLIND, For};
 
 impl<C: Drive> Shell<C> {
-    /// Waits until the operation of `slot` has ended, and takes its ending.
+    /// Waits until the operation of `call` has ended, and takes its ending.
     pub(crate) fn end_of(
         self: &Arc<Self>,
         mut core: Locked<'_, C>,
-        slot: SlotId,
+        call: CallId,
         waiting_for: impl Fn(&mut C) -> String,
     ) -> Ending {
         // Receives of what has come already end without any waiting.
-        if let Some(ending) = core.slots().take(slot) {
+        if let Some(ending) = core.calls().take(call) {
             self.go(core);
             return ending;
         }
-        self.drive_until(core, For::Slots(&[slot]), |core| core.slots().take(slot), waiting_for)
+        self.drive_until(core, For::Calls(&[call]), |core| core.calls().take(call), waiting_for)
     }
 
     /// Drives the engine until `done` gives something, which whoever brings about what `what` says may change.
@@ -188,7 +188,7 @@ impl<C: Drive> Shell<C> {
             return;
         };
         match what {
-            For::Slots(slots) => slots.iter().for_each(|slot| core.slots().wake_thread(*slot, &notifier)),
+            For::Calls(calls) => calls.iter().for_each(|call| core.calls().wake_thread(*call, &notifier)),
             For::Topic(topic) => core.watchers().add_thread(topic, &notifier),
         }
         drop(core);

@@ -170,7 +170,7 @@ impl<R: Outcome> Future for Pending<R> {
     /// When polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         #[expect(clippy::panic, reason = "the contract of futures, and a bug of the caller")]
-        if self.loan.slot().is_none() {
+        if self.loan.call().is_none() {
             panic!("{} was polled after it had ended", self.operation);
         }
         match self.loan.poll(context.waker()) {
@@ -193,6 +193,6 @@ impl<R: Outcome> Request for Pending<R> {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { engine: self.communicator.engine(), slot: self.loan.slot() }
+        Place { engine: self.communicator.engine(), call: self.loan.call() }
     }
 }

@@ -235,7 +235,7 @@ impl<'a, T: Pod + Send> Request for Running<'a, T> {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { engine: self.prepared.communicator.engine(), slot: self.prepared.loan.slot() }
+        Place { engine: self.prepared.communicator.engine(), call: self.prepared.loan.call() }
     }
 }
 

@@ -222,7 +222,7 @@ impl<'scope, R: ScopedOutcome<'scope>> Request for Scoped<'scope, R> {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { engine: self.communicator.engine(), slot: Some(self.borrow.slot()) }
+        Place { engine: self.communicator.engine(), call: Some(self.borrow.call()) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{Error, Result};
-use ringworld_engine::{Engine, SlotId};
+use ringworld_engine::{CallId, Engine};
 
 pub(crate) mod sealed {
     pub trait Sealed {}
@@ -33,12 +33,12 @@ pub trait Request: sealed::Sealed {
     fn place(&self) -> Place<'_>;
 }
 
-/// An engine, and the slot in it that ends with the request.
+/// An engine, and the call in it that the request stands for.
 #[doc(hidden)]
 #[allow(missing_debug_implementations)]
 pub struct Place<'a> {
     pub(crate) engine: &'a Arc<Engine>,
-    pub(crate) slot: Option<SlotId>,
+    pub(crate) call: Option<CallId>,
 }
 
 /// Waits for all requests; gives their results in order.
@@ -82,8 +82,8 @@ pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Option<(usize, Result<R::O
         drop(requests.remove(index));
         return Some((index, Err(Error::OtherWorld { operation: "wait_any".into(), index })));
     }
-    let slots: Vec<Option<SlotId>> = requests.iter().map(|request| request.place().slot).collect();
-    let index = engine.wait_any(&slots)?;
+    let calls: Vec<Option<CallId>> = requests.iter().map(|request| request.place().call).collect();
+    let index = engine.wait_any(&calls)?;
     Some((index, requests.remove(index).wait()))
 }
 
@@ -111,7 +111,7 @@ fn first_ended<R: Request>(requests: &[R]) -> Option<usize> {
     for of_one_world in requests.chunk_by(world) {
         let mut core = of_one_world.first()?.place().engine.lock();
         core.progress();
-        let ended = |request: &R| request.place().slot.is_none_or(|slot| core.is_done(slot));
+        let ended = |request: &R| request.place().call.is_none_or(|call| core.is_done(call));
         if let Some(index) = of_one_world.iter().position(ended) {
             return Some(before + index);
         }

@@ -133,7 +133,8 @@ impl Transport for Scripted {
         let mut script = self.with();
         let before = events.len();
         for (header, payload) in std::mem::take(&mut script.arriving) {
-            let mut placement = placer.place(1, header.encode(&mut [0; protocol::Header::MAX]), payload.len()).unwrap();
+            let mut placement =
+                placer.place(1, header.encode(&mut [0; protocol::Header::MAX]), payload.len()).unwrap();
             let room = placement.memory.as_mut_slice();
             let fits = room.len().min(payload.len());
             room[..fits].copy_from_slice(&payload[..fits]);

@@ -226,7 +226,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "last_calls",
             "under_way",
             "waiters",
-            "slots",
+            "calls",
             "inbox",
             "owners",
             "runs",

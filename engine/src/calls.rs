@@ -1,7 +1,7 @@
-//! Slots: what callers wait for. One per call under way, whatever it is made of below.
+//! Calls: what callers wait for, one for each operation under way, whatever it is made of below.
 //!
-//! Invariant: a slot keeps the names of the memory lent to its operation, and gives them back in the
-//! moment the operation ends; so a finished slot holds no memory of anybody. It does not end while a transport holds
+//! Invariant: a call keeps the names of the memory lent to its operation, and gives them back in the
+//! moment the operation ends; so one that has ended holds no memory of anybody. It does not end while a transport holds
 //! any of that memory, whatever has been said of the operation: its ending is *held* until then.
 
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use super::buffer::{Buffers, Kept};
 use super::notifier::Notifier;
 use super::waiters::{Tasks, Waiter};
 
-/// The name of a slot; used again only after its ending was taken, or the end of one that was left.
+/// The name of a call; used again only after its ending was taken, or the end of one that was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlotId(pub(crate) usize);
+pub struct CallId(pub(crate) usize);
 
 /// How an operation ended. `None` inside: a collective, which has nothing to say.
 pub type Ending = Result<Option<Done>, Failure>;
 
 #[derive(Default)]
-struct Slot {
+struct Call {
     ending: Option<Ending>,
     lent: [Option<BufferId>; 2],
     waiter: Option<Waiter>,
-    /// Nobody waits any more: the slot ends itself, and drops what it keeps.
+    /// Nobody waits any more: the call ends itself, and drops what it keeps.
     detached: Option<Box<dyn Kept>>,
     /// The name under which the message of an abandoned receive is known to the protocol meanwhile.
     returns_to: Option<u64>,
@@ -41,80 +41,80 @@ pub(super) struct Returned {
 }
 
 #[derive(Default)]
-pub struct Slots {
-    slots: Vec<Slot>,
+pub struct Calls {
+    calls: Vec<Call>,
     free: Vec<usize>,
     /// How many operations have not ended.
     under_way: usize,
-    /// How many slots a task waits for.
+    /// How many calls a task waits for.
     awaited: usize,
     /// Endings that wait for a transport to let go of memory.
-    held: Vec<(SlotId, Ending)>,
+    held: Vec<(CallId, Ending)>,
     /// Messages that receives have got which nobody waits for any more.
     returned: Vec<Returned>,
     /// Until the lock is given back.
     pub(super) leaving: Tasks,
 }
 
-impl Slots {
-    /// How many slots tasks wait for.
+impl Calls {
+    /// How many calls tasks wait for.
     #[inline]
     pub(super) fn awaited(&self) -> usize {
         self.awaited
     }
 
-    /// Takes away who waits for a slot.
+    /// Takes away who waits for a call.
     #[inline]
-    fn dismiss(&mut self, id: SlotId) {
-        if let Some(Waiter::Task(waker)) = self.slots[id.0].waiter.take() {
+    fn dismiss(&mut self, id: CallId) {
+        if let Some(Waiter::Task(waker)) = self.calls[id.0].waiter.take() {
             self.awaited -= 1;
             self.leaving.forget(waker);
         }
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, lent: [Option<BufferId>; 2]) -> SlotId {
+    pub(crate) fn insert(&mut self, lent: [Option<BufferId>; 2]) -> CallId {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() - 1
+            self.calls.push(Call::default());
+            self.calls.len() - 1
         });
-        self.slots[index].lent = lent;
+        self.calls[index].lent = lent;
         self.under_way += 1;
-        SlotId(index)
+        CallId(index)
     }
 
     /// Notes the protocol's name of a point-to-point operation, for cancelling and for messages.
     #[inline]
-    pub(crate) fn name(&mut self, id: SlotId, request: ringworld_protocol::RequestId) {
-        self.slots[id.0].request = Some(request);
+    pub(crate) fn name(&mut self, id: CallId, request: ringworld_protocol::RequestId) {
+        self.calls[id.0].request = Some(request);
     }
 
     #[inline]
-    pub(crate) fn request(&self, id: SlotId) -> Option<ringworld_protocol::RequestId> {
-        self.slots[id.0].request
+    pub(crate) fn request(&self, id: CallId) -> Option<ringworld_protocol::RequestId> {
+        self.calls[id.0].request
     }
 
-    /// Ends a slot as soon as no transport holds its memory, most often at once: that memory is free from then on, and
+    /// Ends a call as soon as no transport holds its memory, most often at once: that memory is free from then on, and
     /// whoever waits is woken.
     #[inline]
-    pub(crate) fn end(&mut self, id: SlotId, ending: Ending, buffers: &mut Buffers) {
-        let slot = &mut self.slots[id.0];
-        slot.request = None;
-        if slot.lent.iter().flatten().any(|lent| buffers.is_out(*lent)) {
+    pub(crate) fn end(&mut self, id: CallId, ending: Ending, buffers: &mut Buffers) {
+        let call = &mut self.calls[id.0];
+        call.request = None;
+        if call.lent.iter().flatten().any(|lent| buffers.is_out(*lent)) {
             self.held.push((id, ending));
             return;
         }
         self.under_way -= 1;
-        slot.lent.iter_mut().filter_map(Option::take).for_each(|lent| buffers.reclaim(lent));
-        if let Some(kept) = slot.detached.take() {
-            let to = slot.returns_to;
-            *slot = Slot::default();
+        call.lent.iter_mut().filter_map(Option::take).for_each(|lent| buffers.reclaim(lent));
+        if let Some(kept) = call.detached.take() {
+            let to = call.returns_to;
+            *call = Call::default();
             self.free.push(id.0);
             self.put_back(&ending, kept, to);
             return;
         }
-        slot.ending = Some(ending);
-        match slot.waiter.take() {
+        call.ending = Some(ending);
+        match call.waiter.take() {
             None => {}
             Some(Waiter::Thread(notifier)) => notifier.notify(),
             Some(Waiter::Task(waker)) => {
@@ -137,43 +137,43 @@ impl Slots {
         }
     }
 
-    /// The ending, once there is one; the slot is free for others then.
+    /// The ending, once there is one; the call is free for others then.
     #[inline]
-    pub(crate) fn take(&mut self, id: SlotId) -> Option<Ending> {
-        let slot = &mut self.slots[id.0];
+    pub(crate) fn take(&mut self, id: CallId) -> Option<Ending> {
+        let call = &mut self.calls[id.0];
         // A look costs less than to take what is not there, and most find nothing.
-        slot.ending.as_ref()?;
-        let ending = slot.ending.take();
+        call.ending.as_ref()?;
+        let ending = call.ending.take();
         self.dismiss(id);
         self.free.push(id.0);
         ending
     }
 
     #[inline]
-    pub(crate) fn is_done(&self, id: SlotId) -> bool {
-        self.slots[id.0].ending.is_some()
+    pub(crate) fn is_done(&self, id: CallId) -> bool {
+        self.calls[id.0].ending.is_some()
     }
 
-    /// The thread of `notifier` is about to sleep until the slot ends, which it has not.
-    pub(super) fn wake_thread(&mut self, id: SlotId, notifier: &Arc<Notifier>) {
+    /// The thread of `notifier` is about to sleep until the call ends, which it has not.
+    pub(super) fn wake_thread(&mut self, id: CallId, notifier: &Arc<Notifier>) {
         self.dismiss(id);
-        self.slots[id.0].waiter = Some(Waiter::Thread(Arc::clone(notifier)));
+        self.calls[id.0].waiter = Some(Waiter::Thread(Arc::clone(notifier)));
     }
 
-    /// A task waits for the end of the slot, which has not come.
-    pub(crate) fn wake_task(&mut self, id: SlotId, waker: Waker) {
+    /// A task waits for the end of the call, which has not come.
+    pub(crate) fn wake_task(&mut self, id: CallId, waker: Waker) {
         self.dismiss(id);
         self.awaited += 1;
-        self.slots[id.0].waiter = Some(Waiter::Task(waker));
+        self.calls[id.0].waiter = Some(Waiter::Task(waker));
     }
 
-    /// Leaves a slot to itself. `kept` holds the memory that the operation uses, until it ends.
-    pub(crate) fn detach(&mut self, id: SlotId, kept: Box<dyn Kept>) {
+    /// Leaves a call to itself. `kept` holds the memory that the operation uses, until it ends.
+    pub(crate) fn detach(&mut self, id: CallId, kept: Box<dyn Kept>) {
         match self.take(id) {
             Some(ending) => self.put_back(&ending, kept, None),
             None => {
                 self.dismiss(id);
-                self.slots[id.0].detached = Some(kept);
+                self.calls[id.0].detached = Some(kept);
             }
         }
     }
@@ -187,9 +187,9 @@ impl Slots {
         }
     }
 
-    /// The message of a slot that was left to itself is known by this name until it has come.
-    pub(super) fn returns_to(&mut self, id: SlotId, name: u64) {
-        self.slots[id.0].returns_to = Some(name);
+    /// The message of a call that was left to itself is known by this name until it has come.
+    pub(super) fn returns_to(&mut self, id: CallId, name: u64) {
+        self.calls[id.0].returns_to = Some(name);
     }
 
     /// Whether messages have been set aside.
