@@ -5,7 +5,7 @@
 //! being runnable long enough to be balanced. Measured with four ranks on two cores, an all-reduce of 8
 //! bytes then takes 75 us instead of 35, and a ping-pong of two ranks 10 us instead of 4, for whole runs.
 //!
-//! So each rank has a *home*, one of the cores that its process may use, and a waiting thread that finds
+//! So each rank has a *preferred core*, one of the cores that its process may use, and a waiting thread that finds
 //! its core crowded moves there. Nothing is pinned: the thread's affinity is what it was directly
 //! afterwards, threads made later inherit nothing, and a core that the user has ruled out is never used.
 //! Neighbours: `wait`, which notices the crowd.
@@ -18,7 +18,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 /// A thread moves at most this often: a move costs some 20 us, and where the scheduler insists, it shall win.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// The core for one rank, and when it was last sought.
+/// The core for one rank, and when it was last moved to.
 pub(super) struct PreferredCore {
     /// `None` where there is nothing to choose.
     core: Option<usize>,
@@ -28,15 +28,15 @@ pub(super) struct PreferredCore {
 }
 
 impl PreferredCore {
-    /// The home of the rank that is number `rank` of `ranks` on this host.
+    /// That of the rank that is number `rank` of `ranks` on this host.
     pub(super) fn new(rank: usize, ranks: usize) -> Self {
         let allowed = sched_getaffinity(None).ok();
         let core = allowed.and_then(|allowed| choose(&allowed, rank, ranks));
         Self { core, epoch: Instant::now(), next: AtomicU64::new(0) }
     }
 
-    /// Moves the calling thread home if it is elsewhere and was not moved just now.
-    pub(super) fn seek(&self) {
+    /// Moves the calling thread there if it is elsewhere and was not moved just now.
+    pub(super) fn migrate(&self) {
         let Some(core) = self.core else { return };
         if sched_getcpu() == core {
             return;
@@ -100,11 +100,11 @@ mod tests {
     }
 
     #[test]
-    fn seeking_home_keeps_the_affinity() {
+    fn moving_keeps_the_affinity() {
         let before = sched_getaffinity(None).unwrap();
         for rank in 0..2 {
-            let home = PreferredCore::new(rank, 2);
-            home.seek();
+            let preferred = PreferredCore::new(rank, 2);
+            preferred.migrate();
             assert_eq!(sched_getaffinity(None).unwrap(), before);
         }
     }

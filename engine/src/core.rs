@@ -79,11 +79,11 @@ pub struct Core {
     finished: Vec<bool>,
     /// Peers that have finished and whose transport has let go of everything, until the rest of the poll that said so
     /// has been heard.
-    farewells: Vec<usize>,
+    departed: Vec<usize>,
     /// Transports that have not finished closing; `None` before the end begins.
     closing: Option<usize>,
-    /// Messages may have been put off until the next poll.
-    put_off: bool,
+    /// Messages may have been deferred until the next poll.
+    deferred: bool,
     /// How often [`Core::progress`] has been called.
     polls: u64,
     /// When a collective that only sends has polled last.
@@ -118,9 +118,9 @@ impl Core {
             desertion: None,
             doubts: Doubts::default(),
             finished: vec![false; size],
-            farewells: Vec::new(),
+            departed: Vec::new(),
             closing: None,
-            put_off: false,
+            deferred: false,
             polls: 0,
             looked: None,
             control: parts.control,
@@ -182,7 +182,7 @@ impl Core {
         let request = departure.keep(data);
         let call = self.calls.insert([data.buffer, None]);
         self.give_to(call, request);
-        self.meet(to, fate);
+        self.posted(to, fate);
         self.settle();
         Begun::Waits(call)
     }
@@ -192,7 +192,7 @@ impl Core {
     pub(crate) fn has_work(&self) -> bool {
         // After the end nothing moves any more, whatever is left: a helper that drove on would keep the engine alive.
         self.fault.is_none()
-            && (self.calls.under_way() > 0 || self.put_off || self.watchers.tasks() > 0 || self.owes())
+            && (self.calls.under_way() > 0 || self.deferred || self.watchers.tasks() > 0 || self.owes())
     }
 
     /// Begins a receive into lent memory.
@@ -388,7 +388,7 @@ impl Core {
     /// Moves whatever can be moved without waiting; whether anything did.
     pub fn progress(&mut self) -> bool {
         self.polls += 1;
-        self.put_off = false;
+        self.deferred = false;
         if self.inbox.is_full() {
             self.read_inbox();
         }
@@ -414,7 +414,7 @@ impl Core {
         // Asked first: most polls find nothing.
         if !self.fates.is_empty() {
             let mut fates = std::mem::take(&mut self.fates);
-            fates.drain(..).for_each(|(peer, fate)| self.meet(peer, fate));
+            fates.drain(..).for_each(|(peer, fate)| self.posted(peer, fate));
             self.fates = fates;
         }
         if !self.events.is_empty() {
@@ -422,8 +422,8 @@ impl Core {
             events.drain(..).for_each(|event| self.hear(event));
             self.events = events;
         }
-        if !self.farewells.is_empty() {
-            for peer in std::mem::take(&mut self.farewells) {
+        if !self.departed.is_empty() {
+            for peer in std::mem::take(&mut self.departed) {
                 self.peer_finished(peer);
                 self.machine.peer_down(peer);
             }
@@ -464,10 +464,10 @@ impl Core {
         Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 
-    /// Writes what was put off, if anything was.
+    /// Writes what was deferred, if anything was.
     #[inline]
     pub(crate) fn catch_up(&mut self) {
-        if self.put_off {
+        if self.deferred {
             self.progress();
         }
     }
@@ -550,15 +550,15 @@ impl Core {
                 let token = token.map_or(NOBODY, Token);
                 let message = Operation::Message { peer, header, payload, token };
                 let fate = self.router.post(message, posting);
-                self.put_off |= posting == Posting::Coalesced;
-                self.meet(peer, fate);
+                self.deferred |= posting == Posting::Coalesced;
+                self.posted(peer, fate);
             }
             Action::Put { peer, key, offset, payload, token } => {
                 let Some(key) = RemoteKey::new(key.as_bytes()) else { return };
                 let payload = self.buffers.to_send(payload);
                 let put = Operation::Put { peer, key, offset, payload, token: Token(token) };
                 let fate = self.router.post(put, Posting::Now);
-                self.meet(peer, fate);
+                self.posted(peer, fate);
             }
             Action::Expose { peer, into, token } => {
                 let memory = self.buffers.to_receive(into);
@@ -579,7 +579,7 @@ impl Core {
         }
     }
 
-    fn meet(&mut self, peer: usize, fate: Fate) {
+    fn posted(&mut self, peer: usize, fate: Fate) {
         match fate {
             Fate::Done(token) if token == NOBODY => {}
             Fate::Done(token) => self.machine.sent(token.0),

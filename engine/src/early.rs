@@ -23,7 +23,7 @@ pub(super) type Number = (u64, u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) source: usize,
-    pub(super) stamp: SignatureBytes,
+    pub(super) signature: SignatureBytes,
     /// 0 for a reminder.
     pub(super) messages: usize,
 }
@@ -50,23 +50,23 @@ impl Default for Early {
 
 impl Early {
     /// Notes a message.
-    pub(super) fn message(&mut self, number: Number, source: usize, stamp: SignatureBytes) {
+    pub(super) fn message(&mut self, number: Number, source: usize, signature: SignatureBytes) {
         let first = self.first.get(&number).copied();
         // Several messages of one rank mostly come in a row.
         if let Some(first) = first
-            && let Note { source: same, stamp: alike, messages } = &mut self.links[first as usize].note
+            && let Note { source: same, signature: alike, messages } = &mut self.links[first as usize].note
             && *messages > 0
             && *same == source
-            && *alike == stamp
+            && *alike == signature
         {
             *messages += 1;
             return;
         }
-        self.put(number, first, Note { source, stamp, messages: 1 });
+        self.put(number, first, Note { source, signature, messages: 1 });
     }
 
     /// Notes a reminder; one of each rank for each collective is enough.
-    pub(super) fn reminder(&mut self, number: Number, source: usize, stamp: SignatureBytes) {
+    pub(super) fn reminder(&mut self, number: Number, source: usize, signature: SignatureBytes) {
         let first = self.first.get(&number).copied();
         if self.chain(first).any(|note| note.messages == 0 && note.source == source) {
             return;
@@ -75,7 +75,7 @@ impl Early {
             self.forget_reminders(|_| true);
         }
         self.reminders += 1;
-        self.put(number, self.first.get(&number).copied(), Note { source, stamp, messages: 0 });
+        self.put(number, self.first.get(&number).copied(), Note { source, signature, messages: 0 });
     }
 
     /// Takes out what has come for a collective, and shows it.
@@ -171,8 +171,10 @@ mod tests {
             early.message((3, sequence), 3, B);
         }
         for sequence in 0..100 {
-            let expected =
-                [Note { source: 3, stamp: A, messages: 2 }, Note { source: 4, stamp: B, messages: 1 }];
+            let expected = [
+                Note { source: 3, signature: A, messages: 2 },
+                Note { source: 4, signature: B, messages: 1 },
+            ];
             assert_eq!(taken(&mut early, (1, sequence)), expected);
             assert_eq!(taken(&mut early, (1, sequence)), []);
         }

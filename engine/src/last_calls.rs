@@ -1,7 +1,7 @@
 //! What a rank leaves behind when it goes: the last collectives it has called, so that a rank which still waits for
 //! it can tell what it did instead.
 //!
-//! On the wire: records of context (8 bytes), number (4) and stamp (24), little-endian, for each communicator the
+//! On the wire: records of context (8 bytes), number (4) and signature (24), little-endian, for each communicator the
 //! latest last. Neighbours: `runs` knows the calls, `core/mismatch` quotes them.
 
 use super::signature::SignatureBytes;
@@ -17,7 +17,7 @@ const RECORD: usize = 8 + 4 + size_of::<SignatureBytes>();
 pub(crate) struct LastCall {
     pub(crate) context: u64,
     pub(crate) sequence: u32,
-    pub(crate) stamp: SignatureBytes,
+    pub(crate) signature: SignatureBytes,
 }
 
 /// The last ones of a rank.
@@ -36,7 +36,7 @@ impl LastCalls {
         for (context, called) in communicators {
             let first = calls.len();
             let last = called.rev().take(EACH);
-            calls.extend(last.map(|(sequence, stamp)| LastCall { context, sequence, stamp }));
+            calls.extend(last.map(|(sequence, signature)| LastCall { context, sequence, signature }));
             calls[first..].reverse();
         }
         Self(calls)
@@ -46,10 +46,10 @@ impl LastCalls {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len() * RECORD);
-        for LastCall { context, sequence, stamp } in &self.0 {
+        for LastCall { context, sequence, signature } in &self.0 {
             bytes.extend(context.to_le_bytes());
             bytes.extend(sequence.to_le_bytes());
-            bytes.extend(stamp);
+            bytes.extend(signature);
         }
         bytes
     }
@@ -60,7 +60,7 @@ impl LastCalls {
             let (context, rest) = record.split_first_chunk()?;
             let (sequence, rest) = rest.split_first_chunk()?;
             let (context, sequence) = (u64::from_le_bytes(*context), u32::from_le_bytes(*sequence));
-            Some(LastCall { context, sequence, stamp: *rest.first_chunk()? })
+            Some(LastCall { context, sequence, signature: *rest.first_chunk()? })
         };
         Self(bytes.chunks_exact(RECORD).take(COMMUNICATORS * EACH).filter_map(read).collect())
     }

@@ -5,7 +5,7 @@
 //! as completions. Nothing is allocated in the steady state: finished runs and their scratch memory are
 //! used again.
 //!
-//! The first message that reaches a rank tells whether its sender runs the same collective: stamps are
+//! The first message that reaches a rank tells whether its sender runs the same collective: signatures are
 //! compared on arrival (see [`Runs::arrive`]), before any byte is combined. What comes before the call has been
 //! made waits in `early`, and is compared with the call.
 
@@ -38,7 +38,7 @@ pub struct CollectiveCall {
     /// That of the communicator's collectives.
     pub context: u64,
     /// What was called.
-    pub stamp: Signature,
+    pub signature: Signature,
     /// Where the call stands.
     pub caller: &'static Location<'static>,
     /// The size of an element, in bytes.
@@ -55,7 +55,7 @@ struct Run {
     what: CollectiveCall,
     /// Which collective of its communicator: the same number on all ranks.
     sequence: u32,
-    stamp: SignatureBytes,
+    signature: SignatureBytes,
     /// How many of its messages have not been announced yet.
     due: usize,
     call: CallId,
@@ -81,7 +81,7 @@ pub(crate) struct Runs {
     runs: Vec<Option<Run>>,
     free: Vec<RunId>,
     counters: Vec<Counters>,
-    /// Of each context with collectives: the runs under way and the latest stamps.
+    /// Of each context with collectives: the runs under way and the latest signatures.
     contexts: FxHashMap<u64, Context>,
     early: Early,
 }
@@ -98,7 +98,7 @@ struct Context {
 #[derive(Clone, Copy)]
 pub(crate) struct Called {
     pub sequence: u32,
-    pub stamp: SignatureBytes,
+    pub signature: SignatureBytes,
     pub caller: &'static Location<'static>,
 }
 
@@ -140,7 +140,7 @@ fn sequence_of(tag: u64) -> u32 {
     (tag >> 32) as u32
 }
 
-/// In place of a message's number: an empty message that only carries its sender's stamp. A rank sends it
+/// In place of a message's number: an empty message that only carries its sender's signature. A rank sends it
 /// to those it has waited for in vain, because ranks that disagree about a root may all wait for one
 /// another and send nothing.
 const REMINDER: u32 = u32::MAX;
@@ -180,30 +180,31 @@ impl Runs {
             self.runs.len() - 1
         });
         let context = self.contexts.entry(what.context).or_default();
-        let stamp = what.stamp.to_bytes();
+        let signature = what.signature.to_bytes();
         let sequence = context.next;
         context.next = sequence.wrapping_add(1);
         context.under_way.begin(sequence, id);
         if context.recent.len() == QUOTABLE {
             context.recent.pop_front();
         }
-        let called = Called { sequence, stamp, caller: what.caller };
+        let called = Called { sequence, signature, caller: what.caller };
         context.recent.push_back(called);
 
         let mut due = schedule.receives();
         let mut clash = None;
         self.early.take((what.context, sequence), |note| {
-            let left = due.checked_sub(note.messages).filter(|_| agree(&stamp, &note.stamp));
+            let left = due.checked_sub(note.messages).filter(|_| agree(&signature, &note.signature));
             match left {
                 Some(left) => due = left,
                 None => {
                     let mine = Mine::Called(called);
-                    clash = Some((note.source, Disagreement { sequence, theirs: note.stamp, mine }));
+                    clash = Some((note.source, Disagreement { sequence, theirs: note.signature, mine }));
                 }
             }
         });
         let remaining = schedule.len();
-        let run = Run { what, sequence, stamp, due, call, input, output, scratch, waits, ready, remaining };
+        let run =
+            Run { what, sequence, signature, due, call, input, output, scratch, waits, ready, remaining };
         run.begin(buffers);
         self.runs[id] = Some(run);
         Made { run: id, sequence, clash }
@@ -246,7 +247,7 @@ impl Runs {
     /// # Errors
     ///
     /// Why the run cannot go on: with per-rank counts, ranks may disagree about a length without their
-    /// stamps telling.
+    /// signatures telling.
     pub(crate) fn step_done(&mut self, id: RunId, step: u32, bytes: usize) -> Result<(), String> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(()) };
         let what = &run.what;
@@ -256,7 +257,7 @@ impl Runs {
             return Err(format!(
                 "rank {from} of the communicator sent {bytes} bytes in {} #{} where rank {} of it expects {}: \
                  the counts that ranks give must agree",
-                what.stamp,
+                what.signature,
                 run.sequence,
                 what.schedule.rank(),
                 into.len * what.element
@@ -291,7 +292,7 @@ impl Runs {
     /// rank gets there, or never does: see [`Runs::uncalled`].
     pub(crate) fn arrive(&mut self, source: usize, envelope: &Envelope) -> Option<Disagreement> {
         let sequence = sequence_of(envelope.tag);
-        let theirs = envelope.stamp;
+        let theirs = envelope.signature;
         let reminds = is_reminder(envelope.tag);
         let Some(context) =
             self.contexts.get(&envelope.context).filter(|context| context.is_behind(sequence))
@@ -305,7 +306,7 @@ impl Runs {
             return None;
         };
         if let Some(run) = context.under_way.find(sequence).and_then(|id| self.runs[id].as_mut()) {
-            if agree(&run.stamp, &theirs) {
+            if agree(&run.signature, &theirs) {
                 if reminds {
                     return None;
                 }
@@ -320,7 +321,7 @@ impl Runs {
         let mine = match context.recent.iter().rev().find(|called| called.sequence == sequence) {
             // In order when this rank has done its part already; what it was may be forgotten by now.
             None if reminds => return None,
-            Some(called) if reminds && agree(&called.stamp, &theirs) => return None,
+            Some(called) if reminds && agree(&called.signature, &theirs) => return None,
             None => Mine::Finished,
             Some(called) => Mine::Called(*called),
         };
@@ -337,13 +338,18 @@ impl Runs {
         };
         let ((context, sequence), note) =
             self.early.iter().filter(counts).min_by_key(|(number, note)| (*number, note.source))?;
-        Some((note.source, context, Disagreement { sequence, theirs: note.stamp, mine: Mine::NeverCalled }))
+        Some((
+            note.source,
+            context,
+            Disagreement { sequence, theirs: note.signature, mine: Mine::NeverCalled },
+        ))
     }
 
     /// What this rank has called last, for those who still wait for it when it has left.
     pub(crate) fn last_calls(&self) -> LastCalls {
         let called = |context: &Context| {
-            let calls: Vec<_> = context.recent.iter().map(|called| (called.sequence, called.stamp)).collect();
+            let calls: Vec<_> =
+                context.recent.iter().map(|called| (called.sequence, called.signature)).collect();
             calls.into_iter()
         };
         LastCalls::of(self.contexts.iter().map(|(number, context)| (*number, called(context))).collect())
@@ -357,8 +363,8 @@ impl Runs {
 
     /// What to send to those whom a run waits for in vain.
     pub(crate) fn reminder(&self, id: RunId) -> Option<Envelope> {
-        let (context, Called { sequence, stamp, .. }) = self.called(id)?;
-        Some(Envelope { context, element: Element::RAW, tag: tag(sequence, REMINDER), stamp })
+        let (context, Called { sequence, signature, .. }) = self.called(id)?;
+        Some(Envelope { context, element: Element::RAW, tag: tag(sequence, REMINDER), signature })
     }
 
     /// The first of another rank's calls of a communicator that is not what this rank has called.
@@ -368,10 +374,10 @@ impl Runs {
         mut theirs: impl Iterator<Item = &'a LastCall>,
     ) -> Option<Disagreement> {
         let recent = &self.contexts.get(&context)?.recent;
-        theirs.find_map(|LastCall { sequence, stamp, .. }| {
+        theirs.find_map(|LastCall { sequence, signature, .. }| {
             let mine = recent.iter().find(|called| called.sequence == *sequence)?;
-            let (sequence, theirs) = (*sequence, *stamp);
-            (!agree(&mine.stamp, &theirs)).then_some(Disagreement {
+            let (sequence, theirs) = (*sequence, *signature);
+            (!agree(&mine.signature, &theirs)).then_some(Disagreement {
                 sequence,
                 theirs,
                 mine: Mine::Called(*mine),
@@ -420,7 +426,7 @@ impl Context {
 
 impl Run {
     fn called(&self) -> Called {
-        Called { sequence: self.sequence, stamp: self.stamp, caller: self.what.caller }
+        Called { sequence: self.sequence, signature: self.signature, caller: self.what.caller }
     }
 
     fn complete(&mut self, step: u32) {
@@ -445,10 +451,10 @@ impl Run {
             Action::Send { to, from, tag } => {
                 let envelope = Envelope {
                     context: self.what.context,
-                    // The stamp says what they are.
+                    // The signature says what they are.
                     element: Element::RAW,
                     tag: self::tag(self.sequence, tag),
-                    stamp: self.what.stamp.to_bytes(),
+                    signature: self.what.signature.to_bytes(),
                 };
                 Some(machine.send(self.world(to), envelope, self.span(from), Mode::Standard))
             }
@@ -523,7 +529,7 @@ mod tests {
 
     const CONTEXT: u64 = 1;
 
-    fn stamp(root: u32) -> Signature {
+    fn signature(root: u32) -> Signature {
         let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
         Signature { call: Call::Gather, dtype, op, root, count: 1, tuning: 0, site: [0; 8] }
     }
@@ -543,7 +549,7 @@ mod tests {
             schedule: Arc::new(ringworld_collectives::schedule(&request, &Tuning::default()).unwrap()),
             group: None,
             context: CONTEXT,
-            stamp: stamp(0),
+            signature: signature(0),
             caller: Location::caller(),
             element: 1,
             reducer: Reducer::moving(DType::Bytes.into()),
@@ -557,7 +563,7 @@ mod tests {
             context: CONTEXT,
             element: Element::RAW,
             tag: tag(sequence, 0),
-            stamp: stamp(root).to_bytes(),
+            signature: signature(root).to_bytes(),
         }
     }
 

@@ -128,7 +128,7 @@ impl<C: Drive> Drop for Shell<C> {
 ///
 /// Threads that sleep have armed the transports, and rely on it: so whoever gives the lock back for good sees to
 /// it that they are still armed, or wakes the sleepers. Otherwise what it has left for the next poll, such as a
-/// message that was put off, would lie until one of them wakes by itself.
+/// message that was deferred, would lie until one of them wakes by itself.
 pub struct Locked<'a, C: Drive> {
     core: Option<MutexGuard<'a, C>>,
     /// This thread will poll or arm before it does anything else.

@@ -1,6 +1,6 @@
-//! The stamp on every message of a collective: who asked for what, and where, in 24 bytes.
+//! The signature on every message of a collective: who asked for what, and where, in 24 bytes.
 //!
-//! Ranks that disagree about a collective find out from the first message that reaches them: the stamp
+//! Ranks that disagree about a collective find out from the first message that reaches them: the signature
 //! is compared with their own call. It is readable, not a hash, so that the error can quote both sides;
 //! only what comes from one place on all ranks is a digest: the settings that choose algorithms, and the
 //! name of the source file, which the reader most likely calls collectives from as well.
@@ -17,13 +17,13 @@ use std::panic::Location;
 use super::reduce::ElementCode;
 use super::reduce::OpCode;
 
-/// The bytes of a stamp, as they travel.
+/// The bytes of a signature, as they travel.
 pub type SignatureBytes = [u8; 24];
 
 /// How many of them must be the same on all ranks.
 const AGREED: usize = 16;
 
-/// Whether two stamps stand for the same call, wherever it stands; or for calls that begin with the same exchange, in
+/// Whether two signatures stand for the same call, wherever it stands; or for calls that begin with the same exchange, in
 /// which all ranks see what each has called and come to the same end.
 #[inline]
 pub fn agree(a: &SignatureBytes, b: &SignatureBytes) -> bool {
@@ -32,7 +32,7 @@ pub fn agree(a: &SignatureBytes, b: &SignatureBytes) -> bool {
 
 #[cold]
 fn is_one_exchange(a: &SignatureBytes, b: &SignatureBytes) -> bool {
-    let exchange = |stamp: &SignatureBytes| Call::of(stamp[0]).and_then(Call::exchange);
+    let exchange = |signature: &SignatureBytes| Call::of(signature[0]).and_then(Call::exchange);
     // Who is root is among what the ranks see.
     exchange(a).is_some() && exchange(a) == exchange(b) && a[1..4] == b[1..4] && a[8..AGREED] == b[8..AGREED]
 }
@@ -54,19 +54,19 @@ pub fn site(caller: &Location<'_>) -> [u8; 8] {
     bytes
 }
 
-/// Where a rank's call stands that was told outside of a stamp; `here`: where this rank's own stands.
+/// Where a rank's call stands that was told outside of a signature; `here`: where this rank's own stands.
 pub fn describe_told_site(site: [u8; 8], here: &Location<'_>) -> String {
-    let mut stamp = [0; size_of::<SignatureBytes>()];
-    stamp[AGREED..].copy_from_slice(&site);
-    describe_site(&stamp, [here])
+    let mut signature = [0; size_of::<SignatureBytes>()];
+    signature[AGREED..].copy_from_slice(&site);
+    describe_site(&signature, [here])
 }
 
 /// Where a peer's call stands, in words. `known`: call sites of this rank, whose files lend their names.
 pub fn describe_site<'a>(
-    stamp: &SignatureBytes,
+    signature: &SignatureBytes,
     known: impl IntoIterator<Item = &'a Location<'a>>,
 ) -> String {
-    let [f0, f1, f2, f3, l0, l1, l2, l3] = *stamp.last_chunk().unwrap_or(&[0; 8]);
+    let [f0, f1, f2, f3, l0, l1, l2, l3] = *signature.last_chunk().unwrap_or(&[0; 8]);
     let line = u32::from_le_bytes([l0, l1, l2, l3]);
     let same = |caller: &&Location<'_>| site(caller)[..4] == [f0, f1, f2, f3];
     match known.into_iter().find(same) {
@@ -280,11 +280,11 @@ impl Signature {
         })
     }
 
-    /// What a peer's stamp says, in words; also for bytes that no ringworld of this version sends.
+    /// What a peer's signature says, in words; also for bytes that no ringworld of this version sends.
     pub fn describe(bytes: SignatureBytes) -> String {
         Self::from_bytes(bytes).map_or_else(
             || format!("a collective that this version does not know ({bytes:02x?})"),
-            |stamp| stamp.to_string(),
+            |signature| signature.to_string(),
         )
     }
 
@@ -303,7 +303,7 @@ impl Signature {
              same on all ranks"
                 .into()
         } else if count_aside && Self::describe(theirs) == Self::describe(mine) {
-            let count = |stamp| Self::from_bytes(stamp).map_or(0, |stamp| stamp.count);
+            let count = |signature| Self::from_bytes(signature).map_or(0, |signature| signature.count);
             format!(" with {} bytes under way instead of {}", count(mine), count(theirs))
         } else {
             String::new()
@@ -353,8 +353,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_survives_the_wire_and_reads_like_the_call() {
-        let stamp = Signature {
+    fn a_signature_survives_the_wire_and_reads_like_the_call() {
+        let signature = Signature {
             call: Call::Reduce,
             dtype: DType::F32.into(),
             op: OpCode::of(Op::Max),
@@ -363,11 +363,11 @@ mod tests {
             tuning: 9,
             site: [1, 2, 3, 4, 5, 6, 7, 8],
         };
-        assert_eq!(Signature::from_bytes(stamp.to_bytes()), Some(stamp));
-        assert_eq!(Signature::describe(stamp.to_bytes()), "reduce(1099511627776 x f32, max, root 3)");
+        assert_eq!(Signature::from_bytes(signature.to_bytes()), Some(signature));
+        assert_eq!(Signature::describe(signature.to_bytes()), "reduce(1099511627776 x f32, max, root 3)");
     }
 
-    fn stamp(call: Call, root: u32, count: u64, tuning: u8) -> SignatureBytes {
+    fn signature(call: Call, root: u32, count: u64, tuning: u8) -> SignatureBytes {
         let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
         Signature { call, dtype, op, root, count, tuning, site: [0; 8] }.to_bytes()
     }
@@ -388,38 +388,38 @@ mod tests {
             [Call::GatherObjects, Call::AllGatherObjects, Call::ReduceObject, Call::AllReduceObject];
         for (a, b) in Call::ALL.into_iter().flat_map(|a| Call::ALL.map(|b| (a, b))) {
             let together = [&offers[..], &objects].iter().any(|all| all.contains(&a) && all.contains(&b));
-            assert_eq!(agree(&stamp(a, 0, 40, 0), &stamp(b, 1, 40, 0)), together, "{a:?} and {b:?}");
-            assert_eq!(agree(&stamp(a, 0, 40, 0), &stamp(b, 0, 40, 0)), together || a == b);
-            assert!(!agree(&stamp(a, 0, 40, 0), &stamp(b, 0, 41, 0)));
-            assert!(!agree(&stamp(a, 0, 40, 0), &stamp(b, 0, 40, 1)));
+            assert_eq!(agree(&signature(a, 0, 40, 0), &signature(b, 1, 40, 0)), together, "{a:?} and {b:?}");
+            assert_eq!(agree(&signature(a, 0, 40, 0), &signature(b, 0, 40, 0)), together || a == b);
+            assert!(!agree(&signature(a, 0, 40, 0), &signature(b, 0, 41, 0)));
+            assert!(!agree(&signature(a, 0, 40, 0), &signature(b, 0, 40, 1)));
         }
     }
 
     #[test]
     fn what_two_calls_do_not_show_is_said() {
         let compare = |a, b| Signature::compare(a, b);
-        let broadcast = |root, count, tuning| stamp(Call::Broadcast, root, count, tuning);
+        let broadcast = |root, count, tuning| signature(Call::Broadcast, root, count, tuning);
         assert_eq!(compare(broadcast(0, 1, 0), broadcast(1, 1, 0)), "");
         assert_eq!(compare(broadcast(0, 1, 0), broadcast(0, 2, 0)), "");
         assert!(compare(broadcast(0, 1, 0), broadcast(0, 1, 7)).contains("other settings"));
         assert!(compare(broadcast(0, 1, 0), broadcast(0, 1, 0)).contains("counts"));
-        let object = |count| stamp(Call::BroadcastObject, 1, count, 0);
+        let object = |count| signature(Call::BroadcastObject, 1, count, 0);
         assert_eq!(compare(object(256), object(70)), " with 70 bytes under way instead of 256");
     }
 
     #[test]
-    fn an_unknown_stamp_is_described_not_refused() {
+    fn an_unknown_signature_is_described_not_refused() {
         assert!(Signature::describe([0xff; 24]).contains("does not know"));
     }
 
     #[test]
     fn the_place_of_a_call_is_told_apart_but_need_not_agree() {
         let (here, there) = (Location::caller(), Location::caller());
-        let stamp = |site| {
+        let signature = |site| {
             let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
             Signature { call: Call::Barrier, dtype, op, root: 0, count: 0, tuning: 0, site }.to_bytes()
         };
-        let (a, b) = (stamp(site(here)), stamp(site(there)));
+        let (a, b) = (signature(site(here)), signature(site(there)));
         assert!(agree(&a, &b));
         assert_eq!(describe_site(&a, [there]), format!("{}:{}", file!(), here.line()));
         assert!(describe_site(&a, []).starts_with(&format!("line {} of a file", here.line())));

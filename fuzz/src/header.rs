@@ -258,7 +258,7 @@ fn envelope(input: &mut Unstructured<'_>) -> Result<Envelope> {
         context: input.int_in_range(0..=1)?,
         element: element(input)?,
         tag: input.int_in_range(0..=2)?,
-        stamp: if input.arbitrary()? { [7; 24] } else { [0; 24] },
+        signature: if input.arbitrary()? { [7; 24] } else { [0; 24] },
     })
 }
 

@@ -74,7 +74,7 @@ pub struct Envelope {
     /// Chosen by the sender.
     pub tag: u64,
     /// Opaque to the protocol and to matching; delivered with the match.
-    pub stamp: [u8; 24],
+    pub signature: [u8; 24],
 }
 
 impl Envelope {

@@ -74,7 +74,7 @@ fn exchange(machines: &mut [Machine; 2]) {
 }
 
 fn round(machines: &mut [Machine; 2], len: usize, expected: bool) {
-    let envelope = Envelope { context: 3, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    let envelope = Envelope { context: 3, element: Element::RAW, tag: 7, signature: [0; 24] };
     let span = Span::of(BufferId::FIRST, len);
     for from in [0, 1] {
         let to = 1 - from;
@@ -110,7 +110,7 @@ fn the_steady_state_allocates_nothing() {
     }
     // The same behind a window full of messages that nobody receives.
     for from in [0, 1] {
-        let envelope = Envelope { context: 3, element: Element::RAW, tag: 8, stamp: [0; 24] };
+        let envelope = Envelope { context: 3, element: Element::RAW, tag: 8, signature: [0; 24] };
         let span = Span::of(BufferId::FIRST, 1000);
         for _ in 0..40 {
             machines[from].send(1 - from, envelope, span, Mode::Standard);

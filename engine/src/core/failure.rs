@@ -56,7 +56,7 @@ impl Core {
         }
         if cause == Cause::Finished || has_left {
             // Messages of that peer may still lie among the events of this poll.
-            self.farewells.push(rank);
+            self.departed.push(rank);
         } else {
             self.lost(rank, cause);
         }

@@ -151,7 +151,7 @@ impl Core {
         let is_done = |number: u32| number.wrapping_sub(called.sequence) < u32::MAX / 2;
         let how = if last.is_some_and(|last| is_done(last.sequence)) { "" } else { " without calling it" };
         let before = last.map_or_else(String::new, |last| {
-            let call = self.described(&last.stamp);
+            let call = self.described(&last.signature);
             format!("; its last collective on this communicator was #{}, {call}", last.sequence)
         });
         let detail = format!(
@@ -189,13 +189,18 @@ impl Core {
     // ---- words ---------------------------------------------------------------------------------------
 
     /// A peer's call, and where it stands.
-    fn described(&self, stamp: &SignatureBytes) -> String {
-        format!("{} at {}", Signature::describe(*stamp), describe_site(stamp, self.runs.callers()))
+    fn described(&self, signature: &SignatureBytes) -> String {
+        format!("{} at {}", Signature::describe(*signature), describe_site(signature, self.runs.callers()))
     }
 
     /// A call of this rank, and where it stands.
     fn quoted(&self, called: &Called) -> String {
-        format!("{} at {}:{}", Signature::describe(called.stamp), called.caller.file(), called.caller.line())
+        format!(
+            "{} at {}:{}",
+            Signature::describe(called.signature),
+            called.caller.file(),
+            called.caller.line()
+        )
     }
 
     pub(super) fn disagree(&mut self, source: usize, context: u64, what: &Disagreement) {
@@ -203,7 +208,7 @@ impl Core {
             Mine::Finished => "finished that one long ago".into(),
             Mine::NeverCalled => "is leaving the world and has never called it".into(),
             Mine::Called(called) => {
-                let more = Signature::compare(what.theirs, called.stamp);
+                let more = Signature::compare(what.theirs, called.signature);
                 format!("called {}{more}", self.quoted(called))
             }
         };
@@ -251,7 +256,7 @@ impl Core {
             let (file, line) = (called.caller.file(), called.caller.line());
             return Some(format!(
                 "{} #{} at {file}:{line}",
-                Signature::describe(called.stamp),
+                Signature::describe(called.signature),
                 called.sequence
             ));
         }

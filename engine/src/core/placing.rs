@@ -6,7 +6,7 @@ use ringworld_transport::{Placement, Placer, RecvMemory, Token};
 use super::super::buffer::Buffers;
 use super::super::runs::{Disagreement, Runs, is_reminder};
 
-/// Answers the transports' one question, and compares stamps on the way.
+/// Answers the transports' one question, and compares signatures on the way.
 pub(super) struct Placing<'a> {
     pub(super) machine: &'a mut Machine,
     pub(super) buffers: &'a mut Buffers,

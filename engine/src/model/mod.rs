@@ -63,7 +63,7 @@ struct Toy {
     buffers: Buffers,
     posted: Vec<(u32, CallId)>,
     unexpected: Vec<u32>,
-    put_off: Vec<u32>,
+    deferred: Vec<u32>,
     polls: u64,
 }
 
@@ -80,7 +80,7 @@ impl Toy {
             buffers: Buffers::new(),
             posted: Vec::new(),
             unexpected: Vec::new(),
-            put_off: Vec::new(),
+            deferred: Vec::new(),
             polls: 0,
         };
         (Shell::around(toy, (), waits), wire)
@@ -104,8 +104,8 @@ impl Toy {
     }
 
     fn flush(&mut self) {
-        if !self.put_off.is_empty() {
-            self.wire.sent.lock().unwrap().append(&mut self.put_off);
+        if !self.deferred.is_empty() {
+            self.wire.sent.lock().unwrap().append(&mut self.deferred);
             self.wire.heard.notify_all();
         }
     }
@@ -145,11 +145,11 @@ impl Drive for Toy {
     }
 
     fn has_work(&self) -> bool {
-        self.calls.under_way() > 0 || !self.put_off.is_empty()
+        self.calls.under_way() > 0 || !self.deferred.is_empty()
     }
 
     fn owes(&self) -> bool {
-        !self.put_off.is_empty()
+        !self.deferred.is_empty()
     }
 
     fn catch_up(&mut self) {
@@ -157,7 +157,7 @@ impl Drive for Toy {
     }
 
     fn arm(&mut self) -> Option<Option<Duration>> {
-        (self.put_off.is_empty() && !self.inbox.is_full()).then_some(None)
+        (self.deferred.is_empty() && !self.inbox.is_full()).then_some(None)
     }
 
     fn has_sleepers(&self) -> bool {
@@ -312,7 +312,7 @@ fn what_a_call_puts_off_is_sent_by_those_who_sleep_or_by_the_helper() {
         let sender = thread::spawn({
             let shell = Arc::clone(&shell);
             move || {
-                shell.lock().put_off.push(9);
+                shell.lock().deferred.push(9);
                 shell.help();
             }
         });
@@ -356,7 +356,7 @@ fn the_helper_drives_for_a_program_that_only_starts() {
         for round in 0..2 {
             let mut core = shell.lock();
             let call = core.receive(round);
-            core.put_off.push(10 + round);
+            core.deferred.push(10 + round);
             drop(core);
             shell.help();
             // The answer comes from the other side, and this thread makes no call meanwhile.

@@ -1,4 +1,4 @@
-//! What a stamp says about the operation, in one byte.
+//! What a signature says about the operation, in one byte.
 //!
 //! ```text
 //! 0             none: the collective only moves elements

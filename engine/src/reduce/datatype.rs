@@ -110,7 +110,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// What messages and the stamps of collectives say about the elements, in one byte: a [`DType`], or the size of
+/// What messages and the signatures of collectives say about the elements, in one byte: a [`DType`], or the size of
 /// elements that are of none.
 ///
 /// ```text

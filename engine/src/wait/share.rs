@@ -79,7 +79,7 @@ pub(crate) struct Waits {
     pub(super) blind: bool,
     pub(super) spin: Spin,
     pub(super) history: YieldHistory,
-    pub(super) home: PreferredCore,
+    pub(super) preferred: PreferredCore,
     pub(super) op_timeout: Option<Duration>,
     pub(super) remind: Duration,
     pub(super) inbox: Arc<Inbox>,
@@ -142,9 +142,9 @@ impl Waits {
     /// `wires`: the descriptors to sleep on; `blind`: there are transports without.
     pub(crate) fn new(wires: Wires, blind: bool, inbox: Arc<Inbox>, manners: &Manners) -> Self {
         let Manners { spin, op_timeout, remind, local } = *manners;
-        let home = PreferredCore::new(local.0, local.1);
+        let preferred = PreferredCore::new(local.0, local.1);
         let (history, waiting, habit) = (YieldHistory::default(), CachePadded::default(), Habit::new());
-        Self { wires, blind, spin, history, home, op_timeout, remind, inbox, waiting, habit }
+        Self { wires, blind, spin, history, preferred, op_timeout, remind, inbox, waiting, habit }
     }
 
     #[inline]

@@ -105,7 +105,7 @@ impl<C: Drive> Shell<C> {
                     let after = since.elapsed();
                     known_idle = Some(after);
                     if offers.made(idle, after) && self.waits.waiting.load(Ordering::Relaxed) == 1 {
-                        self.waits.home.seek();
+                        self.waits.preferred.migrate();
                     }
                 }
                 continue;

@@ -137,7 +137,7 @@ impl Machine {
     /// let into = Span::of(BufferId::FIRST, 100);
     /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
     /// let request = here.receive(selector, into, Element::RAW);
-    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
     /// let target = here.header(1, departure.header.encode(&mut [0; Header::MAX]), 100)?;
     /// assert_eq!(target.place, Place::Span(into));
@@ -246,7 +246,7 @@ impl Machine {
         }
         if let Some((request, receive)) = self.match_posted(source, &envelope) {
             let room = receive.room;
-            self.meet(request, room, incoming, number);
+            self.answer_rts(request, room, incoming, number);
             return;
         }
         let message =

@@ -35,7 +35,7 @@ const CONTROL: u64 = u64::MAX;
 /// ```
 /// use ringworld_protocol::*;
 /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
-/// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+/// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
 /// let data = Span::of(BufferId::FIRST, 100);
 /// let request = machine.send(1, envelope, data, Mode::Standard);
 /// let Some(Action::Message { peer: 1, payload: Some(_), token: Some(token), .. }) = machine.next_action() else {

@@ -108,7 +108,7 @@ impl Machine {
             Body::Arrived => self.unpack(id, room, message),
             Body::Offered(number) => {
                 self.inbound.remove(message);
-                self.meet(id, room, incoming, number);
+                self.answer_rts(id, room, incoming, number);
             }
             Body::Lost(failure) => {
                 self.inbound.remove(message);
@@ -158,7 +158,7 @@ impl Machine {
     /// let into = Span::of(BufferId::FIRST, 100);
     /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
     /// here.receive(selector, into, Element::RAW);
-    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
     /// let target = here.header(1, departure.header.encode(&mut [0; Header::MAX]), 100)?;
     /// let done = here.conclude(target.token).expect("it has arrived").outcome.expect("it fits");
@@ -206,7 +206,7 @@ impl Machine {
     }
 
     /// Joins a receive with a request to send: asks for its memory to be exposed, if any is needed.
-    pub(super) fn meet(&mut self, id: Id, room: Room, incoming: Incoming, number: u64) {
+    pub(super) fn answer_rts(&mut self, id: Id, room: Room, incoming: Incoming, number: u64) {
         self.free_credit_quietly(incoming.source, OVERHEAD);
         let into = room.of(&incoming);
         if into.len > 0 {

@@ -20,7 +20,7 @@ use crate::{Action, Envelope, Failure, Header, Malformed, Mode, Rank, RequestId,
 /// ```compile_fail,E0499
 /// use ringworld_protocol::*;
 /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
-/// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+/// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
 /// let data = Span::of(BufferId::FIRST, 100);
 /// let departure = machine.depart(1, &envelope, 100).expect("there is room");
 /// machine.send(1, envelope, data, Mode::Standard);
@@ -79,7 +79,7 @@ impl Machine {
     /// ```
     /// use ringworld_protocol::*;
     /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
-    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = machine.depart(1, &envelope, 100).expect("there is room");
     /// let token = departure.token;
     /// // The transport keeps some of it.

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! offset  0     1        2..8     8..16   16..24    24..48    48..56  56..64
-//! eager   1     element  context  credit  tag       stamp
+//! eager   1     element  context  credit  tag       signature
 //! plain   8     element  context  credit  tag
-//! rts     2     element  context  credit  tag       stamp     id      length
-//! probe   9     element  context  credit  tag       stamp     id      length
+//! rts     2     element  context  credit  tag       signature id      length
+//! probe   9     element  context  credit  tag       signature id      length
 //! cts     3     key len  0        credit  id        accepted (24..32), key (32..)
 //! ack     4     0        0        credit  id
 //! nack    5     0        0        credit  id
@@ -14,7 +14,7 @@
 //! left    10    0        0        credit  id
 //! ```
 //!
-//! A `probe` is an rts that is acknowledged at once (`p. ack`) when nothing matches. An eager message whose stamp is
+//! A `probe` is an rts that is acknowledged at once (`p. ack`) when nothing matches. An eager message whose signature is
 //! all zeros, as those of users are, is plain: it saves half of the header, and most of what it takes to read one.
 //!
 //! Invariant: a header has exactly one encoding, and decoding refuses everything else; what a decoded
@@ -39,7 +39,7 @@ const PLAIN: u8 = 8;
 const RTS_PROBE: u8 = 9;
 const LEFT: u8 = 10;
 
-const UNSTAMPED: [u8; 24] = [0; 24];
+const NO_SIGNATURE: [u8; 24] = [0; 24];
 
 /// What a header says besides credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Header {
     /// ```
     /// use ringworld_protocol::*;
     /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
-    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = machine.depart(1, &envelope, 0).expect("there is room");
     /// assert_eq!(departure.header.encode(&mut [0; Header::MAX]).len(), 24);
     /// # Ok::<(), ConfigError>(())
@@ -89,7 +89,7 @@ impl Header {
     pub fn encode<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a [u8] {
         const { assert!(ROOM >= Self::MAX) };
         if let Packet::Eager { envelope } = &self.packet
-            && envelope.stamp == UNSTAMPED
+            && envelope.signature == NO_SIGNATURE
         {
             let (bytes, _) = room.split_at_mut(24);
             bytes[..8].copy_from_slice(&first_word(PLAIN, envelope.element.0, envelope.context));
@@ -141,7 +141,7 @@ impl Header {
             let [c0, c1, c2, c3, c4, c5, c6, c7, tag @ ..] = *rest;
             let context = context_of([*x0, *x1, *x2, *x3, *x4, *x5]);
             let (element, tag) = (Element(*element), u64::from_le_bytes(tag));
-            let envelope = Envelope { context, element, tag, stamp: UNSTAMPED };
+            let envelope = Envelope { context, element, tag, signature: NO_SIGNATURE };
             let credit = u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]);
             return Ok(Self { credit, packet: Packet::Eager { envelope } });
         }
@@ -159,16 +159,16 @@ impl Header {
         }
         let packet = match kind {
             EAGER => match reader.envelope(context, Element(detail))? {
-                Envelope { stamp: UNSTAMPED, .. } => {
+                Envelope { signature: NO_SIGNATURE, .. } => {
                     return Err(Malformed(format!(
-                        "a stamp of zeros in a header of kind {EAGER}, must be {PLAIN}"
+                        "a signature of zeros in a header of kind {EAGER}, must be {PLAIN}"
                     )));
                 }
                 envelope => Packet::Eager { envelope },
             },
             PLAIN => {
                 let (element, tag) = (Element(detail), reader.u64()?);
-                Packet::Eager { envelope: Envelope { context, element, tag, stamp: UNSTAMPED } }
+                Packet::Eager { envelope: Envelope { context, element, tag, signature: NO_SIGNATURE } }
             }
             RTS | RTS_PROBE => {
                 let envelope = reader.envelope(context, Element(detail))?;
@@ -211,7 +211,7 @@ fn context_of([x0, x1, x2, x3, x4, x5]: [u8; 6]) -> u64 {
 
 fn push_envelope(header: &mut Writer<'_>, envelope: &Envelope) {
     header.push(&envelope.tag.to_le_bytes());
-    header.push(&envelope.stamp);
+    header.push(&envelope.signature);
 }
 
 struct Writer<'a> {
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
     }
 
     fn envelope(&mut self, context: u64, element: Element) -> Result<Envelope, Malformed> {
-        Ok(Envelope { context, element, tag: self.u64()?, stamp: self.array()? })
+        Ok(Envelope { context, element, tag: self.u64()?, signature: self.array()? })
     }
 }
 

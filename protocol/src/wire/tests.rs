@@ -7,7 +7,7 @@ const ENVELOPE: Envelope = Envelope {
     context: 0x0605_0403_0201,
     element: Element(0x0b),
     tag: 0x1817_1615_1413_1211,
-    stamp: *b"0123456789abcdefghijklmn",
+    signature: *b"0123456789abcdefghijklmn",
 };
 
 fn header(packet: Packet) -> Header {
@@ -28,7 +28,7 @@ fn the_layout_of_every_kind_is_fixed() {
     let golden = [
         (Packet::Eager { envelope: ENVELOPE }, format!("010b0102 03040506 {credit} {envelope}")),
         (
-            Packet::Eager { envelope: Envelope { stamp: [0; 24], ..ENVELOPE } },
+            Packet::Eager { envelope: Envelope { signature: [0; 24], ..ENVELOPE } },
             format!("080b0102 03040506 {credit} 11121314 15161718"),
         ),
         (
@@ -77,11 +77,11 @@ fn fields_that_a_kind_has_not_are_refused() {
         bad[offset] = 1;
         assert!(Header::decode(&bad).is_err(), "byte {offset} set");
     }
-    let mut stamped = hex("01000000 01020304 0000000000000000 1112131415161718");
-    stamped.extend([0; 24]);
-    assert!(Header::decode(&stamped).is_err(), "a stamp of zeros is not sent");
-    stamped[47] = 1;
-    assert!(Header::decode(&stamped).is_ok());
+    let mut signed = hex("01000000 01020304 0000000000000000 1112131415161718");
+    signed.extend([0; 24]);
+    assert!(Header::decode(&signed).is_err(), "a signature of zeros is not sent");
+    signed[47] = 1;
+    assert!(Header::decode(&signed).is_ok());
     let mut key_too_long = hex("03210000 00000000 0000000000000000 0600000000000000 0100000000000000");
     key_too_long.extend([0; 33]);
     assert!(Header::decode(&key_too_long).is_err());

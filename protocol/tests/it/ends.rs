@@ -13,7 +13,7 @@ const LARGE: usize = 1000;
 
 const SPAN: Span = Span::of(BufferId::FIRST, 10);
 const LARGE_SPAN: Span = Span { len: LARGE, ..SPAN };
-const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
 
 fn machine(rank: usize, size: usize) -> Machine {
     Machine::new(Config::new(rank, size, EAGER, WINDOW).unwrap())

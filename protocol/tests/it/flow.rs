@@ -175,7 +175,7 @@ fn the_bound_of_a_default_world_is_the_documented_one() {
     let config = Config::new(0, 2, EAGER, WINDOW).unwrap();
     let mut net = Net::with(config, 5);
     let span = ringworld_protocol::Span::of(ringworld_protocol::BufferId::FIRST, LARGE);
-    let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [0; 24] };
+    let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     let most = config.requests + WINDOW / OVERHEAD;
     let sends: Vec<_> = (0..=most).map(|_| net.machines[1].send(0, envelope, span, Mode::Standard)).collect();
     let mut stages = sends.iter().map(|send| net.machines[1].describe(*send).unwrap().stage);

@@ -9,7 +9,7 @@ use ringworld_protocol::{
 
 const EAGER: usize = 64;
 const WINDOW: usize = 4 * (EAGER + OVERHEAD);
-const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, stamp: [3; 24] };
+const ENVELOPE: Envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [3; 24] };
 
 fn span(len: usize) -> Span {
     Span::of(BufferId::FIRST, len)

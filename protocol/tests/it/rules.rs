@@ -391,7 +391,8 @@ fn unexpected_messages_are_listed_in_order_of_arrival() {
         net.send(1, 0, 4, 7, len, Mode::Standard);
     }
     net.settle();
-    let listed: Vec<_> = net.machines[0].unexpected(4).map(|i| (number(&i.envelope.stamp), i.len)).collect();
+    let listed: Vec<_> =
+        net.machines[0].unexpected(4).map(|i| (number(&i.envelope.signature), i.len)).collect();
     assert_eq!(listed, [(0, 1), (1, LARGE), (2, 0)]);
     let request = net.receive(0, selector(4, None, None), 1);
     assert_eq!(net.ended[0][&request].bytes, content(0, 1));

@@ -117,9 +117,9 @@ fn kind(header: &Header) -> usize {
     }
 }
 
-/// The number that the stamp of a message carries.
-pub(crate) fn number(stamp: &[u8; 24]) -> u64 {
-    u64::from_le_bytes(stamp[..8].try_into().unwrap())
+/// The number that the signature of a message carries.
+pub(crate) fn number(signature: &[u8; 24]) -> u64 {
+    u64::from_le_bytes(signature[..8].try_into().unwrap())
 }
 
 pub(crate) fn selector(context: u64, source: Option<Rank>, tag: Option<u64>) -> Selector {
@@ -170,7 +170,7 @@ impl Net {
         &mut self.buffers[rank][number - 1][span.offset..span.offset + span.len]
     }
 
-    /// Sends message number `next`, with its number in the stamp and its content after it.
+    /// Sends message number `next`, with its number in the signature and its content after it.
     pub(crate) fn send(
         &mut self,
         from: Rank,
@@ -207,12 +207,12 @@ impl Net {
     fn next_envelope(&mut self, element: Element, context: u64, tag: u64, len: usize) -> (u64, Envelope) {
         let number = self.next_message;
         self.next_message += 1;
-        let mut stamp = [0; 24];
-        stamp[..8].copy_from_slice(&number.to_le_bytes());
-        stamp[8..16].copy_from_slice(&(len as u64).to_le_bytes());
-        // A stamp of zeros does not travel, and the oracle reads stamps on the wire.
-        stamp[23] = 1;
-        (number, Envelope { context, element, tag, stamp })
+        let mut signature = [0; 24];
+        signature[..8].copy_from_slice(&number.to_le_bytes());
+        signature[8..16].copy_from_slice(&(len as u64).to_le_bytes());
+        // A signature of zeros does not travel, and the oracle reads signatures on the wire.
+        signature[23] = 1;
+        (number, Envelope { context, element, tag, signature })
     }
 
     /// Sends a message by `depart`: it leaves nothing behind (`None`) or becomes a request. When it cannot
@@ -272,12 +272,12 @@ impl Net {
     pub(crate) fn take(&mut self, rank: Rank, selector: Selector) -> Option<Matched> {
         let taken = self.machines[rank].take(&selector);
         let expected = self.oracle.take(rank, &selector);
-        assert_eq!(taken.as_ref().map(|m| number(&m.incoming.envelope.stamp)), expected, "matched probe");
+        assert_eq!(taken.as_ref().map(|m| number(&m.incoming.envelope.signature)), expected, "matched probe");
         taken
     }
 
     pub(crate) fn probe(&mut self, rank: Rank, selector: Selector) -> Option<u64> {
-        let found = self.machines[rank].probe(&selector).map(|i| number(&i.envelope.stamp));
+        let found = self.machines[rank].probe(&selector).map(|i| number(&i.envelope.signature));
         assert_eq!(found, self.oracle.peek(rank, &selector), "probe");
         found
     }
@@ -295,7 +295,7 @@ impl Net {
         room: usize,
     ) -> RequestId {
         let into = self.buffer(rank, vec![0xee; room]);
-        let number = number(&matched.incoming.envelope.stamp);
+        let number = number(&matched.incoming.envelope.signature);
         let request = self.machines[rank].receive_matched(matched.handle, into, element);
         self.spans[rank].insert(request, into);
         self.oracle.matched(rank, request, number, Room { len: room, element });
@@ -449,8 +449,8 @@ impl Net {
             assert!(self.bounced[to][from] <= self.config.window, "more bounce memory than the window");
         }
         let (token, place) = (target.token, target.place);
-        let stamp = || number(header.encode(&mut [0; Header::MAX])[24..48].try_into().unwrap());
-        let eager = (header.encode(&mut [0; Header::MAX])[0] == 1).then(stamp);
+        let signature = || number(header.encode(&mut [0; Header::MAX])[24..48].try_into().unwrap());
+        let eager = (header.encode(&mut [0; Header::MAX])[0] == 1).then(signature);
         self.loose.push(Loose::Delivered { rank: to, from, token, place, payload, eager });
         self.drain(to);
     }
@@ -517,7 +517,7 @@ impl Net {
     /// What a successful receive got: the number of the message.
     pub(crate) fn got(&self, rank: Rank, request: RequestId) -> u64 {
         match self.outcome(rank, request) {
-            Some(Ok(done)) => number(&done.envelope.stamp),
+            Some(Ok(done)) => number(&done.envelope.signature),
             other => panic!("the receive should have succeeded: {other:?}"),
         }
     }

@@ -85,8 +85,8 @@ impl Oracle {
         self.under_way[from][to][context as usize % 2].push_back(number);
     }
 
-    /// A header arrives: kinds 1, 2 and 9 are messages, with context, tag and stamp at fixed places; the
-    /// stamp holds the number and the length of the message.
+    /// A header arrives: kinds 1, 2 and 9 are messages, with context, tag and signature at fixed places; the
+    /// signature holds the number and the length of the message.
     pub(crate) fn header(&mut self, rank: Rank, from: Rank, bytes: &[u8]) {
         if !matches!(bytes[0], 1 | 2 | 9) {
             return;
@@ -185,7 +185,7 @@ impl Oracle {
         match outcome {
             Ok(done) => {
                 assert!(message.len <= room.len && room.suits(&message));
-                assert_eq!(number(&done.envelope.stamp), message.number, "the wrong message");
+                assert_eq!(number(&done.envelope.signature), message.number, "the wrong message");
                 let Done { source, envelope, len, .. } = *done;
                 assert_eq!(
                     (source, envelope.context, envelope.tag, len),

@@ -19,7 +19,7 @@ impl Communicator {
         }
         let made =
             ringworld_collectives::schedule(&plan.request, &self.inner.options.tuning).map_err(|error| {
-                Error::InvalidCount { operation: plan.stamp.to_string(), detail: error.to_string() }
+                Error::InvalidCount { operation: plan.signature.to_string(), detail: error.to_string() }
             })?;
         let made = Arc::new(made);
         schedules.keep(&plan.request, &made);
@@ -33,7 +33,7 @@ impl Communicator {
             schedule,
             group: self.inner.group.clone(),
             context: self.inner.number * 2 + 1,
-            stamp: plan.stamp,
+            signature: plan.signature,
             caller: plan.caller,
             element: plan.request.element,
             reducer: plan.reducer.clone(),

@@ -70,7 +70,7 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let asked = Asked::new(Call::Gather.stamped(), Some(root));
+        let asked = Asked::new(Call::Gather.in_signature(), Some(root));
         self.check_rank(asked.name(), root)?;
         let gathered = self.gather_packed(asked, Call::Gather, &pack(object), Some(root))?;
         gathered.map(|gathered| self.read_all(asked, &gathered)).transpose()
@@ -94,7 +94,7 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let asked = Asked::new(Call::AllGather.stamped(), None);
+        let asked = Asked::new(Call::AllGather.in_signature(), None);
         let gathered = self.gather_packed(asked, Call::AllGather, &pack(object), None)?;
         match gathered {
             Some(gathered) => self.read_all(asked, &gathered),
@@ -173,7 +173,7 @@ impl Communicator {
         V: Serialize + DeserializeOwned,
     {
         let call = Call::Reduce;
-        let asked = Asked::new(call.stamped(), Some(root));
+        let asked = Asked::new(call.in_signature(), Some(root));
         self.check_rank(asked.name(), root)?;
         match self.gather_packed(asked, call, &pack(&object), Some(root))? {
             None => Ok(None),
@@ -202,7 +202,7 @@ impl Communicator {
     where
         V: Serialize + DeserializeOwned,
     {
-        let (asked, root) = (Asked::new(Call::AllReduce.stamped(), None), 0);
+        let (asked, root) = (Asked::new(Call::AllReduce.in_signature(), None), 0);
         let gathered = self.gather_packed(asked, Call::AllReduce, &pack(&object), Some(root))?;
         // What fails at the root is for everybody to hear: they wait for the result.
         let result: Option<Packed> = gathered.map(|gathered| {

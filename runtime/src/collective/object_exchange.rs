@@ -73,8 +73,8 @@ pub(super) enum Call {
 impl Call {
     const ALL: [Self; 4] = [Self::Gather, Self::AllGather, Self::Reduce, Self::AllReduce];
 
-    /// As the stamp of its messages names it.
-    pub(super) fn stamped(self) -> signature::Call {
+    /// As the signature of its messages names it.
+    pub(super) fn in_signature(self) -> signature::Call {
         match self {
             Self::Gather => signature::Call::GatherObjects,
             Self::AllGather => signature::Call::AllGatherObjects,
@@ -84,7 +84,7 @@ impl Call {
     }
 
     pub(super) fn name(self) -> &'static str {
-        self.stamped().name()
+        self.in_signature().name()
     }
 
     fn describe(number: u8, root: u32) -> String {

@@ -1,4 +1,4 @@
-//! From the arguments of a call to a [`Plan`]: checked lengths, a request for a schedule, a stamp.
+//! From the arguments of a call to a [`Plan`]: checked lengths, a request for a schedule, a signature.
 //!
 //! One function per collective, used by all four ways to call it (blocking, `start_*`, in a scope,
 //! `prepare_*`), so that they accept and refuse the same things. Elements whose meaning does not matter
@@ -22,7 +22,7 @@ use ringworld_engine::{OpCode, Reducer, Reduction};
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) request: Request,
-    pub(crate) stamp: Signature,
+    pub(crate) signature: Signature,
     pub(crate) reducer: Reducer,
     /// How many elements at the start of the output are what this rank gets of a reduction.
     pub(crate) result: usize,
@@ -33,11 +33,11 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn operation(&self, sequence: u32) -> Operation {
-        Operation::Collective { stamp: self.stamp, sequence, caller: self.caller }
+        Operation::Collective { signature: self.signature, sequence, caller: self.caller }
     }
 }
 
-/// How the counts of a call show in its stamp: (root or digest, elements).
+/// How the counts of a call show in its signature: (root or digest, elements).
 fn shown(counts: &Counts, root: Option<usize>) -> (u32, u64) {
     // Ranks are sent as 32 bits elsewhere too; no world is larger.
     let known = root.unwrap_or(0) as u32;
@@ -319,7 +319,7 @@ impl Communicator {
             operation: call.name().into(),
             detail: error.to_string(),
         })?;
-        let stamp = Signature {
+        let signature = Signature {
             call,
             dtype: reducer.dtype,
             op: reducer.op,
@@ -330,7 +330,7 @@ impl Communicator {
         };
         // A rank alone reduces nothing.
         let reducer = if collective.has_last() && size > 1 { reducer.completing_at_last() } else { reducer };
-        Ok(Plan { request, stamp, reducer, result, combined, caller })
+        Ok(Plan { request, signature, reducer, result, combined, caller })
     }
 
     /// The length of one block of `whole`.

@@ -1,6 +1,6 @@
 //! Collectives that another call of the user is made of: calls on objects, and those that make communicators.
 //!
-//! They are stamped with that call, so that ranks which disagree are told what they have called, and so that nothing the
+//! They carry the signature of that call, so that ranks which disagree are told what they have called, and so that nothing the
 //! user calls by its own name goes together with a part of something else. Neighbours: `object`, `split`.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
@@ -28,8 +28,8 @@ impl Communicator {
 
 impl Within<'_> {
     fn named(&self, mut plan: Plan) -> Plan {
-        plan.stamp.call = self.call;
-        plan.stamp.root = self.root;
+        plan.signature.call = self.call;
+        plan.signature.root = self.root;
         plan
     }
 

@@ -7,15 +7,15 @@
 //! another for ever. So nothing is agreed. A number is made of what belongs to one rank alone:
 //!
 //! ```text
-//!   number = 1 + ticket * size of the world + world rank of the rank whose ticket it is
+//!   number = 1 + local id * size of the world + world rank of the rank whose local id it is
 //! ```
 //!
-//! Each rank reserves a ticket of its own before the exchange and offers it there. Of the members of the
+//! Each rank allocates a local id of its own before the exchange and offers it there. Of the members of the
 //! new communicator, the one with the lowest offer, and of several the lowest rank, names it; all see the
-//! same offers, so all know whose it is. The others take their context_ids back, for nothing was named by them.
+//! same offers, so all know whose it is. The others take theirs back, for nothing was named by them.
 //!
-//! *Why no number is given twice*: equal numbers mean the same rank and the same ticket. That rank would
-//! have reserved the ticket twice; but a ticket is reserved under a lock, and comes back only when it has
+//! *Why no number is given twice*: equal numbers mean the same rank and the same local id. That rank would
+//! have allocated the local id twice; but a local id is allocated under a lock, and comes back only when it has
 //! named nothing. Which exchange comes first plays no part. Number 0 is the world's.
 //!
 //! Neighbours: `split` makes the exchange; `communicator` turns numbers into contexts.
@@ -31,7 +31,7 @@ use ringworld_protocol::Envelope;
 /// reaches the end after 28 thousand million communicators.
 const MAX: u64 = Envelope::CONTEXTS / 2 - 1;
 
-/// The context_ids of this rank, and which communicators it has dropped.
+/// The local ids of this rank, and which communicators it has dropped.
 #[derive(Default)]
 pub(crate) struct ContextIds {
     state: Mutex<State>,
@@ -39,35 +39,35 @@ pub(crate) struct ContextIds {
 
 #[derive(Default)]
 struct State {
-    /// The lowest ticket that was never reserved.
+    /// The lowest local id that was never allocated.
     next: u64,
-    /// Lower ones that were reserved and have come back.
+    /// Lower ones that were allocated and have come back.
     returned: BinaryHeap<Reverse<u64>>,
     /// Numbers of communicators that are no more, of which the engine may still know.
     dropped: Vec<u64>,
 }
 
-/// A ticket that nobody else on this rank has. It comes back when dropped, unless [`Reservation::keep`]
+/// A local id that nobody else on this rank has. It comes back when dropped, unless [`Allocation::keep`]
 /// says that it has named a communicator.
-pub(crate) struct Reservation<'a> {
+pub(crate) struct Allocation<'a> {
     context_ids: &'a ContextIds,
-    ticket: u64,
+    local_id: u64,
 }
 
 impl ContextIds {
-    /// Reserves the lowest free ticket. Low ones first, because the number of a communicator grows with
-    /// the ticket and is bounded.
-    pub(crate) fn reserve(&self) -> Reservation<'_> {
+    /// Allocates the lowest free local id. Low ones first, because the number of a communicator grows with
+    /// the local id and is bounded.
+    pub(crate) fn allocate(&self) -> Allocation<'_> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let ticket = state.returned.pop().map_or_else(
+        let local_id = state.returned.pop().map_or_else(
             || {
-                let ticket = state.next;
+                let local_id = state.next;
                 state.next += 1;
-                ticket
+                local_id
             },
-            |Reverse(ticket)| ticket,
+            |Reverse(local_id)| local_id,
         );
-        Reservation { context_ids: self, ticket }
+        Allocation { context_ids: self, local_id }
     }
 }
 
@@ -83,28 +83,28 @@ impl ContextIds {
     }
 }
 
-impl Reservation<'_> {
+impl Allocation<'_> {
     /// What to offer to the others.
-    pub(crate) fn ticket(&self) -> u64 {
-        self.ticket
+    pub(crate) fn local_id(&self) -> u64 {
+        self.local_id
     }
 
-    /// The ticket has named a communicator, and is spent.
+    /// The local id has named a communicator, and is spent.
     pub(crate) fn keep(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for Allocation<'_> {
     fn drop(&mut self) {
         let mut state = self.context_ids.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.returned.push(Reverse(self.ticket));
+        state.returned.push(Reverse(self.local_id));
     }
 }
 
-/// The number that `ticket` of world rank `rank` stands for in a world of `size`, if there is room for it.
-pub(crate) fn number(ticket: u64, rank: usize, size: usize) -> Option<u64> {
-    let number = ticket.checked_mul(size as u64)?.checked_add(rank as u64)?.checked_add(1)?;
+/// The number that `local_id` of world rank `rank` stands for in a world of `size`, if there is room for it.
+pub(crate) fn number(local_id: u64, rank: usize, size: usize) -> Option<u64> {
+    let number = local_id.checked_mul(size as u64)?.checked_add(rank as u64)?.checked_add(1)?;
     (number <= MAX).then_some(number)
 }
 
@@ -115,26 +115,26 @@ mod tests {
     #[test]
     fn a_ticket_is_reserved_by_one_at_a_time() {
         let context_ids = ContextIds::default();
-        let first = context_ids.reserve();
-        let second = context_ids.reserve();
-        assert_eq!((first.ticket(), second.ticket()), (0, 1));
+        let first = context_ids.allocate();
+        let second = context_ids.allocate();
+        assert_eq!((first.local_id(), second.local_id()), (0, 1));
         drop(first);
-        let third = context_ids.reserve();
-        assert_eq!(third.ticket(), 0, "it named nothing, so it can be offered again");
+        let third = context_ids.allocate();
+        assert_eq!(third.local_id(), 0, "it named nothing, so it can be offered again");
         second.keep();
         drop(third);
         let left: Vec<u64> = {
-            let held = [context_ids.reserve(), context_ids.reserve()];
-            held.iter().map(Reservation::ticket).collect()
+            let held = [context_ids.allocate(), context_ids.allocate()];
+            held.iter().map(Allocation::local_id).collect()
         };
-        assert_eq!(left, [0, 2], "a kept ticket never comes back");
+        assert_eq!(left, [0, 2], "a kept local id never comes back");
     }
 
     #[test]
     fn no_two_tickets_of_a_world_make_the_same_number() {
         for size in [1, 2, 3, 7] {
             let mut all: Vec<u64> = (0..50)
-                .flat_map(|ticket| (0..size).map(move |rank| number(ticket, rank, size).unwrap()))
+                .flat_map(|local_id| (0..size).map(move |rank| number(local_id, rank, size).unwrap()))
                 .collect();
             all.sort_unstable();
             // Dense, so that none is wasted, and never 0, which is the world's.

@@ -2,7 +2,7 @@
 //!
 //! The settings of the world are where every communicator begins; [`Communicator::with`] makes a handle of
 //! the same communicator that differs. All ranks must use the same options for a call: their digest is part
-//! of the stamp of every message, so that ranks that do not are told.
+//! of the signature of every message, so that ranks that do not are told.
 
 use std::hash::Hasher as _;
 

@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::Communicator;
-use super::context_id::{Reservation, number};
+use super::context_id::{Allocation, number};
 use super::group::{Comparison, Group, invalid};
 use crate::{Error, Result};
 use ringworld_engine::signature::{Call, describe_told_site, site};
@@ -30,8 +30,8 @@ impl Making {
     const ALL: [Self; 6] =
         [Self::Split, Self::SplitByHost, Self::Duplicate, Self::Create, Self::Grid, Self::SubGrid];
 
-    /// As the stamp of its messages names it.
-    fn stamped(self) -> Call {
+    /// As the signature of its messages names it.
+    fn in_signature(self) -> Call {
         match self {
             Self::Split => Call::Split,
             Self::SplitByHost => Call::SplitByHost,
@@ -43,7 +43,7 @@ impl Making {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        self.stamped().name()
+        self.in_signature().name()
     }
 
     /// What all ranks must give alike.
@@ -73,7 +73,7 @@ struct Offer {
     color: u64,
     key: u64,
     /// See `context_id`. [`NONE`] on a rank that joins nothing.
-    ticket: u64,
+    local_id: u64,
     /// Where the call stands; see the engine's `signature`.
     site: [u8; 8],
 }
@@ -249,34 +249,34 @@ impl Communicator {
     ) -> Result<Option<Communicator>> {
         let shared = &self.inner.shared;
         self.forget_dropped();
-        let reserved = part.map(|_| shared.context_ids.reserve());
+        let allocated = part.map(|_| shared.context_ids.allocate());
         let mine = Offer {
             call: u64::from(making as u8) << 56 | digest >> 8,
             color: part.map_or(0, |part| part.color as u64),
             key: part.map_or(0, |part| part.key as u64),
-            ticket: reserved.as_ref().map_or(NONE, Reservation::ticket),
+            local_id: allocated.as_ref().map_or(NONE, Allocation::local_id),
             site: site(Location::caller()),
         };
         let mut offers = vec![mine; self.size()];
-        self.within(making.stamped(), 0).all_gather(&[mine], &mut offers)?;
+        self.within(making.in_signature(), 0).all_gather(&[mine], &mut offers)?;
         self.agree(making, &offers)?;
-        let Some(reserved) = reserved else { return Ok(None) };
+        let Some(allocated) = allocated else { return Ok(None) };
 
-        let joins = |offer: &Offer| offer.ticket != NONE && offer.color == mine.color;
+        let joins = |offer: &Offer| offer.local_id != NONE && offer.color == mine.color;
         let mut members: Vec<(u64, usize)> =
             offers.iter().zip(0..).filter(|(offer, _)| joins(offer)).map(|(o, rank)| (o.key, rank)).collect();
         members.sort_unstable();
         // See `context_id` for why this is nobody else's. This rank's own offer is among them.
-        let named_by = members.iter().map(|(_, rank)| (offers[*rank].ticket, self.world_rank(*rank))).min();
-        let (ticket, owner) = named_by.unwrap_or((mine.ticket, self.world_rank(self.rank())));
+        let named_by = members.iter().map(|(_, rank)| (offers[*rank].local_id, self.world_rank(*rank))).min();
+        let (local_id, owner) = named_by.unwrap_or((mine.local_id, self.world_rank(self.rank())));
         if owner == self.world_rank(self.rank()) {
-            reserved.keep();
+            allocated.keep();
         }
         let size = self.engine().hosts().len();
-        let number = number(ticket, owner, size).ok_or_else(|| Error::System {
+        let number = number(local_id, owner, size).ok_or_else(|| Error::System {
             operation: making.name().into(),
             cause: format!(
-                "the numbers of communicators that this rank can name in a world of {size} are used up, after {ticket}; \
+                "the numbers of communicators that this rank can name in a world of {size} are used up, after {local_id}; \
                  keep communicators instead of making them again and again"
             ),
         })?;

@@ -9,7 +9,7 @@ use ringworld_engine::signature::Signature;
 /// One call of the user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operation {
-    Collective { stamp: Signature, sequence: u32, caller: &'static Location<'static> },
+    Collective { signature: Signature, sequence: u32, caller: &'static Location<'static> },
     Send { name: &'static str, number: u64, to: usize, tag: u32 },
     Recv { name: &'static str, number: u64, from: Source, tag: Tag },
 }
@@ -17,8 +17,8 @@ pub(crate) enum Operation {
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Collective { stamp, sequence, caller } => {
-                write!(f, "{stamp} #{sequence} at {}:{}", caller.file(), caller.line())
+            Self::Collective { signature, sequence, caller } => {
+                write!(f, "{signature} #{sequence} at {}:{}", caller.file(), caller.line())
             }
             Self::Send { name, number, to, tag } => write!(f, "{name} #{number} (to rank {to}, tag {tag})"),
             Self::Recv { name, number, from, tag } => {

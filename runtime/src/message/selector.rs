@@ -68,7 +68,7 @@ impl fmt::Display for Tag {
 impl Communicator {
     pub(crate) fn envelope(&self, element: ElementCode, tag: u32) -> Envelope {
         let (context, element) = (self.inner.number * 2, element.into());
-        Envelope { context, element, tag: u64::from(tag), stamp: [0; 24] }
+        Envelope { context, element, tag: u64::from(tag), signature: [0; 24] }
     }
 
     pub(crate) fn selector(&self, name: &str, from: Source, tag: Tag) -> Result<Selector> {

@@ -66,7 +66,7 @@ enum What {
 impl<T: Pod + Send> fmt::Debug for Prepared<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
-            What::Collective(start) => write!(f, "Prepared({})", start.stamp),
+            What::Collective(start) => write!(f, "Prepared({})", start.signature),
             What::Send { to, tag, .. } => write!(f, "Prepared(send to rank {to}, tag {tag})"),
             What::Recv { from, tag, .. } => write!(f, "Prepared(recv from {from}, {tag})"),
         }
@@ -109,9 +109,9 @@ impl<T: Pod + Send> Prepared<T> {
         let communicator = &self.communicator;
         let operation = match &self.what {
             What::Collective(start) => {
-                let (stamp, caller) = (start.stamp, start.caller);
+                let (signature, caller) = (start.signature, start.caller);
                 let sequence = self.loan.start(CollectiveCall::clone(start));
-                Operation::Collective { stamp, sequence, caller }
+                Operation::Collective { signature, sequence, caller }
             }
             &What::Send { send, to, tag } => {
                 let number = communicator.count_message();

@@ -1,7 +1,7 @@
 //! The one file that knows concrete transports: opens those that are compiled in and allowed.
 //!
 //! In two steps, because peers must hear where this rank is reached before this rank knows who they are:
-//! [`prepare`] opens the doors, [`Prepared::open`] takes the addresses of all the others.
+//! [`prepare`] binds the transports, [`Prepared::open`] takes the addresses of all the others.
 //! Neighbours: `route.rs` decides which transport serves a peer.
 
 use std::net::IpAddr;
@@ -37,21 +37,21 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Gives an open transport its rank and the number of ranks.
-type Enter = Box<dyn FnOnce(usize, usize) -> Result<Box<dyn Transport>>>;
+/// Gives a bound transport its rank and the number of ranks.
+type Open = Box<dyn FnOnce(usize, usize) -> Result<Box<dyn Transport>>>;
 
 /// A transport that can be reached but does not know its peers yet.
-struct Door {
+struct Bound {
     name: &'static str,
     address: Address,
-    enter: Enter,
+    open: Open,
 }
 
 /// Transports that can be reached but do not know their peers yet.
 pub(crate) struct Prepared {
-    doors: Vec<Door>,
+    bound: Vec<Bound>,
     /// Transports that are allowed and cannot be used here, and why.
-    closed: Vec<(&'static str, String)>,
+    unavailable: Vec<(&'static str, String)>,
 }
 
 /// Opens every transport that the settings allow.
@@ -61,33 +61,33 @@ pub(crate) struct Prepared {
 /// When a transport that was asked for is not compiled in, when none is left, or when one cannot open.
 pub(crate) fn prepare(settings: &Settings, place: &Place<'_>) -> Result<Prepared> {
     let allowed = allowed(settings)?;
-    let mut prepared = Prepared { doors: Vec::new(), closed: Vec::new() };
+    let mut prepared = Prepared { bound: Vec::new(), unavailable: Vec::new() };
     // A world of one needs no address, and is given none.
     if place.local.is_empty() {
         return Ok(prepared);
     }
     for name in allowed {
-        match door(name, settings, place)? {
-            Ok(door) => prepared.doors.push(door),
-            Err(why) => prepared.closed.push((name, why)),
+        match bind(name, settings, place)? {
+            Ok(bound) => prepared.bound.push(bound),
+            Err(why) => prepared.unavailable.push((name, why)),
         }
     }
-    if prepared.doors.is_empty() {
-        let closed: Vec<_> = prepared.closed.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    if prepared.bound.is_empty() {
+        let unavailable: Vec<_> = prepared.unavailable.iter().map(|(name, why)| format!("{name}: {why}")).collect();
         return Err(Error::Bootstrap(format!(
             "no transport can be used on this host ({}); allow another (RINGWORLD_TRANSPORT)",
-            closed.join("; ")
+            unavailable.join("; ")
         )));
     }
     Ok(prepared)
 }
 
-/// Opens one transport, or says why it may be done without.
-fn door(
+/// Binds one transport, or says why it may be done without.
+fn bind(
     name: &'static str,
     settings: &Settings,
     place: &Place<'_>,
-) -> Result<std::result::Result<Door, String>> {
+) -> Result<std::result::Result<Bound, String>> {
     match name {
         #[cfg(feature = "ibverbs")]
         "ibverbs" => ibverbs::open(settings, place),
@@ -143,7 +143,7 @@ pub(crate) struct Opened {
 impl Prepared {
     /// Where this rank is reached, per transport.
     pub(crate) fn addresses(&self) -> Vec<(String, Vec<u8>)> {
-        self.doors.iter().map(|door| (door.name.to_owned(), door.address.as_bytes().to_vec())).collect()
+        self.bound.iter().map(|bound| (bound.name.to_owned(), bound.address.as_bytes().to_vec())).collect()
     }
 
     /// Makes all members known to the transports.
@@ -152,10 +152,10 @@ impl Prepared {
     ///
     /// When a member shares no transport with this rank.
     pub(crate) fn open(self, session: &Session) -> Result<Opened> {
-        let Self { doors, closed } = self;
-        let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::with_capacity(doors.len());
-        for door in doors {
-            transports.push((door.name, (door.enter)(session.rank, session.size)?));
+        let Self { bound, unavailable } = self;
+        let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::with_capacity(bound.len());
+        for Bound { name, open, .. } in bound {
+            transports.push((name, open(session.rank, session.size)?));
         }
         let mut routes = Vec::with_capacity(session.size);
         let mut reasons = Vec::with_capacity(session.size);
@@ -166,7 +166,7 @@ impl Prepared {
                 continue;
             }
             let who = format!("rank {rank} on {}", member.host);
-            let (index, route) = route(rank, &who, &mut transports, &closed, &member.addresses)?;
+            let (index, route) = route(rank, &who, &mut transports, &unavailable, &member.addresses)?;
             tracing::debug!("{who} is reached by {} ({})", route.transport, route.why);
             routes.push(Some(index));
             reasons.push(route);
@@ -228,7 +228,7 @@ mod tcp {
     use ringworld_transport_tcp::{Config, Tcp};
     use rustix::net::{AddressFamily, SocketType, sockopt};
 
-    use super::{Door, Place, TransportReport};
+    use super::{Bound, Place, TransportReport};
     use crate::{Error, Result};
 
     /// What the sockets of a rank would be like, found out by asking one.
@@ -259,7 +259,7 @@ mod tcp {
     }
 
     /// Listens before this process knows its rank.
-    pub(super) fn listen(settings: &Settings, place: &Place<'_>) -> Result<Door> {
+    pub(super) fn listen(settings: &Settings, place: &Place<'_>) -> Result<Bound> {
         let mut config = Config::new(0, 1, place.job, place.local.to_vec());
         config.silence = place.peer_timeout;
         config.secret = settings.secret.clone();
@@ -273,8 +273,8 @@ mod tcp {
         }
         let tcp = Tcp::bind(config).map_err(refused)?;
         let address = tcp.address();
-        let enter = |rank, size| Ok(Box::new(tcp.with_rank(rank, size).map_err(refused)?) as _);
-        Ok(Door { name: "tcp", address, enter: Box::new(enter) })
+        let open = |rank, size| Ok(Box::new(tcp.with_rank(rank, size).map_err(refused)?) as _);
+        Ok(Bound { name: "tcp", address, open: Box::new(open) })
     }
 }
 
@@ -286,7 +286,7 @@ mod ibverbs {
     use ringworld_transport::Transport as _;
     use ringworld_transport_ibverbs::{Config, Ibverbs, OpenError, available_devices};
 
-    use super::{Door, Place, TransportReport};
+    use super::{Bound, Place, TransportReport};
     use crate::{Error, Result};
 
     fn refused(error: impl std::fmt::Display) -> Error {
@@ -318,18 +318,18 @@ mod ibverbs {
 
     /// Opens the devices before this process knows its rank. Without devices, or with none that works, `Err` says
     /// why, so that another transport may serve; what was asked for and cannot be is an error.
-    pub(super) fn open(settings: &Settings, place: &Place<'_>) -> Result<std::result::Result<Door, String>> {
+    pub(super) fn open(settings: &Settings, place: &Place<'_>) -> Result<std::result::Result<Bound, String>> {
         match Ibverbs::open(config(settings, place)?) {
             Ok(verbs) => {
                 let address = verbs.address();
-                let enter = |rank, size| Ok(Box::new(verbs.with_rank(rank, size).map_err(refused)?) as _);
-                Ok(Ok(Door { name: "ibverbs", address, enter: Box::new(enter) }))
+                let open = |rank, size| Ok(Box::new(verbs.with_rank(rank, size).map_err(refused)?) as _);
+                Ok(Ok(Bound { name: "ibverbs", address, open: Box::new(open) }))
             }
             Err(error) => fallback(settings, &error),
         }
     }
 
-    fn fallback(settings: &Settings, error: &OpenError) -> Result<std::result::Result<Door, String>> {
+    fn fallback(settings: &Settings, error: &OpenError) -> Result<std::result::Result<Bound, String>> {
         match (error.is_absence(), asked_for(settings)) {
             (true, false) => tracing::debug!("verbs are not used: {error}"),
             (true, true) => tracing::warn!("verbs were asked for, and there are none here: {error}"),

@@ -198,7 +198,7 @@ fn every_disagreement_ends_in_an_error_that_quotes_both_calls_and_their_lines() 
     }
 }
 
-/// Lengths that only one side knows cannot be in the stamp; the message itself shows them.
+/// Lengths that only one side knows cannot be in the signature; the message itself shows them.
 #[test]
 fn a_rank_that_gives_another_number_than_the_root_expects_is_named_with_both_numbers() {
     for wire in wires() {

@@ -71,7 +71,7 @@ impl Script {
     fn peer_sends(&mut self, length: usize, tag: u64) {
         // The highest bit of a user's tag is never set here, and the context of the world's messages is 0.
         let envelope =
-            protocol::Envelope { context: 0, tag, element: protocol::Element::RAW, stamp: [0; 24] };
+            protocol::Envelope { context: 0, tag, element: protocol::Element::RAW, signature: [0; 24] };
         let data = protocol::Span::of(protocol::BufferId::FIRST, length);
         self.peer.send(0, envelope, data, protocol::Mode::Standard);
         while let Some(action) = self.peer.next_action() {
