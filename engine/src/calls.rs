@@ -139,7 +139,7 @@ impl Calls {
 
     /// The ending, once there is one; the call is free for others then.
     #[inline]
-    pub(crate) fn take(&mut self, id: CallId) -> Option<Ending> {
+    pub(crate) fn take_ending(&mut self, id: CallId) -> Option<Ending> {
         let call = &mut self.calls[id.0];
         // A look costs less than to take what is not there, and most find nothing.
         call.ending.as_ref()?;
@@ -169,7 +169,7 @@ impl Calls {
 
     /// Leaves a call to itself. `kept` holds the memory that the operation uses, until it ends.
     pub(crate) fn detach(&mut self, id: CallId, kept: Box<dyn Kept>) {
-        match self.take(id) {
+        match self.take_ending(id) {
             Some(ending) => self.put_back(&ending, kept, None),
             None => {
                 self.dismiss(id);

@@ -229,7 +229,7 @@ impl Core {
 
     /// Begins a collective on lent memory, input and output. Says its number in the communicator as well.
     #[inline]
-    pub(crate) fn run(
+    pub(crate) fn start_collective(
         &mut self,
         what: CollectiveCall,
         input: Option<BufferId>,
@@ -335,9 +335,9 @@ impl Core {
     }
 
     /// The same, set aside for one receiver: [`Core::receive_matched`], or `Engine::release`.
-    pub fn take(&mut self, selector: &Selector) -> Option<Matched> {
+    pub fn take_matched(&mut self, selector: &Selector) -> Option<Matched> {
         self.hear_first();
-        self.machine.take(selector)
+        self.machine.take_matched(selector)
     }
 
     /// Before a message is looked for: this thread may have dropped a receive while another had the lock, whose message

@@ -89,7 +89,7 @@ impl Inbox {
     }
 
     /// The oldest notice.
-    pub(crate) fn take(&self) -> Option<Notice> {
+    pub(crate) fn pop(&self) -> Option<Notice> {
         self.notices.pop()
     }
 

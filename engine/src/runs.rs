@@ -183,7 +183,7 @@ impl Runs {
         let signature = what.signature.to_bytes();
         let sequence = context.next;
         context.next = sequence.wrapping_add(1);
-        context.under_way.begin(sequence, id);
+        context.under_way.insert(sequence, id);
         if context.recent.len() == QUOTABLE {
             context.recent.pop_front();
         }
@@ -205,7 +205,7 @@ impl Runs {
         let remaining = schedule.len();
         let run =
             Run { what, sequence, signature, due, call, input, output, scratch, waits, ready, remaining };
-        run.begin(buffers);
+        run.scale_contribution(buffers);
         self.runs[id] = Some(run);
         Made { run: id, sequence, clash }
     }
@@ -232,13 +232,13 @@ impl Runs {
             if let Some(request) = run.perform(step, machine, buffers)? {
                 owners.insert(request, Owner::Step { run: id, step });
             } else {
-                run.complete(step);
+                run.complete_step(step);
             }
         }
         if run.remaining > 0 {
             return Ok(None);
         }
-        run.finish(buffers);
+        run.complete_result(buffers);
         Ok(self.remove(id, buffers))
     }
 
@@ -263,7 +263,7 @@ impl Runs {
                 into.len * what.element
             ));
         }
-        run.complete(step);
+        run.complete_step(step);
         Ok(())
     }
 
@@ -275,7 +275,7 @@ impl Runs {
         }
         self.counters.push(Counters { waits: run.waits, ready: run.ready });
         if let Some(context) = self.contexts.get_mut(&run.what.context) {
-            context.under_way.end(run.sequence);
+            context.under_way.remove(run.sequence);
         }
         Some(run.call)
     }
@@ -429,7 +429,7 @@ impl Run {
         Called { sequence: self.sequence, signature: self.signature, caller: self.what.caller }
     }
 
-    fn complete(&mut self, step: u32) {
+    fn complete_step(&mut self, step: u32) {
         self.remaining -= 1;
         for dependent in self.what.schedule.dependents(step as usize).iter().rev() {
             let waits = &mut self.waits[*dependent as usize];
@@ -471,8 +471,8 @@ impl Run {
                 let into = self.span(into);
                 buffers.reduce(&reducer.kernel, self.span(left), self.span(right), into)?;
                 // At once, while the elements are in the cache: those that are copied on are complete then.
-                if last && reducer.finishes(When::LastReduction, *combined) {
-                    buffers.change(into, |bytes| reducer.finish(bytes, *combined));
+                if last && reducer.completes(When::LastReduction, *combined) {
+                    buffers.change(into, |bytes| reducer.complete(bytes, *combined));
                 }
                 None
             }
@@ -484,19 +484,19 @@ impl Run {
     }
 
     /// Applies the factor that comes before the reduction; such calls are in place.
-    fn begin(&self, buffers: &Buffers) {
-        if self.what.result > 0 && self.what.reducer.begins() {
+    fn scale_contribution(&self, buffers: &Buffers) {
+        if self.what.result > 0 && self.what.reducer.scales_before() {
             let contribution = self.span(Elements::output(0, self.what.result));
-            buffers.change(contribution, |bytes| self.what.reducer.begin(bytes));
+            buffers.change(contribution, |bytes| self.what.reducer.scale_before(bytes));
         }
     }
 
     /// Completes the result where its last reductions have not done so already.
-    fn finish(&self, buffers: &Buffers) {
+    fn complete_result(&self, buffers: &Buffers) {
         let ranks = self.what.combined;
-        if self.what.result > 0 && self.what.reducer.finishes(When::End, ranks) {
+        if self.what.result > 0 && self.what.reducer.completes(When::End, ranks) {
             let result = self.span(Elements::output(0, self.what.result));
-            buffers.change(result, |bytes| self.what.reducer.finish(bytes, ranks));
+            buffers.change(result, |bytes| self.what.reducer.complete(bytes, ranks));
         }
     }
 

@@ -114,6 +114,6 @@ impl Startable for CollectiveCall {
 
     #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, u32) {
-        core.run(self, spans.input.buffer, spans.output.buffer)
+        core.start_collective(self, spans.input.buffer, spans.output.buffer)
     }
 }

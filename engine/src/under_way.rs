@@ -35,7 +35,7 @@ impl<R: Copy> UnderWay<R> {
     }
 
     /// Adds one, whose number is the highest so far.
-    pub(super) fn begin(&mut self, sequence: u32, run: R) {
+    pub(super) fn insert(&mut self, sequence: u32, run: R) {
         self.entries.push_back(Entry { sequence, run: Some(run) });
     }
 
@@ -44,7 +44,7 @@ impl<R: Copy> UnderWay<R> {
         self.entries.get(self.place(sequence)?)?.run
     }
 
-    pub(super) fn end(&mut self, sequence: u32) {
+    pub(super) fn remove(&mut self, sequence: u32) {
         let Some(place) = self.place(sequence) else { return };
         self.ended += usize::from(self.entries[place].run.take().is_some());
         while self.entries.front().is_some_and(|entry| entry.run.is_none()) {
@@ -85,12 +85,12 @@ mod tests {
             let numbers: Vec<u32> = (0..1500).map(|i| start.wrapping_add(i)).collect();
             let mut ended = vec![false; numbers.len()];
             for (run, sequence) in numbers.iter().enumerate() {
-                under_way.begin(*sequence, run);
+                under_way.insert(*sequence, run);
             }
             // Every 7th in turn, which is all of them in an order with many holes.
             for i in 0..numbers.len() {
                 let victim = i * 7 % numbers.len();
-                under_way.end(numbers[victim]);
+                under_way.remove(numbers[victim]);
                 ended[victim] = true;
                 if i % 50 == 0 {
                     for (run, sequence) in numbers.iter().enumerate() {
@@ -106,11 +106,11 @@ mod tests {
     #[test]
     fn one_that_never_ends_does_not_keep_the_place_of_all_that_come_and_go() {
         let mut under_way = UnderWay::default();
-        under_way.begin(0, 0);
+        under_way.insert(0, 0);
         for sequence in 1..100_000 {
-            under_way.begin(sequence, sequence);
+            under_way.insert(sequence, sequence);
             if sequence > 2 {
-                under_way.end(sequence - 1);
+                under_way.remove(sequence - 1);
             }
             assert!(under_way.entries.len() <= 4 * FEW);
         }

@@ -82,7 +82,7 @@ impl World {
             6 => {
                 let selector = selector(input)?;
                 let seen = self.machine.probe(&selector);
-                if let Some(matched) = self.machine.take(&selector) {
+                if let Some(matched) = self.machine.take_matched(&selector) {
                     assert_eq!(seen, Some(matched.incoming), "take and probe see different messages");
                     self.matched.push(matched.handle);
                 }

@@ -33,7 +33,7 @@ pub enum Mode {
     Synchronous,
 }
 
-/// The right to receive one message that [`crate::Machine::take`] has taken out of matching.
+/// The right to receive one message that [`crate::Machine::take_matched`] has taken out of matching.
 ///
 /// Neither copied nor cloned: a message is received once. Hand it to `receive_matched` or `release`.
 #[derive(Debug, PartialEq, Eq, Hash)]

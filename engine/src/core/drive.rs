@@ -57,7 +57,7 @@ impl Drive for Core {
     }
 
     fn read_inbox(&mut self) {
-        while let Some(notice) = self.inbox.take() {
+        while let Some(notice) = self.inbox.pop() {
             self.notice(notice);
         }
     }

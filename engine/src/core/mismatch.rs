@@ -64,7 +64,7 @@ impl Core {
     pub(super) fn drop_reminders(&mut self, reminders: Vec<(usize, Envelope)>) {
         for (source, Envelope { context, tag, .. }) in reminders {
             let selector = Selector { context, source: Some(source), tag: TagSelector::Exact(tag) };
-            if let Some(taken) = self.machine.take(&selector) {
+            if let Some(taken) = self.machine.take_matched(&selector) {
                 self.machine.release(taken.handle);
             }
         }

@@ -54,7 +54,7 @@ impl<T: Pod + Send> Loan<T> {
         for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
             let (pointer, length) = (data.as_mut_ptr().cast(), size_of_val(data.as_slice()));
             // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
-            // uses it: the loan gives it back after both (`take`), and when dropped leaves it to the call that uses
+            // uses it: the loan gives it back after both (`take_buffers`), and when dropped leaves it to the call that uses
             // it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
             core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
         }
@@ -119,7 +119,7 @@ impl<T: Pod + Send> Loan<T> {
     pub fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
         let call = self.call?;
         let register = |core: &mut Core, waker| core.calls.wake_task(call, waker);
-        let ending = self.engine.poll(waker, |core| core.calls.take(call), register);
+        let ending = self.engine.poll(waker, |core| core.calls.take_ending(call), register);
         if ending.is_some() {
             self.call = None;
         }
@@ -158,7 +158,7 @@ impl<T: Pod + Send> Loan<T> {
     }
 
     /// Gives the buffers back, after the end of the operation under way, if there is one.
-    pub fn take(&mut self) -> (Option<Vec<T>>, Option<Vec<T>>) {
+    pub fn take_buffers(&mut self) -> (Option<Vec<T>>, Option<Vec<T>>) {
         let _unheard = self.wait();
         if self.is_registered() {
             self.engine.lock().deregister(std::mem::take(&mut self.registrations));

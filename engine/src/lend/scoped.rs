@@ -126,13 +126,13 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
     }
 
     /// Waits for all operations that nobody has waited for; the first failure among them.
-    pub fn finish(&self) -> Option<(Failure, L)> {
-        self.under_way.finish()
+    pub fn wait_all(&self) -> Option<(Failure, L)> {
+        self.under_way.wait_all()
     }
 }
 
 impl<L> UnderWay<L> {
-    fn finish(&self) -> Option<(Failure, L)> {
+    fn wait_all(&self) -> Option<(Failure, L)> {
         let guard = NoUnwinding;
         let mut first = None;
         for (call, operation) in std::mem::take(&mut *self.list()) {
@@ -158,6 +158,6 @@ impl<L> Drop for UnderWay<L> {
             self.engine.lock().give_up(&format!("a panic left a scope with operations under way{said}"));
         }
         // Only after a panic is there anything left to wait for.
-        let _unheard = self.finish();
+        let _unheard = self.wait_all();
     }
 }

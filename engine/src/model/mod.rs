@@ -171,7 +171,7 @@ impl Drive for Toy {
     }
 
     fn read_inbox(&mut self) {
-        while let Some(notice) = self.inbox.take() {
+        while let Some(notice) = self.inbox.pop() {
             self.notice(notice);
         }
     }
@@ -222,7 +222,7 @@ impl Shell<Toy> {
         let ended = Shell::poll(
             self,
             waker,
-            |core| core.calls.take(call),
+            |core| core.calls.take_ending(call),
             |core, waker| core.calls.wake_task(call, waker),
         );
         ended.is_some()

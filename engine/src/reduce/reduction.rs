@@ -141,14 +141,14 @@ impl Reducer {
         Unsupported { op: self.name(), element: self.dtype.to_string(), advice: advice.into() }
     }
 
-    /// Whether [`Reducer::begin`] has anything to do.
+    /// Whether [`Reducer::scale_before`] has anything to do.
     #[inline]
-    pub fn begins(&self) -> bool {
+    pub fn scales_before(&self) -> bool {
         self.before.is_some()
     }
 
     /// Prepares this rank's contribution, once, before the first step of the schedule.
-    pub(crate) fn begin(&self, contribution: &mut [u8]) {
+    pub(crate) fn scale_before(&self, contribution: &mut [u8]) {
         if let Some((rescale, factor)) = self.before {
             (rescale.multiply)(contribution, factor);
         }
@@ -169,9 +169,9 @@ impl Reducer {
         Self { when: When::LastReduction, ..self }
     }
 
-    /// Whether [`Reducer::finish`] has anything to do then.
+    /// Whether [`Reducer::complete`] has anything to do then.
     #[inline]
-    pub(crate) fn finishes(&self, when: When, ranks: usize) -> bool {
+    pub(crate) fn completes(&self, when: When, ranks: usize) -> bool {
         when == self.when
             && match self.after {
                 After::Nothing => false,
@@ -181,7 +181,7 @@ impl Reducer {
     }
 
     /// Completes elements of the result, each once.
-    pub(crate) fn finish(&self, result: &mut [u8], ranks: usize) {
+    pub(crate) fn complete(&self, result: &mut [u8], ranks: usize) {
         match self.after {
             After::TruthOfOne(truth) if ranks == 1 => truth(result),
             After::Nothing | After::TruthOfOne(_) => {}

@@ -261,7 +261,7 @@ impl Machine {
             self.push_message(source, Packet::ProbeAck, None, None);
         } else {
             // It may have used the last of the budget while something was owed.
-            self.settle_if_due(source);
+            self.return_credit_if_due(source);
         }
     }
 

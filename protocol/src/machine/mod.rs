@@ -147,11 +147,11 @@ impl Machine {
         if let Some(account) = self.peers.get_mut(peer) {
             account.credit.free(cost);
         }
-        self.settle_if_due(peer);
+        self.return_credit_if_due(peer);
     }
 
     /// Tells `peer` about its credit if it may be waiting for it.
-    fn settle_if_due(&mut self, peer: Rank) {
+    fn return_credit_if_due(&mut self, peer: Rank) {
         if self.peers.get(peer).is_some_and(|account| account.credit.is_due(&self.limits)) {
             self.push_message(peer, Packet::Credit, None, None);
         }

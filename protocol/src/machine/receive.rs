@@ -44,7 +44,7 @@ impl Machine {
 
     /// Like [`Machine::probe`], and takes the message out of matching: only the holder of the handle
     /// can receive it, whatever other threads do.
-    pub fn take(&mut self, selector: &Selector) -> Option<Matched> {
+    pub fn take_matched(&mut self, selector: &Selector) -> Option<Matched> {
         let index = self.unexpected.find(selector)?;
         let id = self.inbound.id_at(index)?;
         let message = self.inbound.get_mut(id)?;

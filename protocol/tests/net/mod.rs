@@ -270,7 +270,7 @@ impl Net {
     }
 
     pub(crate) fn take(&mut self, rank: Rank, selector: Selector) -> Option<Matched> {
-        let taken = self.machines[rank].take(&selector);
+        let taken = self.machines[rank].take_matched(&selector);
         let expected = self.oracle.take(rank, &selector);
         assert_eq!(taken.as_ref().map(|m| number(&m.incoming.envelope.signature)), expected, "matched probe");
         taken

@@ -36,7 +36,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias = "MPI_Barrier")]
     pub fn barrier(&self) -> Result<()> {
-        self.run(&self.plan_barrier()?, None, None)
+        self.call_blocking(&self.plan_barrier()?, None, None)
     }
 
     /// Gives the root's elements to every rank: `data` is read at `root` and written elsewhere.
@@ -56,7 +56,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Bcast", "ncclBroadcast", "bcast", "broadcast_into"))]
     pub fn broadcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        self.run(&self.plan_broadcast::<T>(data.len(), root)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(&self.plan_broadcast::<T>(data.len(), root)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Combines the ranks' `data` element by element; the result replaces `data` at `root`, the other
@@ -80,9 +80,9 @@ impl Communicator {
     pub fn reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>, root: usize) -> Result<()> {
         let plan = self.plan_reduce(data.len(), &op, root, true)?;
         if self.rank() == root {
-            self.run(&plan, None, Some(cast_slice_mut(data)))
+            self.call_blocking(&plan, None, Some(cast_slice_mut(data)))
         } else {
-            self.run(&plan, Some(cast_slice(data)), None)
+            self.call_blocking(&plan, Some(cast_slice(data)), None)
         }
     }
 
@@ -114,9 +114,9 @@ impl Communicator {
         let plan = self.plan_reduce(input.len(), &op, root, false)?;
         if self.rank() == root {
             same_length("reduce_into", "input", input.len(), "output", output.len())?;
-            self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+            self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
         } else {
-            self.run(&plan, Some(cast_slice(input)), None)
+            self.call_blocking(&plan, Some(cast_slice(input)), None)
         }
     }
 
@@ -142,7 +142,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Allreduce", "ncclAllReduce"))]
     pub fn all_reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
-        self.run(&self.plan_all_reduce(data.len(), &op, true)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(&self.plan_all_reduce(data.len(), &op, true)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::all_reduce`], with the result in `output` and `input` left as it is.
@@ -168,13 +168,13 @@ impl Communicator {
         op: impl Reduction<T>,
     ) -> Result<()> {
         same_length("all_reduce_into", "input", input.len(), "output", output.len())?;
-        if op.plan().is_ok_and(|reducer| reducer.begins()) {
+        if op.plan().is_ok_and(|reducer| reducer.scales_before()) {
             // A factor comes first, and the input is not ours to change.
             output.copy_from_slice(input);
             return self.all_reduce(output, op);
         }
         let plan = self.plan_all_reduce(input.len(), &op, false)?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Combines the ranks' `input` element by element and gives each rank its block of the result: rank
@@ -199,7 +199,7 @@ impl Communicator {
     #[doc(alias = "Reduce_scatter_block")]
     pub fn reduce_scatter<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::reduce_scatter`] within one buffer: this rank's block of the result is left at
@@ -226,7 +226,7 @@ impl Communicator {
     ) -> Result<&'a mut [T]> {
         let block = data.len() / self.size();
         let plan = self.plan_reduce_scatter(data.len(), block, &op, true)?;
-        self.run(&plan, None, Some(cast_slice_mut(data)))?;
+        self.call_blocking(&plan, None, Some(cast_slice_mut(data)))?;
         Ok(&mut data[..block])
     }
 
@@ -257,7 +257,7 @@ impl Communicator {
         op: impl Reduction<T>,
     ) -> Result<()> {
         let plan = self.plan_reduce_scatter_varied(input.len(), output.len(), counts, &op)?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Gives every rank's `input` to every rank: `output` holds them one after another, in rank order.
@@ -278,7 +278,7 @@ impl Communicator {
     #[doc(alias("MPI_Allgather", "MPI_Allgatherv", "ncclAllGather", "all_gather_into_tensor"))]
     pub fn all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_gather::<T>(Some(input.len()), output.len())?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::all_gather`] within one buffer: each rank finds its own block at its place in
@@ -300,7 +300,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Allgather", "MPI_Allgatherv"))]
     pub fn all_gather_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        self.run(&self.plan_all_gather::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(&self.plan_all_gather::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::all_gather`] with a length of its own for each rank: rank `r` gives `counts[r]`
@@ -322,7 +322,7 @@ impl Communicator {
     #[doc(alias("MPI_Allgather", "MPI_Allgatherv", "allgatherv", "all_gather_varcount_into"))]
     pub fn all_gather_varied<T: Pod>(&self, input: &[T], output: &mut [T], counts: &[usize]) -> Result<()> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Gives every rank's `input` to the root: `output` holds them there one after another, in rank order.
@@ -346,7 +346,7 @@ impl Communicator {
     pub fn gather<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_gather::<T>(input.len(), output.len(), root)?;
         let output = (self.rank() == root).then(|| cast_slice_mut(output));
-        self.run(&plan, Some(cast_slice(input)), output)
+        self.call_blocking(&plan, Some(cast_slice(input)), output)
     }
 
     /// Like [`Communicator::gather`] with a length of its own for each rank. `counts` says them at the
@@ -376,7 +376,7 @@ impl Communicator {
     ) -> Result<()> {
         let plan = self.plan_gather_varied::<T>(input.len(), output.len(), counts, root)?;
         let output = (self.rank() == root).then(|| cast_slice_mut(output));
-        self.run(&plan, Some(cast_slice(input)), output)
+        self.call_blocking(&plan, Some(cast_slice(input)), output)
     }
 
     /// Gives each rank its block of the root's `input`: rank `r` gets elements `r * n` to `(r + 1) * n`,
@@ -401,7 +401,7 @@ impl Communicator {
     pub fn scatter<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_scatter::<T>(input.len(), output.len(), root)?;
         let input = (self.rank() == root).then(|| cast_slice(input));
-        self.run(&plan, input, Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, input, Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::scatter`] with a length of its own for each rank. `counts` says them at the
@@ -431,7 +431,7 @@ impl Communicator {
     ) -> Result<()> {
         let plan = self.plan_scatter_varied::<T>(input.len(), counts, output.len(), root)?;
         let input = (self.rank() == root).then(|| cast_slice(input));
-        self.run(&plan, input, Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, input, Some(cast_slice_mut(output)))
     }
 
     /// Every rank gives each rank a block: block `r` of `input` goes to rank `r`, and block `r` of `output`
@@ -454,7 +454,7 @@ impl Communicator {
     #[doc(alias("MPI_Alltoall", "MPI_Alltoallv", "all_to_all_single", "all_to_all_into"))]
     pub fn all_to_all<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_to_all::<T>(Some(input.len()), output.len())?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::all_to_all`] within one buffer: the blocks that come replace those that go.
@@ -473,7 +473,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Alltoall", "MPI_Alltoallv"))]
     pub fn all_to_all_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        self.run(&self.plan_all_to_all::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(&self.plan_all_to_all::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::all_to_all`] with a length of its own for each pair of ranks: `send_counts[r]`
@@ -504,7 +504,7 @@ impl Communicator {
     ) -> Result<()> {
         let (send, recv) = ((input.len(), send_counts), (output.len(), recv_counts));
         let plan = self.plan_all_to_all_varied::<T>(send, recv)?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Combines the `data` of this rank and of all before it; the result replaces `data`: rank `r` gets
@@ -526,7 +526,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Scan", "MPI_Exscan"))]
     pub fn scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
-        self.run(&self.plan_scan(data.len(), &op, false, true)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(&self.plan_scan(data.len(), &op, false, true)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::scan`], with the result in `output` and `input` left as it is.
@@ -548,7 +548,7 @@ impl Communicator {
     pub fn scan_into<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         same_length("scan_into", "input", input.len(), "output", output.len())?;
         let plan = self.plan_scan(input.len(), &op, false, false)?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Combines the `data` of all ranks before this one; the result replaces `data`: rank `r` gets
@@ -571,7 +571,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Scan", "MPI_Exscan", "exscan"))]
     pub fn exclusive_scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
-        self.run(&self.plan_scan(data.len(), &op, true, true)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(&self.plan_scan(data.len(), &op, true, true)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::exclusive_scan`], with the result in `output` and `input` left as it is. On
@@ -599,6 +599,6 @@ impl Communicator {
     ) -> Result<()> {
         same_length("exclusive_scan_into", "input", input.len(), "output", output.len())?;
         let plan = self.plan_scan(input.len(), &op, true, false)?;
-        self.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 }

@@ -43,7 +43,12 @@ impl Communicator {
     }
 
     /// Runs a plan on borrowed memory.
-    pub(super) fn run(&self, plan: &Plan, input: Option<&[u8]>, output: Option<&mut [u8]>) -> Result<()> {
+    pub(super) fn call_blocking(
+        &self,
+        plan: &Plan,
+        input: Option<&[u8]>,
+        output: Option<&mut [u8]>,
+    ) -> Result<()> {
         let start = self.collective_call(plan, self.schedule(plan)?);
         let (ending, number) = lend_and_wait(self.engine(), Lend { input, output }, start);
         ending.map(drop).map_err(|failure| self.error(failure, plan.operation(number)))

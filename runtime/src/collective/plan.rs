@@ -278,7 +278,7 @@ impl Communicator {
         if scans && reducer.is_average() {
             return Err(unsupported(name, reducer.average_of_prefix()));
         }
-        if reducer.begins() && (call != Call::AllReduce || !in_place) {
+        if reducer.scales_before() && (call != Call::AllReduce || !in_place) {
             return Err(unsupported(name, reducer.factor_before()));
         }
         self.plan(call, collective, counts, size_of::<T>(), reducer, in_place)

@@ -11,7 +11,7 @@ use crate::request::{Scope, Scoped, ScopedOutcome};
 use ringworld_engine::Reduction;
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    fn begin<R: ScopedOutcome<'scope>>(
+    fn start<R: ScopedOutcome<'scope>>(
         &'scope self,
         plan: &Plan,
         input: Option<&'scope [R::Element]>,
@@ -33,7 +33,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     #[track_caller]
     pub fn barrier(&'scope self) -> Result<Scoped<'scope, ()>> {
         let plan = self.communicator().plan_barrier()?;
-        self.begin::<()>(&plan, None, None)
+        self.start::<()>(&plan, None, None)
     }
 }
 
@@ -47,14 +47,14 @@ macro_rules! buffer {
 
 macro_rules! begin {
     ($this:ident, $plan:ident, in_place($data:ident)) => {
-        $this.begin(&$plan, None, Some($data))
+        $this.start(&$plan, None, Some($data))
     };
     ($this:ident, $plan:ident, apart($input:ident, $output:ident)) => {
-        $this.begin(&$plan, Some($input), Some($output))
+        $this.start(&$plan, Some($input), Some($output))
     };
     // Where there is no output, what is borrowed for one is only read.
     ($this:ident, $plan:ident, at_root($data:ident, $root:ident)) => {
-        $this.begin(&$plan, None, Some($data))
+        $this.start(&$plan, None, Some($data))
     };
 }
 

@@ -40,13 +40,13 @@ impl Within<'_> {
     #[track_caller]
     pub(crate) fn broadcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
         let plan = self.named(self.communicator.plan_broadcast::<T>(data.len(), root)?);
-        self.communicator.run(&plan, None, Some(cast_slice_mut(data)))
+        self.communicator.call_blocking(&plan, None, Some(cast_slice_mut(data)))
     }
 
     #[track_caller]
     pub(crate) fn all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.named(self.communicator.plan_all_gather::<T>(Some(input.len()), output.len())?);
-        self.communicator.run(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.communicator.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     #[track_caller]
@@ -57,7 +57,11 @@ impl Within<'_> {
         counts: &[usize],
     ) -> Result<()> {
         let plan = self.communicator.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
-        self.communicator.run(&self.named(plan), Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.communicator.call_blocking(
+            &self.named(plan),
+            Some(cast_slice(input)),
+            Some(cast_slice_mut(output)),
+        )
     }
 
     #[track_caller]
@@ -70,14 +74,14 @@ impl Within<'_> {
     ) -> Result<()> {
         let plan = self.communicator.plan_gather_varied::<T>(input.len(), output.len(), counts, root)?;
         let output = self.is_root(root).then(|| cast_slice_mut(output));
-        self.communicator.run(&self.named(plan), Some(cast_slice(input)), output)
+        self.communicator.call_blocking(&self.named(plan), Some(cast_slice(input)), output)
     }
 
     #[track_caller]
     pub(crate) fn scatter<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.communicator.plan_scatter::<T>(input.len(), output.len(), root)?;
         let input = self.is_root(root).then(|| cast_slice(input));
-        self.communicator.run(&self.named(plan), input, Some(cast_slice_mut(output)))
+        self.communicator.call_blocking(&self.named(plan), input, Some(cast_slice_mut(output)))
     }
 
     #[track_caller]
@@ -90,6 +94,6 @@ impl Within<'_> {
     ) -> Result<()> {
         let plan = self.communicator.plan_scatter_varied::<T>(input.len(), counts, output.len(), root)?;
         let input = self.is_root(root).then(|| cast_slice(input));
-        self.communicator.run(&self.named(plan), input, Some(cast_slice_mut(output)))
+        self.communicator.call_blocking(&self.named(plan), input, Some(cast_slice_mut(output)))
     }
 }

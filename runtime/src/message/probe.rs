@@ -99,7 +99,7 @@ impl Communicator {
         let number = self.count_message();
         let found = self.engine().wait_until(
             For::Topic(Topic::Message(selector.context)),
-            |core| core.take(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
+            |core| core.take_matched(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
             |_| from.to_string(),
         );
         found
@@ -130,7 +130,7 @@ impl Communicator {
         let selector = self.selector("try_probe_matched", from, tag)?;
         let mut core = self.engine().lock();
         core.progress();
-        if let Some(matched) = core.take(&selector) {
+        if let Some(matched) = core.take_matched(&selector) {
             return Ok(Some(self.message(matched)));
         }
         match core.fault().cloned() {

@@ -138,7 +138,7 @@ impl<R: Outcome> Pending<R> {
     }
 
     fn give(&mut self, ending: Ending) -> Result<R> {
-        let (input, output) = self.loan.take();
+        let (input, output) = self.loan.take_buffers();
         let (communicator, operation) = (&self.communicator, &self.operation);
         let done = ending.map_err(|failure| communicator.error(failure, operation))?;
         R::give(Parts { communicator, operation, input, output, done })

@@ -81,7 +81,7 @@ impl<T: Pod + Send> Prepared<T> {
     /// None now; failures are reported by [`Running::wait`].
     #[doc(alias("MPI_X_init", "MPI_Start", "MPI_Startall"))]
     pub fn start(&mut self) -> Result<Running<'_, T>> {
-        let running = self.begin();
+        let running = self.start_unattended();
         running.prepared.loan.help();
         Ok(running)
     }
@@ -105,7 +105,7 @@ impl<T: Pod + Send> Prepared<T> {
         longest
     }
 
-    fn begin(&mut self) -> Running<'_, T> {
+    fn start_unattended(&mut self) -> Running<'_, T> {
         let communicator = &self.communicator;
         let operation = match &self.what {
             What::Collective(start) => {
@@ -134,7 +134,7 @@ impl<T: Pod + Send> Prepared<T> {
     /// What the blocking call would have returned.
     #[doc(alias = "MPI_X_init")]
     pub fn run(&mut self) -> Result<&mut [T]> {
-        self.begin().wait()
+        self.start_unattended().wait()
     }
 
     /// What it reads, to be changed between runs. In place, and for a receive: the one buffer there is.
@@ -152,7 +152,7 @@ impl<T: Pod + Send> Prepared<T> {
     /// Gives the buffers back: (input, output), of which one may not exist and is empty then.
     #[must_use]
     pub fn into_buffers(mut self) -> (Vec<T>, Vec<T>) {
-        let (input, output) = self.loan.take();
+        let (input, output) = self.loan.take_buffers();
         (input.unwrap_or_default(), output.unwrap_or_default())
     }
 }

@@ -71,7 +71,7 @@ impl Future for PendingMessage {
                 if let Some(known) = watch.take() {
                     core.unwatch(known);
                 }
-                core.take(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err))
+                core.take_matched(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err))
             },
             |core, waker| this.watch = Some(core.watch(Topic::Message(selector.context), waker)),
         );

@@ -52,7 +52,7 @@ impl<T: Pod + Send> Registered<T> {
     /// ```
     #[must_use]
     pub fn into_inner(mut self) -> Vec<T> {
-        self.loan.take().1.unwrap_or_default()
+        self.loan.take_buffers().1.unwrap_or_default()
     }
 }
 

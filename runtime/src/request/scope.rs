@@ -107,7 +107,7 @@ impl Communicator {
     ) -> std::result::Result<R, E> {
         let scope = Scope { communicator: self, loans: Borrowed::new(self.engine()), env: PhantomData };
         let result = body(&scope);
-        match scope.loans.finish() {
+        match scope.loans.wait_all() {
             Some((failure, operation)) if result.is_ok() => Err(self.error(failure, operation).into()),
             _ => result,
         }
