@@ -54,8 +54,8 @@ pub struct Endings {
 /// first to end has ended.
 pub fn blocking_pair(
     engine: &Arc<Engine>,
-    send: Option<(SendCall, &[u8])>,
-    recv: Option<(ReceiveCall, &mut [u8])>,
+    send: Option<(&SendCall, &[u8])>,
+    recv: Option<(&ReceiveCall, &mut [u8])>,
 ) -> Endings {
     let guard = NoUnwinding;
     let mut core = engine.lock();
@@ -71,7 +71,12 @@ pub fn blocking_pair(
 
 /// Like [`blocking_pair`], for a send and a receive of the same memory: what is sent is staged in memory
 /// of the engine first, and what comes replaces it.
-pub fn blocking_replace(engine: &Arc<Engine>, data: &mut [u8], send: SendCall, recv: ReceiveCall) -> Endings {
+pub fn blocking_replace(
+    engine: &Arc<Engine>,
+    data: &mut [u8],
+    send: &SendCall,
+    recv: &ReceiveCall,
+) -> Endings {
     let guard = NoUnwinding;
     let mut staged = engine.lock().buffers.block(data.len());
     // Not under the lock: a long copy would hold up everybody else.
@@ -91,8 +96,8 @@ pub fn blocking_replace(engine: &Arc<Engine>, data: &mut [u8], send: SendCall, r
 fn exchange(
     engine: &Arc<Engine>,
     mut core: Locked<'_>,
-    send: Option<(SendCall, Span)>,
-    recv: Option<(ReceiveCall, Span)>,
+    send: Option<(&SendCall, Span)>,
+    recv: Option<(&ReceiveCall, Span)>,
 ) -> Endings {
     // The receive first, so that what is sent to oneself, or has come already, needs no detour.
     let recv =

@@ -32,7 +32,7 @@ use crate::{Action, Envelope, Failure, Header, Malformed, Mode, Rank, RequestId,
 pub struct Departure<'a> {
     machine: &'a mut Machine,
     peer: Rank,
-    envelope: Envelope,
+    envelope: &'a Envelope,
     /// What goes in front of the payload.
     pub header: Header,
     /// What the request will be called, if it becomes one.
@@ -43,8 +43,8 @@ impl Departure<'_> {
     /// Makes a request of the message, of which the transport keeps some; [`Machine::sent`] with the token ends it.
     pub fn keep(self, data: Span) -> RequestId {
         let Self { machine, peer, envelope, token, .. } = self;
-        let send = Send { peer, envelope, data, mode: Mode::Standard, stage: SendStage::Leaving };
-        let id = machine.start(Request::Send(send));
+        let (envelope, stage) = (*envelope, SendStage::Leaving);
+        let id = machine.start(Request::Send(Send { peer, envelope, data, mode: Mode::Standard, stage }));
         debug_assert_eq!(id.to_bits(), token, "the next request has the name that was promised");
         RequestId(id)
     }
@@ -90,7 +90,8 @@ impl Machine {
     /// assert!(machine.depart(1, &envelope, 1025).is_none(), "longer than the eager limit");
     /// # Ok::<(), ConfigError>(())
     /// ```
-    pub fn depart(&mut self, peer: Rank, envelope: &Envelope, len: usize) -> Option<Departure<'_>> {
+    #[inline]
+    pub fn depart<'a>(&'a mut self, peer: Rank, envelope: &'a Envelope, len: usize) -> Option<Departure<'a>> {
         if self.aborted || self.has_news() || len > self.config.eager_limit {
             return None;
         }
@@ -103,7 +104,7 @@ impl Machine {
         let packet = Packet::Eager { envelope: *envelope };
         let header = Header { credit: account.credit.take_owed(), packet };
         let token = self.requests.next_id().to_bits();
-        Some(Departure { machine: self, peer, envelope: *envelope, header, token })
+        Some(Departure { machine: self, peer, envelope, header, token })
     }
 
     /// The transport is done with the payload of the [`Action::Message`] or [`Action::Put`] that had

@@ -92,8 +92,8 @@ impl Communicator {
         )?;
         let input: &[u8] = bytemuck::cast_slice(send);
         let output: &mut [u8] = bytemuck::cast_slice_mut(recv);
-        let (send, recv) =
-            (exchange.send.map(|send| (send, input)), exchange.recv.map(|recv| (recv, output)));
+        let send = exchange.send.as_ref().map(|send| (send, input));
+        let recv = exchange.recv.as_ref().map(|recv| (recv, output));
         self.exchanged::<R>(&exchange, blocking_pair(self.engine(), send, recv))
     }
 
@@ -124,11 +124,11 @@ impl Communicator {
         let to = to.into().map(|to| (to, send_tag));
         let exchange = self.exchange::<T, T>("send_recv_replace", to, from.into(), recv_tag.into())?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
-        let endings = match (exchange.send, exchange.recv) {
+        let endings = match (&exchange.send, &exchange.recv) {
             (Some(send), Some(recv)) => blocking_replace(self.engine(), bytes, send, recv),
             // With one half only there is nothing to replace while it is sent, and no need for a copy.
             (Some(send), None) => blocking_pair(self.engine(), Some((send, bytes)), None),
-            (None, recv) => blocking_pair(self.engine(), None, recv.map(|recv| (recv, bytes))),
+            (None, recv) => blocking_pair(self.engine(), None, recv.as_ref().map(|recv| (recv, bytes))),
         };
         self.exchanged::<T>(&exchange, endings)
     }
