@@ -56,15 +56,17 @@ mod config;
 mod credit;
 mod envelope;
 mod machine;
+mod malformed;
 mod matching;
 mod request;
 mod slab;
 mod wire;
 
-pub use action::{Action, Malformed, Place, Target};
+pub use action::{Action, Place, Target};
 pub use config::{Config, ConfigError, OVERHEAD};
 pub use envelope::{BufferId, Element, Envelope, Incoming, Selector, Span, TagSelector, Unreceived};
 pub use machine::{Departure, Description, Kind, Machine, Stage};
+pub use malformed::Malformed;
 pub use request::{Completion, Done, Failure, Matched, MatchedId, Mode, RequestId};
 pub use wire::{Header, Key};
 
