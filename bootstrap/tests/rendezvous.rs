@@ -272,6 +272,20 @@ fn a_master_of_another_job_refuses_at_once_and_both_are_named() {
 }
 
 #[test]
+fn a_host_that_nobody_has_chosen_is_told_when_it_is_not_reached() {
+    let missing = [
+        ("MASTER_NODE", ""),
+        ("SLURM_STEP_NODELIST", "no-such-host[1-2].invalid"),
+        ("RINGWORLD_TIMEOUT", "300ms"),
+    ];
+    let text = join(&task(41, 0, &missing), "x").err().unwrap().to_string();
+    assert!(
+        text.contains("no-such-host1.invalid is the first host of environment SLURM_STEP_NODELIST"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_port_that_is_taken_at_another_address_is_told() {
     let port = free_port();
     let _other = TcpListener::bind(("127.0.0.2", port)).unwrap();

@@ -150,6 +150,7 @@ impl Search<'_> {
         }
         if master.is_none() && !self.settings.launcher {
             last += &self.whose_job_it_is();
+            last += &self.node_origin();
         }
         let error = Error::Unreachable { master: self.label(), seconds: begin.elapsed().as_secs_f64(), last };
         serve_on(master, &error);
@@ -184,11 +185,27 @@ impl Search<'_> {
 
     /// Where the port comes from, if nobody has chosen it.
     fn port_origin(&self) -> String {
-        let source = self.settings.sources().iter().find(|source| source.key == "master_port");
-        match source.filter(|source| source.source.starts_with("from the job")) {
-            Some(source) => format!("; port {} is {}", self.settings.master_port, source.source),
+        match self.source("master_port").filter(|source| source.starts_with("from the job")) {
+            Some(source) => format!("; port {} is {source}", self.settings.master_port),
             None => String::new(),
         }
+    }
+
+    /// Where the host comes from, if nobody has chosen it.
+    fn node_origin(&self) -> String {
+        match self.source("master_node").filter(|source| source.ends_with("NODELIST")) {
+            Some(source) => format!(
+                "; {} is the first host of {source}, where a process of this job must run to serve the rendezvous: if \
+                 none does, set MASTER_NODE to a host where one does",
+                self.node
+            ),
+            None => String::new(),
+        }
+    }
+
+    fn source(&self, key: &str) -> Option<&str> {
+        let found = self.settings.sources().iter().find(|source| source.key == key);
+        found.map(|source| source.source.as_str())
     }
 
     fn is_mine(&self, address: IpAddr) -> bool {
