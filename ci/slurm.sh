@@ -3,7 +3,7 @@
 source "$(dirname "$0")/lib.sh"
 headline "jobs under Slurm"
 status=0
-timeout 300 tests/slurm/run || status=$?
+timeout 480 tests/slurm/run || status=$?
 [ "$status" != 77 ] || skip "see above"
 [ "$status" = 0 ] || fail "tests/slurm/run ended with $status"
 finished
