@@ -58,6 +58,7 @@ mod envelope;
 mod machine;
 mod malformed;
 mod matching;
+mod rank;
 mod request;
 mod slab;
 mod wire;
@@ -67,8 +68,6 @@ pub use config::{Config, ConfigError, OVERHEAD};
 pub use envelope::{BufferId, Element, Envelope, Incoming, Selector, Span, TagSelector, Unreceived};
 pub use machine::{Departure, Description, Kind, Machine, Stage};
 pub use malformed::Malformed;
+pub use rank::Rank;
 pub use request::{Completion, Done, Failure, Matched, MatchedId, Mode, RequestId};
 pub use wire::{Header, Key};
-
-/// A rank in the world, from `0` to the size of the world less one.
-pub type Rank = usize;

@@ -5,7 +5,6 @@
 
 pub(crate) mod direct;
 pub(crate) mod double_tree;
-pub(crate) mod fold;
 pub(crate) mod gather_broadcast;
 pub(crate) mod left_chain;
 pub(crate) mod left_exchange;

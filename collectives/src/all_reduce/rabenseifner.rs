@@ -9,11 +9,11 @@
 //!
 //! Distances double while the vector halves, so that runs of neighbours are joined first and rank order is
 //! kept; every element is reduced on one place and handed out. Steps: `2 log2 n`, plus 2 when folded to a
-//! power of two ([`super::fold`]). Bytes: `2 m (p - 1) / p` per rank, like the ring, in fewer messages. Chosen:
+//! power of two ([`crate::fold`]). Bytes: `2 m (p - 1) / p` per rank, like the ring, in fewer messages. Chosen:
 //! medium vectors on powers of two, and long vectors when the operation does not commute.
 
-use super::fold::Fold;
 use crate::builder::{Builder, part, parts};
+use crate::fold::Fold;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {

@@ -8,11 +8,11 @@
 //!
 //! After step k every rank holds the reduction of its aligned run of `2^k` ranks; the partner's run is next to
 //! it, and the lower one is the left operand on both sides: rank order is kept and the bits are the same.
-//! Other numbers of ranks are folded to a power of two first ([`super::fold`]). Steps: `log2 n`, up to 2
+//! Other numbers of ranks are folded to a power of two first ([`crate::fold`]). Steps: `log2 n`, up to 2
 //! more when folded. Bytes: `m log2 n` per rank. Chosen: short vectors. Long ones, when forced, go in segments.
 
-use super::fold::Fold;
 use crate::builder::{Builder, part, parts};
+use crate::fold::Fold;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {

@@ -9,7 +9,7 @@
 //! root. Scratch: `n` segments for each segment under way. Chosen: vectors that must be combined from the left and
 //! are too short for a pipeline over all ranks.
 
-use crate::all_reduce::left_exchange::Cut;
+use crate::cut::Cut;
 use crate::{Builder, Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {

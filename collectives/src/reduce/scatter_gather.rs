@@ -9,13 +9,13 @@
 //!
 //! Distances double while the vector halves, so that runs of neighbours are joined first and rank order is kept;
 //! the gather goes back the same way, and at each distance the half of the ranks that the root is not in hands
-//! over. Steps: `2 log2 n`, and one more when folded to a power of two ([`crate::all_reduce::fold`]), where the root
+//! over. Steps: `2 log2 n`, and one more when folded to a power of two ([`crate::fold`]), where the root
 //! always takes in and never hands over. Bytes: up to `2 m (p - 1) / p` out of a rank, and `m` more for those that
 //! hand over. Scratch: twice the segments under way. Chosen: long vectors on many ranks, where a chain is
 //! mostly latency.
 
-use crate::all_reduce::fold::Fold;
 use crate::builder::{Builder, Step, part, parts};
+use crate::fold::Fold;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {

@@ -11,15 +11,15 @@
 //!
 //! Halves are runs of blocks, one contiguous message per step. When the operation does not commute, neighbours are
 //! joined first, which leaves every block at the rank whose number has its bits reversed; one more message brings
-//! it home. Other numbers of ranks are folded to a power of two first ([`crate::all_reduce::fold`]): a pair shares a
+//! it home. Other numbers of ranks are folded to a power of two first ([`crate::fold`]): a pair shares a
 //! place, and its blocks. Steps: `log2 n`, one more without commutativity, up to two more when folded. Bytes:
 //! `m (n - 1)` per rank, and `m n` more for those that hand over. Scratch: as much as the input, twice as much
 //! for those that take in. Messages longer than a segment are cut, so that one part is reduced while the next
 //! arrives. Blocks may
 //! differ in length. Chosen: blocks that are not long, on many ranks or on those of one host.
 
-use crate::all_reduce::fold::Fold;
 use crate::builder::{Builder, part, parts};
+use crate::fold::Fold;
 use crate::window::Window;
 use crate::{Choice, Counts, Request, Span};
 

@@ -10,8 +10,8 @@
 //! strictly from the left. The first rank gets nothing back and, for an exclusive scan, the last one gives nothing.
 //! Chosen: vectors too long for doubling and too short for a pipeline over all ranks.
 
-use crate::all_reduce::left_exchange::Cut;
 use crate::builder::Builder;
+use crate::cut::Cut;
 use crate::{Choice, Collective, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {

@@ -8,8 +8,8 @@
 //!
 //! The first `2 (n - p)` ranks pair up; places stay in rank order, and each stands for a run of neighbours,
 //! so rank order is kept. Costs two messages of the whole vector on each pair. Where only one rank gets the
-//! result, that one acts for its pair, and nothing need come back. Neighbours: [`super::recursive_doubling`],
-//! [`super::rabenseifner`], and the halving algorithms of reduce and reduce-scatter.
+//! result, that one acts for its pair, and nothing need come back. Neighbours: [`crate::all_reduce`]
+//! (recursive doubling, Rabenseifner), and the halving algorithms of reduce and reduce-scatter.
 
 use crate::{Builder, Request, Span};
 
