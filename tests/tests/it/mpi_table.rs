@@ -206,6 +206,34 @@ fn every_name_of_mpi_that_has_one_of_ours_is_an_alias_of_it() {
     assert!(seen > 100, "only {seen} names: the page is no longer read rightly");
 }
 
+/// Aliases of items themselves. All modules of the library are private, so readers see such an item where it is
+/// re-exported, and rustdoc keeps no alias but that of the `pub use`; on methods and variants it keeps them.
+fn on_items(source: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut lines = source.lines().skip_while(|line| !line.starts_with("#[doc(alias"));
+    while let Some(alias) = lines.next() {
+        // What is not indented and no re-export.
+        let item = lines.clone().find(|line| !line.starts_with("#[") && !line.starts_with("///"));
+        if alias.starts_with("#[doc(alias") && !item.is_some_and(|item| item.starts_with("pub use ")) {
+            found.push(alias);
+        }
+    }
+    found
+}
+
+#[test]
+fn no_alias_stands_where_rustdoc_drops_it() {
+    let planted = "#[doc(alias = \"kept\")]\n#[doc(inline)]\npub use a::A;\n#[doc(alias = \"lost\")]\n/// B.\npub struct B;\n\
+                   impl B {\n    #[doc(alias = \"a method's\")]\n    pub fn b() {}\n}\n";
+    assert_eq!(on_items(planted), ["#[doc(alias = \"lost\")]"]);
+    let sources = sources();
+    let found: Vec<&str> = sources.iter().flat_map(|source| on_items(source)).collect();
+    assert!(
+        found.is_empty(),
+        "rustdoc drops the alias of an item that is re-exported; write it before the `pub use` in runtime/src/lib.rs: {found:?}"
+    );
+}
+
 #[test]
 fn every_collective_can_be_called_in_all_four_ways() {
     let sources = sources();
