@@ -58,6 +58,8 @@ pub struct Config {
     /// How long a connection may be silent before the transport probes whether the other end is there; zero
     /// never probes. A rank that only receives learns of a dead network by this alone.
     pub probe: Duration,
+    /// How long a peer's host may take to answer the request for the out-of-band connection.
+    pub connect_timeout: Duration,
     /// How long a peer's host may leave the out-of-band channel unanswered, before the peer is down; `None`: for ever.
     pub silence: Option<Duration>,
     /// Above this many peers the ranks' receive slots are in one shared receive queue, and there are fewer
@@ -97,6 +99,7 @@ impl Config {
             timeout: 18,
             retries: 6,
             probe: Duration::from_secs(2),
+            connect_timeout: Duration::from_secs(60),
             silence: Some(Duration::from_secs(20)),
             shared_above: Self::SHARED_ABOVE,
             queue_pairs: 1,

@@ -44,6 +44,9 @@ pub struct Config {
     /// TCP congestion control; `None` takes the first of [`CONGESTION`](Self::CONGESTION) that the system
     /// permits. A named one that the system refuses is an error.
     pub congestion: Option<String>,
+    /// How long a peer's host may take to answer the request for a connection, at each of its addresses. A host answers
+    /// while its programs compute, so that this bounds no peer that is merely late.
+    pub connect_timeout: Duration,
     /// How long a peer's host may leave unanswered what asks for an answer, before the peer is down; `None`: for as
     /// long as the system likes, which is a quarter of an hour where something is to be sent, and else for ever.
     ///
@@ -76,6 +79,9 @@ impl Config {
     /// system's growing one, bounds what a rank that computes keeps in the kernel.
     pub const SOCKET_BUFFER: usize = 1 << 20;
 
+    /// Default of [`connect_timeout`](Self::connect_timeout).
+    pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
     /// Default of [`silence`](Self::silence).
     pub const SILENCE: Duration = Duration::from_secs(20);
 
@@ -92,6 +98,7 @@ impl Config {
             spread: false,
             socket_buffer: Some(Self::SOCKET_BUFFER),
             congestion: None,
+            connect_timeout: Self::CONNECT_TIMEOUT,
             silence: Some(Self::SILENCE),
         }
     }

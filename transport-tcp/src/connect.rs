@@ -42,6 +42,10 @@ const RETRY: Duration = Duration::from_millis(200);
 const ROUNDS: u32 = 20;
 /// How often a further lane is tried again.
 const LANE_TRIES: u32 = 5;
+/// Where to look when nobody answers.
+const UNANSWERED: &str = "; look for a firewall between the hosts, which must let connections between ranks pass \
+     (RINGWORLD_TCP_PORTS says at which ports), and for addresses that lead elsewhere (RINGWORLD_IF_INCLUDE, \
+     RINGWORLD_ADVERTISE)";
 /// Granularity of all of these.
 const TICK: Duration = Duration::from_millis(100);
 /// Connections accepted per poll and listener.
@@ -93,11 +97,15 @@ impl Tcp {
         if !attempt.live.is_empty() {
             return;
         }
-        if attempt.hung_up && attempt.rounds < ROUNDS {
-            *attempt = Attempt { rounds: attempt.rounds + 1, ..Attempt::new(now + RETRY) };
+        if attempt.hung_up && attempt.rounds < ROUNDS && now - attempt.since < self.options.connect_timeout {
+            let (rounds, since) = (attempt.rounds + 1, attempt.since);
+            *attempt = Attempt { rounds, since, ..Attempt::new(now + RETRY) };
             return;
         }
-        let all = attempt.failures.join("; ");
+        let mut all = attempt.failures.join("; ");
+        if attempt.unanswered {
+            all += UNANSWERED;
+        }
         let cause = if attempt.rejected { Cause::Rejected(all) } else { Cause::Unreachable(all) };
         self.fail(rank, cause);
     }
@@ -302,15 +310,23 @@ impl Tcp {
         let State::Dialing(attempt) = &mut self.peers[rank].state else { return };
         attempt.live.retain(|other| *other != slot);
         attempt.committed = attempt.committed.filter(|committed| *committed != slot);
-        let (text, rejected, hung_up) = match failure {
+        let text = match failure {
             Failure::Finished => return self.fail(rank, Cause::Finished),
-            Failure::Unreachable(text) => (text, false, false),
-            Failure::HungUp(text) => (text, false, true),
-            Failure::Rejected(text) => (text, true, false),
+            Failure::Unreachable(text) => text,
+            Failure::Unanswered(text) => {
+                attempt.unanswered = true;
+                text
+            }
+            Failure::HungUp(text) => {
+                attempt.hung_up = true;
+                text
+            }
+            Failure::Rejected(text) => {
+                attempt.rejected = true;
+                text
+            }
         };
         attempt.failures.push(format!("{}: {text}", pending.remote));
-        attempt.rejected |= rejected;
-        attempt.hung_up |= hung_up;
         let none_committed = attempt.committed.is_none();
         match self.peers[rank].parked.take_if(|_| none_committed) {
             Some(parked) => self.establish(parked, None),
@@ -482,6 +498,7 @@ impl Tcp {
                 _ => {}
             }
         }
+        self.tick_unanswered(now);
         for rank in self.dialing.clone() {
             let due = match &self.peers[rank].state {
                 State::Dialing(attempt) => attempt.committed.is_none() && attempt.next_at <= now,
@@ -506,6 +523,32 @@ impl Tcp {
         let idle =
             self.handshakes.is_empty() && self.dialing.is_empty() && self.lane_retries.is_empty() && !short;
         self.run_timer(!idle || self.listeners.iter().any(|listener| listener.paused));
+    }
+
+    /// Gives up where the peer's system does not answer, and says so where its program does not.
+    fn tick_unanswered(&mut self, now: Instant) {
+        let limit = self.options.connect_timeout;
+        let late = self.handshakes.select(|pending| pending.is_connecting() && now - pending.born >= limit);
+        for slot in late {
+            let text = format!("no answer for {} s (RINGWORLD_TIMEOUT)", limit.as_secs_f64());
+            self.failed(slot, Failure::Unanswered(text));
+        }
+        let late = self
+            .handshakes
+            .select(|pending| pending.has_connected() && !pending.mentioned && now - pending.born >= limit);
+        for slot in late {
+            let Some(pending) = self.handshakes.find(slot) else { continue };
+            pending.mentioned = true;
+            if let Role::Outbound { peer, .. } = pending.role {
+                warn!(
+                    rank = peer,
+                    address = %pending.remote,
+                    "somebody has accepted a connection and not said who it is for {} s: that rank computes, or its \
+                     address leads to somebody else",
+                    limit.as_secs_f64()
+                );
+            }
+        }
     }
 
     /// Has [`Tcp::tick`] called while there is something to wait for.

@@ -34,6 +34,8 @@ pub(crate) struct Options {
     /// See [`Config::silence`].
     pub(crate) silence: Option<Duration>,
     unsent: Option<u32>,
+    /// See [`Config::connect_timeout`].
+    pub(crate) connect_timeout: Duration,
 }
 
 impl Options {
@@ -58,6 +60,7 @@ impl Options {
             congestion,
             silence: config.silence,
             unsent: config.spread.then_some(UNSENT),
+            connect_timeout: config.connect_timeout,
         })
     }
 

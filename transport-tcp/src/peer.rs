@@ -29,6 +29,7 @@ pub(crate) enum State {
 
 /// Connections of lane 0 that this side is trying to make.
 pub(crate) struct Attempt {
+    pub(crate) since: Instant,
     /// The next of the peer's addresses to try.
     pub(crate) next: usize,
     /// When to try it even though the one before has not answered yet.
@@ -39,6 +40,8 @@ pub(crate) struct Attempt {
     pub(crate) committed: Option<usize>,
     /// What every address answered.
     pub(crate) failures: Vec<String>,
+    /// Somewhere nobody has answered at all.
+    pub(crate) unanswered: bool,
     /// Somebody answered, and said no.
     pub(crate) rejected: bool,
     /// Somebody hung up without an answer: worth trying again.
@@ -50,11 +53,13 @@ pub(crate) struct Attempt {
 impl Attempt {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
+            since: now,
             next: 0,
             next_at: now,
             live: Vec::new(),
             committed: None,
             failures: Vec::new(),
+            unanswered: false,
             rejected: false,
             hung_up: false,
             rounds: 0,

@@ -57,6 +57,8 @@ pub(crate) enum Role {
 pub(crate) enum Failure {
     /// The system could not connect.
     Unreachable(String),
+    /// Nobody has answered.
+    Unanswered(String),
     /// Somebody was there and hung up before the handshake was over.
     HungUp(String),
     /// Somebody was there and is not the peer, or does not want us.
@@ -95,6 +97,8 @@ pub(crate) struct Pending {
     /// Whether epoll has been asked to report that the socket is writable.
     pub(crate) wants_write: bool,
     pub(crate) silence: Silence,
+    /// It has been said that the peer is late.
+    pub(crate) mentioned: bool,
     inbox: [u8; HELLO],
     have: usize,
     outbox: [u8; HELLO],
@@ -113,6 +117,7 @@ impl Pending {
             role,
             wants_write: false,
             silence: Silence::default(),
+            mentioned: false,
             inbox: [0; HELLO],
             have: 0,
             outbox: [0; HELLO],
@@ -128,6 +133,11 @@ impl Pending {
     /// Whether this process connects to `rank` with it.
     pub(crate) fn is_for(&self, rank: Rank) -> bool {
         matches!(self.role, Role::Outbound { peer, .. } if peer == rank)
+    }
+
+    /// Whether this process makes it, and the peer's system has not answered yet.
+    pub(crate) fn is_connecting(&self) -> bool {
+        matches!(self.role, Role::Outbound { connected: false, .. })
     }
 
     /// Whether this process has made it, and the peer's system has taken it: the peer's program may answer late.

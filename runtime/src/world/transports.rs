@@ -262,6 +262,7 @@ mod tcp {
     pub(super) fn listen(settings: &Settings, place: &Place<'_>) -> Result<Bound> {
         let mut config = Config::new(0, 1, place.job, place.local.to_vec());
         config.silence = place.peer_timeout;
+        config.connect_timeout = settings.timeout;
         config.secret = settings.secret.clone();
         config.congestion = settings.tcp_congestion.clone();
         if let Some(lanes) = settings.tcp_lanes {
@@ -296,6 +297,7 @@ mod ibverbs {
     fn config(settings: &Settings, place: &Place<'_>) -> Result<Config> {
         let mut config = Config::new(0, 1, place.job, place.local.to_vec());
         config.silence = place.peer_timeout;
+        config.connect_timeout = settings.timeout;
         config.secret = settings.secret.clone();
         config.gid_index = settings.ib_gid_index.map(u32::from);
         if let Some(pairs) = settings.ib_queue_pairs {

@@ -75,10 +75,12 @@ enum Scenario {
         #[arg(long)]
         elements: usize,
     },
-    /// Rank 0 sends a message of one byte to rank 1 when it has computed
+    /// One of the first two ranks sends a byte to the other when all have computed, and nobody ever before
     First {
         #[arg(long)]
         ms: u64,
+        #[arg(long)]
+        sender: usize,
     },
     /// Rank 0 sends to rank 1, which computes and reads nothing, and then takes all of it
     Flood {
@@ -234,7 +236,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Mesh => mesh(&world),
         Scenario::Exchange { elements } => exchange(&world, elements),
         Scenario::Pause { ms, elements } => pause(&world, Duration::from_millis(ms), elements),
-        Scenario::First { ms } => first(&world, Duration::from_millis(ms)),
+        Scenario::First { ms, sender } => first(&world, Duration::from_millis(ms), sender),
         Scenario::Flood { ms, bytes, messages } => flood(&world, Duration::from_millis(ms), bytes, messages),
         Scenario::Recv => recv(&world),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
@@ -390,20 +392,17 @@ fn pause(world: &World, pause: Duration, elements: usize) -> Result<(), Trouble>
     all_reduce(world, elements, 0)
 }
 
-fn first(world: &World, pause: Duration) -> Result<(), Trouble> {
+fn first(world: &World, pause: Duration, sender: usize) -> Result<(), Trouble> {
     say("looping", Some(world.rank()), "");
     std::thread::sleep(pause);
     say("calling", Some(world.rank()), "");
-    match world.rank() {
-        0 => {
-            world.send(&[1u8], 1, 7)?;
-            world.recv(&mut [0u8], 1, 8)?;
-        }
-        1 => {
-            world.recv(&mut [0u8], 0, 7)?;
-            world.send(&[1u8], 0, 8)?;
-        }
-        _ => {}
+    let other = 1 - sender;
+    if world.rank() == sender {
+        world.send(&[1u8], other, 7)?;
+        world.recv(&mut [0u8], other, 8)?;
+    } else if world.rank() == other {
+        world.recv(&mut [0u8], sender, 7)?;
+        world.send(&[1u8], sender, 8)?;
     }
     Ok(())
 }

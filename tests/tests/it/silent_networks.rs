@@ -137,3 +137,34 @@ fn a_peer_that_computes_and_does_not_read_is_left_alone() {
         processes.iter_mut().for_each(Process::succeeds);
     }
 }
+
+#[test]
+fn a_firewall_that_drops_requests_for_connections_is_an_error_within_the_timeout() {
+    if !possible("a_firewall_that_drops_requests_for_connections_is_an_error_within_the_timeout") {
+        return;
+    }
+    // From either side: to one of them the requests are lost, to the other its answers.
+    for sender in [0, 1] {
+        let network = usual(2);
+        let variables = [VARIABLES, &[("RINGWORLD_TIMEOUT", "3s")]].concat();
+        let sender = sender.to_string();
+        let mut processes =
+            everywhere(&network, 2, 1, &variables, &["first", "--ms", "1000", "--sender", &sender]);
+        formed(&processes, 2);
+        towards_node1(&network);
+        for (node, process) in processes.iter_mut().enumerate() {
+            let since = process.wait_event("calling").number("at");
+            let line = process.wait_event("failed");
+            let late = clock::between(since, line.number("at"));
+            let text = line.value("text").unwrap();
+            println!("  node{node} after {:.0} ms: {text}", late.as_secs_f64() * 1e3);
+            assert_eq!(line.value("kind"), Some("PeerFailed"), "{text}");
+            let other = format!("node{}", 1 - node);
+            for part in [&other, "no answer for 3 s (RINGWORLD_TIMEOUT)", "10.78.0.", "firewall"] {
+                assert!(text.contains(part), "no {part:?} in {text:?}");
+            }
+            assert!(late < Duration::from_secs(3) + SLACK, "noticed after {late:?}: {text}");
+            process.ends_with(FAILED);
+        }
+    }
+}

@@ -102,6 +102,7 @@ impl OobChannel {
         let mut tcp = TcpConfig::new(config.rank, config.size, config.job ^ OTHER_JOB, config.local.clone());
         tcp.secret = config.secret.clone();
         tcp.silence = config.silence;
+        tcp.connect_timeout = config.connect_timeout;
         tcp.lanes = 1;
         // A few messages only; the system's sizes do.
         tcp.socket_buffer = None;
