@@ -4,6 +4,7 @@
 //! `choice.rs` applies what it says about devices, `verbs/` the rest.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ringworld_auth::Secret;
@@ -58,6 +59,10 @@ pub struct Config {
     /// How long a connection may be silent before the transport probes whether the other end is there; zero
     /// never probes. A rank that only receives learns of a dead network by this alone.
     pub probe: Duration,
+    /// Ports at which the out-of-band channel may listen; `None`: any.
+    pub ports: Option<RangeInclusive<u16>>,
+    /// Addresses to tell the others for the out-of-band channel, instead of [`local`](Self::local); empty: the same.
+    pub advertise: Vec<IpAddr>,
     /// How long a peer's host may take to answer the request for the out-of-band connection.
     pub connect_timeout: Duration,
     /// How long a peer's host may leave the out-of-band channel unanswered, before the peer is down; `None`: for ever.
@@ -99,6 +104,8 @@ impl Config {
             timeout: 18,
             retries: 6,
             probe: Duration::from_secs(2),
+            ports: None,
+            advertise: Vec::new(),
             connect_timeout: Duration::from_secs(60),
             silence: Some(Duration::from_secs(20)),
             shared_above: Self::SHARED_ABOVE,

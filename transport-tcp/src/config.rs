@@ -4,6 +4,7 @@
 //! `listener.rs` and `pending.rs` apply it to sockets.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ringworld_auth::Secret;
@@ -24,8 +25,14 @@ pub struct Config {
     pub job: u64,
     /// What only processes of this job know.
     pub secret: Secret,
-    /// Local addresses to listen at, best first; each gets a port of the system's choice.
+    /// Local addresses to listen at, best first. One that this host has no more, or not yet, is left out with a
+    /// warning, as long as another is left.
     pub listen: Vec<IpAddr>,
+    /// Ports to listen at, of which each address gets the first that is free; `None`: one of the system's choice.
+    pub ports: Option<RangeInclusive<u16>>,
+    /// Addresses to tell the others instead of those to [`listen`](Self::listen) at, with the same ports: where an
+    /// address is translated on the way. Empty: the same.
+    pub advertise: Vec<IpAddr>,
     /// Connections per pair of ranks, from 1 to [`MAX_LANES`]; the same on every rank.
     ///
     /// With two, large puts of each direction have a socket of their own; with more, all lanes share
@@ -94,6 +101,8 @@ impl Config {
             job,
             secret: Secret::default(),
             listen,
+            ports: None,
+            advertise: Vec::new(),
             lanes: Self::LANES,
             spread: false,
             socket_buffer: Some(Self::SOCKET_BUFFER),
@@ -113,8 +122,9 @@ impl Config {
         if self.listen.is_empty() {
             return Err(BindError::NoAddress);
         }
-        match self.listen.iter().find(|ip| ip.is_unspecified() || ip.is_multicast()) {
-            Some(ip) => Err(BindError::Address(*ip)),
+        let told = self.listen.iter().chain(&self.advertise);
+        match told.copied().find(|ip| ip.is_unspecified() || ip.is_multicast()) {
+            Some(ip) => Err(BindError::Address(ip)),
             None => Ok(()),
         }
     }
@@ -149,6 +159,27 @@ pub enum BindError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// None of the addresses to listen at is one of this host's.
+    #[error("no address is left to listen at ({0}); give addresses of this host's interfaces")]
+    NoneLeft(String),
+    /// Every port is in use.
+    #[error(
+        "no port from {first} to {last} is free at {ip} (RINGWORLD_TCP_PORTS); every rank of a host needs one for itself, \
+         and another for verbs: give a wider range, or end what uses these ports (`ss -tlnp`)"
+    )]
+    Ports {
+        /// Where.
+        ip: IpAddr,
+        /// The first port that was tried.
+        first: u16,
+        /// The last.
+        last: u16,
+    },
+    /// An address to be told to others belongs to a family that is not listened at.
+    #[error(
+        "{0} is to be told to others (RINGWORLD_ADVERTISE), but no address of its family is listened at here"
+    )]
+    Advertise(IpAddr),
     /// The named congestion control is not to be had.
     #[error(
         "TCP congestion control {name:?} cannot be set: {source}; \

@@ -9,6 +9,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ringworld_transport::Address;
@@ -90,21 +91,37 @@ impl Options {
         }
     }
 
-    /// Listens at `ip`, on a port of the system's choice.
-    pub(crate) fn listen(&self, ip: IpAddr) -> Result<(Socket, SocketAddr), BindError> {
-        let address = SocketAddr::new(ip, 0);
-        let listen = || {
-            let socket = tcp(domain(&ip))?;
-            self.before_connecting(&socket)?;
-            if ip.is_ipv6() {
-                socket.set_only_v6(true)?;
+    /// Listens at `ip`, on the first of these ports that is free, or on one of the system's choice.
+    pub(crate) fn listen(
+        &self,
+        ip: IpAddr,
+        ports: Option<&RangeInclusive<u16>>,
+    ) -> Result<(Socket, SocketAddr), BindError> {
+        let any = 0..=0;
+        let ports = ports.unwrap_or(&any);
+        for port in ports.clone() {
+            let address = SocketAddr::new(ip, port);
+            match self.listen_at(address) {
+                // Also by another rank of this host that has bound it at the same moment.
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && port > 0 => {}
+                done => return done.map_err(|source| BindError::Listen { address, source }),
             }
-            socket.bind(&SockAddr::from(address))?;
-            socket.listen(BACKLOG)?;
-            let bound = socket.local_addr()?.as_socket();
-            Ok((socket, bound.ok_or(io::ErrorKind::AddrNotAvailable)?))
-        };
-        listen().map_err(|source| BindError::Listen { address, source })
+        }
+        Err(BindError::Ports { ip, first: *ports.start(), last: *ports.end() })
+    }
+
+    fn listen_at(&self, address: SocketAddr) -> io::Result<(Socket, SocketAddr)> {
+        let socket = tcp(domain(&address.ip()))?;
+        self.before_connecting(&socket)?;
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        // Connections of a job that has just ended linger, and would keep a port that was named from the next.
+        socket.set_reuse_address(address.port() > 0)?;
+        socket.bind(&SockAddr::from(address))?;
+        socket.listen(BACKLOG)?;
+        let bound = socket.local_addr()?.as_socket();
+        Ok((socket, bound.ok_or(io::ErrorKind::AddrNotAvailable)?))
     }
 
     /// Begins a connection; the socket becomes writable when that has succeeded or failed.
@@ -154,6 +171,35 @@ fn tcp(domain: Domain) -> io::Result<Socket> {
 
 fn domain(ip: &IpAddr) -> Domain {
     if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 }
+}
+
+/// Whether this host does not have the address that it was to listen at: an interface that has gone, or an IPv6 address
+/// of which it is still being found out whether somebody else has it.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    let absent = [rustix::io::Errno::ADDRNOTAVAIL, rustix::io::Errno::AFNOSUPPORT];
+    absent.map(|errno| Some(errno.raw_os_error())).contains(&error.raw_os_error())
+}
+
+/// Where the others are told to connect to: where this process listens, or the same ports at the addresses `told`.
+pub(crate) fn advertised(listeners: Vec<SocketAddr>, told: &[IpAddr]) -> Result<Vec<SocketAddr>, BindError> {
+    if told.is_empty() {
+        return Ok(listeners);
+    }
+    let mut all = Vec::new();
+    for &ip in told {
+        let mut any = false;
+        for listener in listeners.iter().filter(|listener| listener.is_ipv4() == ip.is_ipv4()) {
+            any = true;
+            let address = SocketAddr::new(ip, listener.port());
+            if !all.contains(&address) {
+                all.push(address);
+            }
+        }
+        if !any {
+            return Err(BindError::Advertise(ip));
+        }
+    }
+    Ok(all)
 }
 
 /// Addresses as bytes.
@@ -209,6 +255,21 @@ mod tests {
         let addresses: Vec<SocketAddr> =
             vec!["10.1.2.3:65535".parse().unwrap(), "[fd00::1:2]:80".parse().unwrap()];
         assert_eq!(decode(&encode(&addresses)), Ok(addresses));
+    }
+
+    #[test]
+    fn others_are_told_the_addresses_that_were_asked_for_with_the_ports_there_are() {
+        let here: Vec<SocketAddr> =
+            ["10.0.0.1:5", "10.1.0.1:6", "10.2.0.1:5"].map(|text| text.parse().unwrap()).into();
+        let told = |ips: &[&str]| {
+            let ips: Vec<IpAddr> = ips.iter().map(|ip| ip.parse().unwrap()).collect();
+            advertised(here.clone(), &ips).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(told(&[]).unwrap(), ["10.0.0.1:5", "10.1.0.1:6", "10.2.0.1:5"]);
+        assert_eq!(told(&["192.0.2.7"]).unwrap(), ["192.0.2.7:5", "192.0.2.7:6"]);
+        let both = ["192.0.2.7:5", "192.0.2.7:6", "192.0.2.8:5", "192.0.2.8:6"];
+        assert_eq!(told(&["192.0.2.7", "192.0.2.8"]).unwrap(), both);
+        assert!(matches!(told(&["192.0.2.7", "fd00::1"]), Err(BindError::Advertise(ip)) if ip.is_ipv6()));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
-    RemoteKey, SendMemory, Token, Transport,
+    RemoteKey, SendMemory, Token, Transport, warn,
 };
 use rustix::event::epoll;
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
@@ -153,12 +153,25 @@ impl Tcp {
         watch(timer.as_fd(), Watch::Timer)?;
         watch(silence_timer.as_fd(), Watch::Silence)?;
         let mut listeners = Vec::new();
-        for (index, ip) in config.listen.iter().enumerate() {
-            let (socket, address) = options.listen(*ip)?;
-            watch(socket.as_fd(), Watch::Listener(index))?;
+        let mut absent = Vec::new();
+        for ip in &config.listen {
+            let (socket, address) = match options.listen(*ip, config.ports.as_ref()) {
+                Ok(listening) => listening,
+                Err(BindError::Listen { source, .. }) if listener::is_absent(&source) => {
+                    warn!(%ip, error = %source, "cannot listen at an address of this host, and do without it");
+                    absent.push(format!("{ip}: {source}"));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            watch(socket.as_fd(), Watch::Listener(listeners.len()))?;
             listeners.push(Listener { socket, address, paused: false });
         }
-        let addresses: Vec<SocketAddr> = listeners.iter().map(|l| l.address).collect();
+        if listeners.is_empty() {
+            return Err(BindError::NoneLeft(absent.join("; ")));
+        }
+        let addresses =
+            listener::advertised(listeners.iter().map(|l| l.address).collect(), &config.advertise)?;
         let mut capabilities = Capabilities::new("tcp");
         capabilities.latency_ns = 12_000;
         capabilities.bytes_per_us = 3_000;

@@ -132,7 +132,7 @@ pub const KNOBS: &[Knob] = &[
         "timeout",
         "duration",
         "60s",
-        "How long the rendezvous and the set-up of one connection may take: long enough for slow schedulers, short enough to notice a typing error.",
+        "How long the rendezvous may take, and a host to answer the request for a connection: long enough for slow schedulers, short enough to notice a typing error or a firewall. A rank that computes answers late, but its host does not.",
     ),
     knob(
         "peer_timeout",
@@ -250,6 +250,18 @@ pub const KNOBS: &[Knob] = &[
         "`1` or `0`",
         "0",
         "The lanes take turns among the networks that both hosts are on, so that large messages use all of them, each as fast as it is. Exclude networks that are not meant for data.",
+    ),
+    knob(
+        "tcp_ports",
+        "`first-last`, or one port",
+        "the system's choice",
+        "Ports at which this rank waits for connections of other ranks, of which it takes the first that is free: for firewalls, and for ports that a container publishes. Each rank of a host needs one, and another where verbs are used. The rendezvous has `master_port`.",
+    ),
+    knob(
+        "advertise",
+        "list of IP addresses",
+        "those of the interfaces",
+        "Addresses that the other ranks are told to connect to, instead of those of this host's interfaces: where addresses are translated on the way, as by NAT or for the published ports of a container. The ports stay the same (`tcp_ports`).",
     ),
     knob(
         "tcp_socket_buffer",

@@ -16,6 +16,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ringworld_auth::Secret;
@@ -95,6 +97,10 @@ pub struct Settings {
     pub tcp_lanes: Option<usize>,
     /// TCP connections take turns among the networks of both hosts.
     pub tcp_spread: bool,
+    /// Ports at which ranks wait for connections of other ranks.
+    pub tcp_ports: Option<RangeInclusive<u16>>,
+    /// Addresses that other ranks are told instead of those of the interfaces.
+    pub advertise: Vec<IpAddr>,
     /// TCP socket buffers, in bytes.
     pub tcp_socket_buffer: Option<usize>,
     /// TCP congestion control.
@@ -139,6 +145,8 @@ impl Default for Settings {
             spin: None,
             tcp_lanes: None,
             tcp_spread: false,
+            tcp_ports: None,
+            advertise: Vec::new(),
             tcp_socket_buffer: None,
             tcp_congestion: None,
             launcher: false,
@@ -251,6 +259,8 @@ impl Settings {
             spin: r.read("spin_us", micros)?,
             tcp_lanes: r.read("tcp_lanes", parse::count)?,
             tcp_spread: r.read("tcp_spread", parse::flag)?.unwrap_or(false),
+            tcp_ports: r.read("tcp_ports", ports)?,
+            advertise: r.read("advertise", addresses)?.unwrap_or_default(),
             tcp_socket_buffer: r.read("tcp_socket_buffer", parse::size)?,
             tcp_congestion: r.read("tcp_congestion", any)?,
             launcher: r.read("master_external", parse::flag)?.unwrap_or(false),
@@ -340,6 +350,25 @@ fn port(text: &str) -> Result<u16, String> {
         Ok(0) | Err(_) => Err("expected a port from 1 to 65535".into()),
         Ok(port) => Ok(port),
     }
+}
+
+/// One port, or the first and the last of several.
+fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let expected = || "expected ports from 1 to 65535, such as 30000-30100 or 30000".to_string();
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let ends = port(first.trim()).and_then(|first| Ok((first, port(last.trim())?)));
+    let (first, last) = ends.map_err(|_| expected())?;
+    if first <= last { Ok(first..=last) } else { Err(expected()) }
+}
+
+fn addresses(text: &str) -> Result<Vec<IpAddr>, String> {
+    let address = |item: String| {
+        let parsed = item.parse().ok().filter(|ip: &IpAddr| !ip.is_unspecified() && !ip.is_multicast());
+        parsed.ok_or_else(|| {
+            format!("expected IP addresses that others can connect to, with commas between; {item:?} is none")
+        })
+    };
+    parse::list(text).into_iter().map(address).collect()
 }
 
 /// NCCL's word for "find one" is -1.

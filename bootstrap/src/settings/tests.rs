@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::*;
@@ -326,6 +327,27 @@ fn the_number_of_queue_pairs_is_bounded_and_nccl_s_is_heard() {
     for wrong in ["0", "17", "-1", "two"] {
         let text = message(load(&[("RINGWORLD_IB_QUEUE_PAIRS", wrong)]));
         assert!(text.contains("RINGWORLD_IB_QUEUE_PAIRS") && text.contains("1 to 16"), "{text}");
+    }
+}
+
+#[test]
+fn ports_are_one_or_a_range_and_addresses_are_such_that_lead_somewhere() {
+    let ports = |text| load(&[("RINGWORLD_TCP_PORTS", text)]).map(|settings| settings.tcp_ports);
+    assert_eq!(load(&[]).unwrap().tcp_ports, None);
+    assert_eq!(ports("30000-30100"), Ok(Some(30000..=30100)));
+    assert_eq!(ports(" 30000 - 30100 "), Ok(Some(30000..=30100)));
+    assert_eq!(ports("30000"), Ok(Some(30000..=30000)));
+    for wrong in ["0", "0-5", "30100-30000", "30000-", "-30000", "30000-70000", "a-b", "1-2-3", "30000:30100"]
+    {
+        let text = message(load(&[("RINGWORLD_TCP_PORTS", wrong)]));
+        assert!(text.contains("RINGWORLD_TCP_PORTS") && text.contains("30000-30100"), "{wrong}: {text}");
+    }
+    let told = |text| load(&[("RINGWORLD_ADVERTISE", text)]).map(|settings| settings.advertise);
+    let both: Vec<IpAddr> = ["192.0.2.1", "fd00::1"].map(|ip| ip.parse().unwrap()).into();
+    assert_eq!(told("192.0.2.1, fd00::1"), Ok(both));
+    for wrong in ["n0", "192.0.2.1:80", "0.0.0.0", "::", "224.0.0.1", "192.0.2.1,x"] {
+        let text = message(load(&[("RINGWORLD_ADVERTISE", wrong)]));
+        assert!(text.contains("RINGWORLD_ADVERTISE") && text.contains("IP addresses"), "{wrong}: {text}");
     }
 }
 

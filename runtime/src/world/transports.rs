@@ -263,6 +263,8 @@ mod tcp {
         let mut config = Config::new(0, 1, place.job, place.local.to_vec());
         config.silence = place.peer_timeout;
         config.connect_timeout = settings.timeout;
+        config.ports = settings.tcp_ports.clone();
+        config.advertise = settings.advertise.clone();
         config.secret = settings.secret.clone();
         config.congestion = settings.tcp_congestion.clone();
         if let Some(lanes) = settings.tcp_lanes {
@@ -298,6 +300,8 @@ mod ibverbs {
         let mut config = Config::new(0, 1, place.job, place.local.to_vec());
         config.silence = place.peer_timeout;
         config.connect_timeout = settings.timeout;
+        config.ports = settings.tcp_ports.clone();
+        config.advertise = settings.advertise.clone();
         config.secret = settings.secret.clone();
         config.gid_index = settings.ib_gid_index.map(u32::from);
         if let Some(pairs) = settings.ib_queue_pairs {

@@ -244,6 +244,49 @@ fn an_interface_that_does_not_exist_is_an_error_that_lists_those_that_do() {
 }
 
 #[test]
+fn ranks_listen_at_the_ports_that_were_given_and_too_few_are_an_error() {
+    if !possible("ranks_listen_at_the_ports_that_were_given_and_too_few_are_an_error") {
+        return;
+    }
+    let network = usual(2);
+    let variables = |ports| [("MASTER_NODE", "10.77.0.1"), ("RINGWORLD_TCP_PORTS", ports)];
+    let mut processes = everywhere(&network, 2, 2, &variables("30000-30001"), &["meet"]);
+    processes.iter_mut().for_each(Process::succeeds);
+    // Again at once, although connections of the last world linger at these ports.
+    let mut processes = everywhere(&network, 2, 2, &variables("30000-30001"), &["meet"]);
+    processes.iter_mut().for_each(Process::succeeds);
+    let few = [&variables("30000")[..], &[("RINGWORLD_TIMEOUT", "2s")]].concat();
+    let mut processes = everywhere(&network, 2, 2, &few, &["meet"]);
+    let mut texts = Vec::new();
+    for process in &mut processes {
+        texts.push(process.wait_event("refused").text);
+        process.ends_with(REFUSED);
+    }
+    let named = |text: &&String| text.contains("30000") && text.contains("RINGWORLD_TCP_PORTS");
+    assert_eq!(texts.iter().filter(named).count(), 2, "one rank of each host has none: {texts:?}");
+}
+
+#[test]
+fn others_are_told_the_address_that_was_given() {
+    if !possible("others_are_told_the_address_that_was_given") {
+        return;
+    }
+    let network = usual(2);
+    // Of the same host, but nobody listens there.
+    let variables = [
+        ("MASTER_NODE", "10.77.0.1"),
+        ("RINGWORLD_IF_INCLUDE", "eth1"),
+        ("RINGWORLD_ADVERTISE", "10.77.0.2"),
+    ];
+    let mut processes = everywhere(&network, 2, 1, &variables, &["first", "--ms", "0", "--sender", "0"]);
+    for process in &mut processes {
+        let text = process.wait_event("failed").text;
+        assert!(text.contains("10.77.0.2:") && text.contains("refused"), "{text}");
+        process.ends_with(FAILED);
+    }
+}
+
+#[test]
 fn a_world_forms_over_ipv6_alone() {
     if !possible("a_world_forms_over_ipv6_alone") {
         return;

@@ -101,6 +101,8 @@ impl OobChannel {
     pub(super) fn open(config: &Config) -> Result<Self, OpenError> {
         let mut tcp = TcpConfig::new(config.rank, config.size, config.job ^ OTHER_JOB, config.local.clone());
         tcp.secret = config.secret.clone();
+        tcp.ports = config.ports.clone();
+        tcp.advertise = config.advertise.clone();
         tcp.silence = config.silence;
         tcp.connect_timeout = config.connect_timeout;
         tcp.lanes = 1;

@@ -5,6 +5,7 @@
 
 mod conformance;
 mod first;
+mod placement;
 mod silence;
 mod sockets;
 #[path = "../support/mod.rs"]
