@@ -8,9 +8,10 @@ use std::net::Shutdown;
 
 use ringworld_transport::lifecycle::{Control, Step};
 use ringworld_transport::{Cause, Rank};
+use rustix::event::epoll;
 
 use crate::framing::Prelude;
-use crate::lane::{Ended, Outgoing};
+use crate::lane::{Ended, Lane, Outgoing};
 use crate::peer::{Peer, State};
 use crate::puts::{Exposures, PutQueue};
 use crate::transport::Tcp;
@@ -32,7 +33,22 @@ impl Tcp {
                 return self.conclude(rank);
             }
         }
+        if matches!(ended, Ended::Silent(_)) {
+            self.set_aside(rank);
+        }
         self.fail(rank, ended.cause(lane));
+    }
+
+    /// Keeps the sockets of a peer open, unwatched, until everything ends. Where only one direction is silent, it
+    /// would read their end before anybody can tell it why, and take this process for dead.
+    fn set_aside(&mut self, rank: Rank) {
+        for lane in 0..self.peers[rank].lanes.len() {
+            if let Some(connection) = self.take_lane(rank, lane)
+                && epoll::delete(&self.epoll, &connection.socket).is_ok()
+            {
+                self.set_aside.push(connection.socket);
+            }
+        }
     }
 
     /// Moves the orderly end of one connection on, as far as it goes.
@@ -122,10 +138,14 @@ impl Tcp {
     }
 
     fn drop_lane(&mut self, rank: Rank, lane: usize) {
-        if let Some(connection) = self.peers[rank].lanes.get_mut(lane).and_then(Option::take) {
-            self.blocked -= usize::from(connection.wants_write);
-        }
+        self.take_lane(rank, lane);
+    }
+
+    fn take_lane(&mut self, rank: Rank, lane: usize) -> Option<Lane> {
         self.troubled.retain(|other| *other != (rank, lane));
+        let connection = self.peers[rank].lanes.get_mut(lane).and_then(Option::take)?;
+        self.blocked -= usize::from(connection.wants_write);
+        Some(connection)
     }
 
     /// Drops all memory and all connections; nothing is sent and nothing is reported.
@@ -137,6 +157,7 @@ impl Tcp {
         }
         self.handshakes.clear();
         self.listeners.clear();
+        self.set_aside.clear();
         self.run_timer(false);
         self.run_silence_timer(false);
     }

@@ -104,6 +104,8 @@ pub struct Tcp {
     /// Further lanes to be tried again, and when.
     pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
     pub(crate) life: Lifecycle,
+    /// Connections to peers whose network is silent.
+    pub(crate) set_aside: Vec<Socket>,
     /// Lanes with a failed write, to be read out and given up at the next poll.
     pub(crate) troubled: Vec<(Rank, usize)>,
     /// Lanes watched for room to write.
@@ -199,6 +201,7 @@ impl Tcp {
             strangers: Tally::default(),
             lane_retries: Vec::new(),
             life: Lifecycle::default(),
+            set_aside: Vec::new(),
             troubled: Vec::new(),
             blocked: 0,
             coalescing: Vec::new(),
