@@ -52,8 +52,8 @@ fn parse(bytes: &[u8]) -> Option<Sample> {
     Some(Sample {
         retransmissions: *bytes.get(2)?,
         probes: *bytes.get(3)?,
-        backoff: *bytes.get(4)?,
         unacknowledged: word(24)?,
+        sent_again: word(100)?,
         data_heard: millis(52)?,
         ack_heard: millis(56)?,
         acknowledged: bytes.get(120..)?.first_chunk().copied().map(u64::from_ne_bytes)?,

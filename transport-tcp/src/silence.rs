@@ -32,9 +32,8 @@ pub(crate) struct Sample {
     pub(crate) acknowledged: u64,
     /// How often the oldest of what is unacknowledged has been sent again.
     pub(crate) retransmissions: u8,
-    /// The same, also where the peer has closed its window over it; probes of a closed window, answered or not, while
-    /// nothing is unacknowledged.
-    pub(crate) backoff: u8,
+    /// How many segments have been sent again since the beginning.
+    pub(crate) sent_again: u32,
     /// Probes, of a closed window or of an idle connection, that have not been answered.
     pub(crate) probes: u8,
     /// Bytes for which the peer has room, if the kernel says that (since Linux 5.4).
@@ -53,25 +52,29 @@ pub(crate) enum Verdict {
         /// For how long.
         since: Duration,
         /// How often something has been sent that asks for an answer, since then.
-        tries: u8,
+        tries: u32,
     },
     /// Something comes, but nothing that is sent arrives.
     OneWay {
         /// For how long.
         since: Duration,
         /// How often it has been sent again.
-        tries: u8,
+        tries: u32,
     },
 }
 
 /// One lost packet proves nothing.
-const TRIES: u8 = 2;
+const TRIES: u32 = 2;
+/// The kernel tells times in its own ticks, of 10 ms at most.
+const TICK: Duration = Duration::from_millis(50);
 
 /// What is remembered of a connection from sample to sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Silence {
     /// Since when at the latest something has been unacknowledged, and what had been acknowledged then.
     stuck: Option<(u64, Instant)>,
+    /// When the last acknowledgement came, and how much had been sent again when that was seen.
+    heard: Option<(Instant, u32)>,
 }
 
 impl Silence {
@@ -83,15 +86,27 @@ impl Silence {
         let stuck = self.stuck_for(sample, now);
         let sends = sample.unacknowledged > 0;
         let quiet = sample.ack_heard.min(sample.data_heard);
-        let tries = if sends { sample.retransmissions.max(sample.backoff) } else { sample.probes };
+        let tries = if sends { self.sent_in_vain(sample, now) } else { sample.probes.into() };
         if quiet >= limit && tries >= TRIES {
             return Some(Verdict::Mute { since: quiet, tries });
         }
         let has_room = sample.window.is_some_and(|window| window > 0);
         let peer_reads = sample.data_heard <= stuck * 3 / 4;
-        let tries = sample.retransmissions;
+        let tries = sample.retransmissions.into();
         (sends && has_room && peer_reads && stuck >= limit && tries >= TRIES)
             .then_some(Verdict::OneWay { since: stuck, tries })
+    }
+
+    /// How many segments, at least, have been sent again since the last acknowledgement. Some peers answer each, but the
+    /// kernel pauses for longer and longer.
+    fn sent_in_vain(&mut self, sample: &Sample, now: Instant) -> u32 {
+        let at = now.checked_sub(sample.ack_heard).unwrap_or(now);
+        let same = |heard: &(Instant, u32)| at.saturating_duration_since(heard.0) < TICK;
+        let (_, before) = match self.heard.filter(same) {
+            Some(heard) => heard,
+            None => *self.heard.insert((at, sample.sent_again)),
+        };
+        sample.sent_again.wrapping_sub(before)
     }
 
     /// For how long, at least, the oldest of what is unacknowledged has been so.
@@ -176,7 +191,7 @@ mod tests {
         unacknowledged: 0,
         acknowledged: 1000,
         retransmissions: 0,
-        backoff: 0,
+        sent_again: 0,
         probes: 0,
         window: Some(1 << 20),
         ack_heard: Duration::ZERO,
@@ -188,7 +203,7 @@ mod tests {
         Sample {
             unacknowledged: 3,
             retransmissions: repeated(at),
-            backoff: repeated(at),
+            sent_again: repeated(at).into(),
             ack_heard: seconds(ack_heard),
             data_heard: seconds(data_heard),
             ..OPEN
@@ -227,7 +242,6 @@ mod tests {
         // It computes, its window is closed, and its kernel answers probes: up to two minutes apart.
         let closed = |at: f64| Sample {
             window: Some(0),
-            backoff: 15,
             ack_heard: seconds(at % 120.0),
             data_heard: seconds(at),
             ..OPEN
@@ -235,11 +249,20 @@ mod tests {
         assert_eq!(verdict(closed), None);
         // One probe in between was lost.
         assert_eq!(verdict(|at| Sample { probes: u8::from(at % 240.0 > 120.0), ..closed(at) }), None);
-        // It has closed its window over what was on its way, and answers that there is no room.
-        let shrunk = |at: f64| Sample { window: Some(0), backoff: 15, ..sending(at, at % 14.0, at) };
-        assert_eq!(verdict(shrunk), None);
-        // Its kernel is an old one, drops what has no room without saying so, and acknowledges again what it had.
-        assert_eq!(verdict(|at| sending(at, at % 14.0, at)), None);
+        // It has closed its window over what was on its way, and answers that there is no room; the kernel asks less and less
+        // often.
+        let shrunk = |at: f64, pause: f64| Sample {
+            window: Some(0),
+            retransmissions: 0,
+            sent_again: 10 + (at / pause) as u32,
+            ..sending(at, at % pause, at)
+        };
+        for pause in [1.0, 14.0, 50.0, 120.0] {
+            assert_eq!(verdict(|at| shrunk(at, pause)), None, "{pause}");
+            // Its kernel is an old one, drops what has no room without saying so, and acknowledges again what it had.
+            let dropped = |at: f64| Sample { window: Some(9), retransmissions: 15, ..shrunk(at, pause) };
+            assert_eq!(verdict(dropped), None, "{pause}");
+        }
         // It computes, and was sent nothing: its kernel answers the probes of an idle connection.
         let idle = |at: f64| Sample { ack_heard: seconds(at % 5.0), data_heard: seconds(at), ..OPEN };
         assert_eq!(verdict(idle), None);

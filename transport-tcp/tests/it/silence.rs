@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use crate::support::{Buffer, Side, pattern, world};
+use crate::support::{Buffer, Side, pattern, until_all, world};
 use ringworld_transport_tcp::Config;
 
 /// Polls one side alone for some time.
@@ -27,12 +27,9 @@ fn a_peer_that_does_not_read_for_many_times_the_limit_is_left_alone() {
             config
         });
         let mut world = world(configs.collect());
-        let [here, there] = &mut world[..] else { panic!("two") };
-        here.send(1, b"first", Buffer::new(pattern(1, 1)).lend_to_send());
-        while there.received < 1 {
-            here.poll();
-            there.poll();
-        }
+        world[0].send(1, b"first", Buffer::new(pattern(1, 1)).lend_to_send());
+        until_all(&mut world, "the first message", |world| world[1].received == 1);
+        let here = &mut world[0];
         let payload = Buffer::new(pattern(2, length));
         for _ in 0..messages {
             here.send(1, b"more", payload.lend_to_send());
@@ -40,10 +37,10 @@ fn a_peer_that_does_not_read_for_many_times_the_limit_is_left_alone() {
         assert!(!here.all_sent(), "the buffers hold all of it");
         alone(here, 10 * SILENCE);
         // It has waited too, for the kernel's probes of a connection that is idle in its direction.
-        while there.received < 1 + messages {
-            here.poll();
-            there.poll();
-        }
-        assert!(here.down.is_empty() && there.down.is_empty(), "{:?} {:?}", here.down, there.down);
+        until_all(&mut world, "all messages", |world| {
+            let down: Vec<_> = world.iter().flat_map(|side| &side.down).collect();
+            assert!(down.is_empty(), "{down:?}");
+            world[1].received == 1 + messages
+        });
     }
 }
