@@ -73,7 +73,8 @@ pub(crate) fn prepare(settings: &Settings, place: &Place<'_>) -> Result<Prepared
         }
     }
     if prepared.bound.is_empty() {
-        let unavailable: Vec<_> = prepared.unavailable.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+        let unavailable: Vec<_> =
+            prepared.unavailable.iter().map(|(name, why)| format!("{name}: {why}")).collect();
         return Err(Error::Bootstrap(format!(
             "no transport can be used on this host ({}); allow another (RINGWORLD_TRANSPORT)",
             unavailable.join("; ")

@@ -263,7 +263,8 @@ fn ranks_listen_at_the_ports_that_were_given_and_too_few_are_an_error() {
         process.ends_with(REFUSED);
     }
     let named = |text: &&String| text.contains("30000") && text.contains("RINGWORLD_TCP_PORTS");
-    assert_eq!(texts.iter().filter(named).count(), 2, "one rank of each host has none: {texts:?}");
+    // If it is the one that serves the rendezvous, the others hear of its end only.
+    assert!(texts.iter().any(|text| named(&text)), "one rank of a host has none: {texts:?}");
 }
 
 #[test]
