@@ -272,6 +272,24 @@ fn a_master_of_another_job_refuses_at_once_and_both_are_named() {
 }
 
 #[test]
+fn an_address_that_is_told_to_others_is_served_though_no_interface_has_it() {
+    let port = free_port();
+    let behind = [("master_node", "203.0.113.9"), ("advertise", "203.0.113.9")];
+    let hidden: Vec<_> = (0..2).map(|_| spawn(settings(port, 3, &behind), "hidden")).collect();
+    let begin = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(begin.elapsed() < Duration::from_secs(10), "nobody serves");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // As if it came through the address translation.
+    let third = join(&settings(port, 3, &[]), "third").unwrap();
+    let hidden = hidden.into_iter().map(|thread| thread.join().unwrap().unwrap());
+    let ranks: Vec<Rank> = hidden.chain([third]).collect();
+    assert!(ranks[..2].iter().any(|rank| rank.session.serves()) && !ranks[2].session.serves());
+    finish(ranks);
+}
+
+#[test]
 fn a_host_that_nobody_has_chosen_is_told_when_it_is_not_reached() {
     let missing = [
         ("MASTER_NODE", ""),

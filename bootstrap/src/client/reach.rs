@@ -4,7 +4,7 @@
 //! to end) is tried again with growing pauses; anything that will not (another secret, another program
 //! on the port) is an error at once.
 
-use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
@@ -111,7 +111,11 @@ impl Search<'_> {
                             Err(reason) => met.push(reason),
                         }
                     }
-                    for address in &found {
+                    // Who is known elsewhere by an address that no interface has may not reach itself there.
+                    let itself =
+                        self.may_serve(&found) && !found.iter().any(|found| self.is_mine(found.ip()));
+                    let itself = itself.then_some((Ipv4Addr::LOCALHOST, self.settings.master_port).into());
+                    for address in itself.iter().chain(&found) {
                         match self.attempt(*address, master.is_some(), deadline).await {
                             Ok(mut reached) => {
                                 reached.master = master;
@@ -212,15 +216,20 @@ impl Search<'_> {
         address.is_loopback() || self.interfaces.iter().any(|interface| interface.addr == address)
     }
 
+    /// Whether an address leads to this host: one of an interface, or one that is told to the others.
+    fn leads_here(&self, address: IpAddr) -> bool {
+        self.is_mine(address) || self.settings.advertise.contains(&address)
+    }
+
     /// Only on the master's host, and only if nobody else is in charge of serving.
     fn may_serve(&self, found: &[SocketAddr]) -> bool {
-        !self.settings.launcher && found.iter().any(|address| self.is_mine(address.ip()))
+        !self.settings.launcher && found.iter().any(|address| self.leads_here(address.ip()))
     }
 
     /// Refuses to offer loopback to other hosts: they would learn of it at their first message.
     fn check_reach(&self, found: &[SocketAddr]) -> Result<(), InterfaceError> {
         let Some(left_out) = self.only_loopback else { return Ok(()) };
-        let others = if !found.is_empty() && !found.iter().any(|address| self.is_mine(address.ip())) {
+        let others = if !found.is_empty() && !found.iter().any(|address| self.leads_here(address.ip())) {
             format!("the master {} is on another host", self.label())
         } else if self.settings.num_nodes.is_some_and(|nodes| nodes > 1) && !all_loopback(found) {
             "NUM_NODES says that there are other hosts".into()
@@ -269,10 +278,7 @@ impl Search<'_> {
             Some(first) if literal => vec![*first],
             _ => {
                 let port = self.settings.master_port;
-                vec![
-                    (std::net::Ipv6Addr::UNSPECIFIED, port).into(),
-                    (std::net::Ipv4Addr::UNSPECIFIED, port).into(),
-                ]
+                vec![(std::net::Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()]
             }
         };
         let mut refused = String::new();

@@ -261,7 +261,7 @@ pub const KNOBS: &[Knob] = &[
         "advertise",
         "list of IP addresses",
         "those of the interfaces",
-        "Addresses that the other ranks are told to connect to, instead of those of this host's interfaces: where addresses are translated on the way, as by NAT or for the published ports of a container. The ports stay the same (`tcp_ports`).",
+        "Addresses that the other ranks are told to connect to, instead of those of this host's interfaces: where addresses are translated on the way, as by NAT or for the published ports of a container. The ports stay the same (`tcp_ports`). If `MASTER_NODE` leads to one of them, the rendezvous is served here.",
     ),
     knob(
         "tcp_socket_buffer",
