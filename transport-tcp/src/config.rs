@@ -25,6 +25,8 @@ pub struct Config {
     pub job: u64,
     /// What only processes of this job know.
     pub secret: Secret,
+    /// Encrypts all data, and refuses what was altered on its way. Needs a secret. All ranks must agree.
+    pub encrypt: bool,
     /// Local addresses to listen at, best first. One that this host has no more, or not yet, is left out with a
     /// warning, as long as another is left.
     pub listen: Vec<IpAddr>,
@@ -100,6 +102,7 @@ impl Config {
             size,
             job,
             secret: Secret::default(),
+            encrypt: false,
             listen,
             ports: None,
             advertise: Vec::new(),
@@ -118,6 +121,9 @@ impl Config {
         }
         if !(1..=MAX_LANES).contains(&self.lanes) {
             return Err(BindError::Lanes(self.lanes));
+        }
+        if self.encrypt && self.secret.is_empty() {
+            return Err(BindError::NoSecret);
         }
         if self.listen.is_empty() {
             return Err(BindError::NoAddress);
@@ -145,6 +151,12 @@ pub enum BindError {
     /// Too few or too many lanes.
     #[error("{0} TCP lanes were asked for; give 1 to {MAX_LANES}")]
     Lanes(usize),
+    /// Encryption without a secret, in which anybody could take part.
+    #[error(
+        "data is to be encrypted (RINGWORLD_ENCRYPT) and there is no secret; set RINGWORLD_SECRET to the same value for \
+         all processes of the job"
+    )]
+    NoSecret,
     /// Nothing to listen at.
     #[error("no address to listen at was given; give one of this host's addresses")]
     NoAddress,

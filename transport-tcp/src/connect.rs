@@ -407,7 +407,11 @@ impl Tcp {
             // The first bytes in this direction on a fresh socket: they fit, or the connection is gone.
             connection.write_raw(&ready);
         }
-        drop(keys);
+        if self.identity.encrypt
+            && let Some(session) = keys
+        {
+            connection.encrypt(*session);
+        }
         if lane == 0 {
             self.end_attempt(rank);
             let lanes = self.identity.lanes;

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 
+use ringworld_auth::Session;
 use ringworld_transport::{Cause, Event, Placement, Placer, Posted, Rank, RecvMemory, SendMemory, Token};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
@@ -16,6 +17,7 @@ use socket2::{SockAddr, Socket};
 use crate::fins::PeerFins;
 use crate::framing::{Frame, Prelude, decode};
 use crate::puts::{Exposures, FRAGMENT, Fragment, LONG_FRAGMENT, PutQueue};
+use crate::sealed::{FORGED, Sealed};
 use crate::silence::{Ends, Silence, given_up};
 use crate::staging::{Rest, STAGING, Staging};
 
@@ -171,6 +173,8 @@ pub(crate) struct Lane {
     pub(crate) queue: VecDeque<Outgoing>,
     /// Whether epoll has been asked to report that the socket is writable.
     pub(crate) wants_write: bool,
+    /// Through which everything passes, if data is encrypted.
+    sealed: Option<Box<Sealed>>,
     /// Both ends are on one host.
     near: bool,
     /// This end and the peer's.
@@ -200,6 +204,7 @@ impl Lane {
             socket,
             queue,
             wants_write: false,
+            sealed: None,
             near,
             ends,
             silence: Silence::default(),
@@ -211,6 +216,21 @@ impl Lane {
             rest: Rest::NONE,
             glances: false,
         }
+    }
+
+    /// From here on everything is encrypted, both ways.
+    pub(crate) fn encrypt(&mut self, session: Session) {
+        self.sealed = Some(Box::new(Sealed::new(session)));
+    }
+
+    /// Whether nothing is left to be written.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && !self.owes_records()
+    }
+
+    /// Whether something that was taken over is sealed and not written.
+    pub(crate) fn owes_records(&self) -> bool {
+        self.sealed.as_ref().is_some_and(|sealed| sealed.owes())
     }
 
     /// Whether a frame can be written without passing others.
@@ -288,13 +308,28 @@ impl Lane {
     }
 
     fn send_flat(&mut self, bytes: &[u8]) -> usize {
+        if self.sealed.is_some() {
+            return self.send_sealed(&[IoSlice::new(bytes)]);
+        }
         self.attempt(|socket| rustix::net::send(socket, bytes, SendFlags::NOSIGNAL))
     }
 
     fn send(&mut self, slices: &[IoSlice<'_>]) -> usize {
+        if self.sealed.is_some() {
+            return self.send_sealed(slices);
+        }
         self.attempt(|socket| {
             let mut control = SendAncillaryBuffer::default();
             rustix::net::sendmsg(socket, slices, &mut control, SendFlags::NOSIGNAL)
+        })
+    }
+
+    /// The same, where data is encrypted.
+    fn send_sealed(&mut self, slices: &[IoSlice<'_>]) -> usize {
+        let Some(sealed) = &mut self.sealed else { return 0 };
+        sealed.send(&self.socket, slices).unwrap_or_else(|errno| {
+            self.broken = Some(errno);
+            0
         })
     }
 
@@ -334,6 +369,11 @@ impl Lane {
     ) -> bool {
         let longest = self.longest(one_way);
         let mut moved = 0;
+        let owed = self.owes_records();
+        if owed {
+            // Writes what is sealed, and nothing else yet.
+            self.send_sealed(&[]);
+        }
         while self.broken.is_none() && moved < BUDGET {
             if self.queue.is_empty()
                 && may_pull
@@ -352,7 +392,7 @@ impl Lane {
                 break;
             }
         }
-        moved > 0
+        moved > 0 || (owed && !self.owes_records())
     }
 
     /// One write of as many queued frames as fit into `longest` bytes; returns bytes asked for and taken.
@@ -424,6 +464,12 @@ impl Lane {
                 Ok((_, 0)) => return Err(self.at_end()),
                 Ok(filled) => filled,
                 Err(Errno::INTR) => continue,
+                Err(FORGED) if self.sealed.is_some() => {
+                    return Err(Ended::Protocol(format!(
+                        "what came from rank {} on lane {} was forged, or altered on its way: somebody is in between",
+                        inward.rank, inward.lane
+                    )));
+                }
                 Err(Errno::AGAIN) => match self.broken {
                     Some(errno) => return Err(self.broken_by(errno)),
                     None => return Ok(moved > 0),
@@ -433,7 +479,8 @@ impl Lane {
             moved += read;
             self.deliver_staged(staging, inward).map_err(Ended::Protocol)?;
             // A short read means that the socket is empty: no need to ask again.
-            if (read < asked && self.broken.is_none()) || moved >= BUDGET {
+            let opened = self.sealed.as_ref().is_some_and(|sealed| sealed.has_more());
+            if ((read < asked && self.broken.is_none()) || moved >= BUDGET) && !opened {
                 return Ok(true);
             }
         }
@@ -475,12 +522,20 @@ impl Lane {
         if whole == 0 {
             let room = staging.room(ahead);
             let asked = room.len();
+            if let Some(sealed) = &mut self.sealed {
+                let read = sealed.receive(&self.socket, &mut [], room)?;
+                staging.filled(read);
+                return Ok((read, read));
+            }
             let (read, _) = rustix::net::recv(&self.socket, room, RecvFlags::empty())?;
             staging.filled(read);
             return Ok((asked, read));
         }
         // While memory takes bytes directly, staging is empty: `deliver_staged` has moved all it could.
-        let (asked, read) = if whole > CALL {
+        let (asked, read) = if let Some(sealed) = &mut self.sealed {
+            let read = sealed.receive(&self.socket, direct, staging.room(ahead))?;
+            (read, read)
+        } else if whole > CALL {
             let (read, _) = rustix::net::recv(&self.socket, &mut direct[..CALL], RecvFlags::empty())?;
             (CALL, read)
         } else {

@@ -47,6 +47,7 @@ mod listener;
 mod peer;
 mod pending;
 mod puts;
+mod sealed;
 mod shortage;
 mod shutdown;
 mod silence;

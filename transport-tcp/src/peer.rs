@@ -110,9 +110,7 @@ impl Peer {
 
     /// Whether nothing that was accepted is left to be written.
     pub(crate) fn is_idle(&self) -> bool {
-        self.waiting.is_empty()
-            && self.puts.is_empty()
-            && self.lanes.iter().flatten().all(|connection| connection.queue.is_empty())
+        self.waiting.is_empty() && self.puts.is_empty() && self.lanes.iter().flatten().all(Lane::is_idle)
     }
 
     /// How far the orderly end has come.

@@ -184,7 +184,7 @@ impl Tcp {
                 job: config.job,
                 lanes: config.lanes,
                 secret: config.secret,
-                encrypt: false,
+                encrypt: config.encrypt,
             },
             options,
             spread: config.spread,
@@ -260,7 +260,7 @@ impl Tcp {
         let Some(peer) = self.peers.get_mut(rank) else { return };
         let more = peer.puts.has_more() && peer.may_pull(lane, preferred);
         let Some(Some(connection)) = peer.lanes.get_mut(lane) else { return };
-        let wants = connection.broken.is_none() && (more || !connection.queue.is_empty());
+        let wants = connection.broken.is_none() && (more || !connection.is_idle());
         if wants != connection.wants_write {
             connection.wants_write = wants;
             let (flags, blocked) = if wants {
@@ -332,6 +332,9 @@ impl Tcp {
         let Payload::Owned { memory, .. } = &outgoing.payload else { return Posted::Pending };
         outgoing.sent = connection.write_now(&outgoing.prelude, memory.as_slice());
         if outgoing.sent == outgoing.prelude.as_bytes().len() + memory.len() {
+            if connection.owes_records() {
+                self.watch_writes(rank, lane);
+            }
             return Posted::Complete;
         }
         connection.queue.push_back(outgoing);

@@ -7,6 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ringworld_auth::Secret;
 use ringworld_transport::Transport;
 use ringworld_transport::conformance::Fabric;
 use ringworld_transport_tcp::{Config, Tcp};
@@ -17,6 +18,7 @@ struct Sockets {
     ip: IpAddr,
     lanes: usize,
     spread: bool,
+    encrypt: bool,
 }
 
 impl Fabric for Sockets {
@@ -27,6 +29,10 @@ impl Fabric for Sockets {
                 let mut config = Config::new(rank, size, job, vec![self.ip]);
                 config.lanes = self.lanes;
                 config.spread = self.spread;
+                if self.encrypt {
+                    config.secret = Secret::new(b"a secret of the job".to_vec());
+                    config.encrypt = true;
+                }
                 Tcp::bind(config).unwrap()
             })
             .collect();
@@ -44,17 +50,55 @@ const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 mod two_lanes {
-    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 2, spread: false });
+    ringworld_transport::conformance_tests!(super::Sockets {
+        ip: super::V4,
+        lanes: 2,
+        spread: false,
+        encrypt: false
+    });
 }
 
 mod one_lane_ipv6 {
-    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V6, lanes: 1, spread: false });
+    ringworld_transport::conformance_tests!(super::Sockets {
+        ip: super::V6,
+        lanes: 1,
+        spread: false,
+        encrypt: false
+    });
 }
 
 mod four_lanes {
-    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 4, spread: false });
+    ringworld_transport::conformance_tests!(super::Sockets {
+        ip: super::V4,
+        lanes: 4,
+        spread: false,
+        encrypt: false
+    });
 }
 
 mod two_spread_lanes {
-    ringworld_transport::conformance_tests!(super::Sockets { ip: super::V4, lanes: 2, spread: true });
+    ringworld_transport::conformance_tests!(super::Sockets {
+        ip: super::V4,
+        lanes: 2,
+        spread: true,
+        encrypt: false
+    });
+}
+
+mod two_encrypted_lanes {
+    ringworld_transport::conformance_tests!(super::Sockets {
+        ip: super::V4,
+        lanes: 2,
+        spread: false,
+        encrypt: true
+    });
+}
+
+mod one_encrypted_lane {
+    ringworld_transport::conformance_tests!(super::Sockets {
+        ip: super::V4,
+        lanes: 1,
+        spread: false,
+        encrypt: true
+    });
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod conformance;
+mod encrypted;
 mod first;
 mod placement;
 mod silence;
