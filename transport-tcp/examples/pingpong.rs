@@ -3,7 +3,8 @@
 //! `cargo run --release -p ringworld-transport-tcp --example pingpong`
 //!
 //! The environment variables `LANES`, `BUFFER` (bytes, 0 for the system's choice) and `CONGESTION` try
-//! other settings. Every line is the median of several repetitions, with the fastest and the slowest.
+//! other settings; `ENCRYPT=1` encrypts, and `REPEATS` (21)
+//! says how often each is measured. Every line is the median of several repetitions, with the fastest and the slowest.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a measurement, not a product")]
 
@@ -11,6 +12,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use ringworld_auth::Secret;
 use ringworld_transport::{RemoteKey, SendMemory, Token, Transport};
 use ringworld_transport_tcp::Config;
 use support::{Buffer, Side};
@@ -19,11 +21,14 @@ use support::{Buffer, Side};
 mod support;
 
 const LARGE: usize = 64 << 20;
-const REPEATS: usize = 21;
 const ROUNDS: usize = 20_000;
 
 fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
+}
+
+fn repeats() -> usize {
+    setting("REPEATS").unwrap_or(21)
 }
 
 /// Waits for one more message than all calls before; counting, because the next may come early.
@@ -80,7 +85,7 @@ fn run(mut side: Side, reports: bool) {
     for size in [8, 4096, 65_536] {
         let payload = Buffer::new(vec![1; size]);
         let mut times = Vec::new();
-        for _ in 0..REPEATS {
+        for _ in 0..repeats() {
             synchronise(&mut side, peer);
             let start = Instant::now();
             for _ in 0..ROUNDS / 20 {
@@ -102,14 +107,14 @@ fn run(mut side: Side, reports: bool) {
     let (out, into) = (Buffer::new(vec![1; LARGE]), Buffer::new(vec![2; LARGE]));
     let mut one = |reverse: bool| -> Vec<Duration> {
         let sends = reports != reverse;
-        (0..REPEATS)
+        (0..repeats())
             .map(|_| transfer(&mut side, peer, sends.then_some(&out), (!sends).then_some(&into)))
             .collect()
     };
     let (there, back) = (one(false), one(true));
     say("put, lower to higher rank, 64 MiB", there, 1);
     say("put, higher to lower rank, 64 MiB", back, 1);
-    let both = (0..REPEATS).map(|_| transfer(&mut side, peer, Some(&out), Some(&into))).collect();
+    let both = (0..repeats()).map(|_| transfer(&mut side, peer, Some(&out), Some(&into))).collect();
     say("put, both ways at once, 64 MiB each", both, 1);
     side.close();
 }
@@ -129,7 +134,7 @@ fn plain() {
         };
         stream.set_nonblocking(true).unwrap();
         let mut times = Vec::new();
-        for _ in 0..REPEATS {
+        for _ in 0..repeats() {
             let start = Instant::now();
             for _ in 0..ROUNDS / 20 {
                 if first {
@@ -148,7 +153,7 @@ fn plain() {
         stream.set_nonblocking(false).unwrap();
         let mut memory = vec![1; LARGE];
         let mut times = Vec::new();
-        for _ in 0..REPEATS {
+        for _ in 0..repeats() {
             let start = Instant::now();
             if first {
                 stream.write_all(&memory).unwrap();
@@ -178,6 +183,10 @@ fn main() {
                 config.socket_buffer = Some(bytes).filter(|bytes| *bytes > 0);
             }
             config.congestion = setting("CONGESTION");
+            if setting::<u8>("ENCRYPT") == Some(1) {
+                config.secret = Secret::new(b"a secret to measure with".to_vec());
+                config.encrypt = true;
+            }
             config
         })
         .collect();

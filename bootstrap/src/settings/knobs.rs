@@ -240,6 +240,12 @@ pub const KNOBS: &[Knob] = &[
         "How long a waiting call polls before it sleeps; with more ranks than cores it offers its core each time.",
     ),
     knob(
+        "encrypt",
+        "`1` or `0`",
+        "0",
+        "Encrypts the data of TCP connections as well, and refuses what was altered on its way; needs a secret, and all processes must agree. Control connections always are. Costs speed: see docs/security.md.",
+    ),
+    knob(
         "tcp_lanes",
         "count",
         "2",

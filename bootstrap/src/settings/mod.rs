@@ -93,6 +93,8 @@ pub struct Settings {
     pub reproducible: bool,
     /// How long to poll before sleeping.
     pub spin: Option<Duration>,
+    /// The data of TCP connections is encrypted.
+    pub encrypt: bool,
     /// TCP connections per peer.
     pub tcp_lanes: Option<usize>,
     /// TCP connections take turns among the networks of both hosts.
@@ -144,6 +146,7 @@ impl Default for Settings {
             reproducible: false,
             spin: None,
             tcp_lanes: None,
+            encrypt: false,
             tcp_spread: false,
             tcp_ports: None,
             advertise: Vec::new(),
@@ -258,6 +261,7 @@ impl Settings {
             reproducible: r.read("reproducible", parse::flag)?.unwrap_or(false),
             spin: r.read("spin_us", micros)?,
             tcp_lanes: r.read("tcp_lanes", parse::count)?,
+            encrypt: r.read("encrypt", parse::flag)?.unwrap_or(false),
             tcp_spread: r.read("tcp_spread", parse::flag)?.unwrap_or(false),
             tcp_ports: r.read("tcp_ports", ports)?,
             advertise: r.read("advertise", addresses)?.unwrap_or_default(),

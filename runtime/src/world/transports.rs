@@ -272,6 +272,7 @@ mod tcp {
             config.lanes = lanes;
         }
         config.spread = settings.tcp_spread;
+        config.encrypt = settings.encrypt;
         if let Some(bytes) = settings.tcp_socket_buffer {
             config.socket_buffer = Some(bytes);
         }
@@ -348,6 +349,10 @@ mod ibverbs {
 
     /// Every device of this host, and what would become of it.
     pub(super) fn report(settings: &Settings) -> TransportReport {
+        if settings.encrypt {
+            let verdict = "not used: it cannot encrypt what travels (RINGWORLD_ENCRYPT)".to_owned();
+            return TransportReport { name: "ibverbs", usable: false, verdict, details: Vec::new() };
+        }
         // Without a rendezvous nobody knows which addresses lead to the others: any that would be used.
         let choice = interfaces::enumerate().ok().and_then(|all| interfaces::choose(&all, settings).ok());
         let chosen = choice.map(|choice| choice.chosen).unwrap_or_default();

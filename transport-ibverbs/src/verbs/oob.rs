@@ -103,6 +103,8 @@ impl OobChannel {
         tcp.secret = config.secret.clone();
         tcp.ports = config.ports.clone();
         tcp.advertise = config.advertise.clone();
+        // Whoever knows the numbers of a queue pair can write into it from anywhere on the fabric.
+        tcp.encrypt = !config.secret.is_empty();
         tcp.silence = config.silence;
         tcp.connect_timeout = config.connect_timeout;
         tcp.lanes = 1;
