@@ -9,8 +9,8 @@ use std::num::NonZeroU32;
 
 use arbitrary::{Result, Unstructured};
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Element, Envelope, Header, Key, Machine, MatchedId, Mode, OVERHEAD, Place,
-    RequestId, Selector, Span, TagSelector,
+    Action, BufferId, Completion, Config, Element, Envelope, Header, Key, Machine, MatchedId, Mode, OVERHEAD,
+    Place, RequestId, Selector, Span, TagSelector,
 };
 
 const RANK: usize = 1;
@@ -150,7 +150,10 @@ impl World {
                     Place::Span(span) => {
                         assert!(0 < span.len && span.len <= length);
                         let room = span.buffer.map_or(0, |name| name.0.get() as usize - 1);
-                        assert!(span.offset + span.len <= room, "outside the receive of {room} bytes: {span:?}");
+                        assert!(
+                            span.offset + span.len <= room,
+                            "outside the receive of {room} bytes: {span:?}"
+                        );
                     }
                     Place::Bounce { len } => {
                         assert_eq!(len, length, "bounce memory is for the whole payload");
