@@ -95,7 +95,8 @@ fn bind(
         #[cfg(feature = "tcp")]
         "tcp" => Ok(Ok(tcp::listen(settings, place)?)),
         _ => {
-            let _ = (settings, place);
+            // Without any transport nobody else reads these.
+            let _ = (settings, place.job, place.peer_timeout);
             Ok(Err("it is not part of this program".into()))
         }
     }
