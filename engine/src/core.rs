@@ -334,7 +334,7 @@ impl Core {
         self.machine.probe(selector)
     }
 
-    /// The same, set aside for one receiver: [`Core::receive_matched`], or `Engine::release`.
+    /// The same, set aside for one receiver: a matched receive, or `Engine::release`.
     pub fn take_matched(&mut self, selector: &Selector) -> Option<Matched> {
         self.hear_first();
         self.machine.take_matched(selector)
