@@ -16,6 +16,8 @@ if cargo +nightly fuzz --version >/dev/null 2>&1; then
     done
 else
     echo "nightly or cargo-fuzz is not installed: seeded random input instead of libFuzzer"
-    cargo run --locked --release --no-default-features --manifest-path fuzz/Cargo.toml --example smoke -- --seconds "$seconds"
+    # From there, since its `.cargo/config.toml` counts only then.
+    cd fuzz
+    cargo run --locked --release --no-default-features --example smoke -- --seconds "$seconds"
 fi
 finished

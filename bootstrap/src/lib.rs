@@ -35,6 +35,8 @@ mod descriptors;
 mod error;
 mod event;
 mod frames;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod host;
 pub mod interfaces;

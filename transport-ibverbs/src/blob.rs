@@ -16,8 +16,8 @@ use crate::choice::{Gid, LinkLayer};
 use crate::config::Config;
 
 /// Changes whenever bytes on any wire of this transport change their meaning.
-const VERSION: u8 = 3;
-const PORT: usize = 32;
+pub(crate) const VERSION: u8 = 3;
+pub(crate) const PORT: usize = 32;
 /// Size of an offer without the numbers of queue pairs.
 const OFFER: usize = 1 + PORT + 4;
 /// Size of the number of a queue pair.

@@ -25,6 +25,8 @@ mod exposures;
 mod filter;
 mod fins;
 mod fragments;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod numbered;
 mod regions;
 mod send_queue;

@@ -214,6 +214,25 @@ pub(crate) enum InitiatorStep {
     Garbage,
 }
 
+/// The first words, with what they claim sealed in them.
+fn hello(
+    secret: &Secret,
+    claim: &[u8; CLAIM],
+) -> Result<(ringworld_auth::Initiator, [u8; HELLO]), AuthError> {
+    let (initiator, first) = ringworld_auth::Initiator::new(secret, &purpose(), claim)?;
+    let mut hello = [0; HELLO];
+    hello[..8].copy_from_slice(&MAGIC);
+    hello[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    hello[12..].copy_from_slice(&first);
+    Ok((initiator, hello))
+}
+
+/// A Hello of somebody who knows the secret and claims anything.
+#[cfg(fuzzing)]
+pub(crate) fn claiming(secret: &Secret, claim: &[u8]) -> Option<[u8; HELLO]> {
+    hello(secret, claim.first_chunk()?).ok().map(|(_, hello)| hello)
+}
+
 impl Initiator {
     /// Begins; returns the Hello to send.
     pub(crate) fn new(identity: &Identity, to: Rank, lane: usize) -> Result<(Self, [u8; HELLO]), AuthError> {
@@ -224,11 +243,7 @@ impl Initiator {
         claim[24..26].copy_from_slice(&(lane as u16).to_le_bytes());
         claim[26..28].copy_from_slice(&(identity.lanes as u16).to_le_bytes());
         claim[28..].copy_from_slice(&(u32::from(identity.encrypt) * ENCRYPTED).to_le_bytes());
-        let (initiator, first) = ringworld_auth::Initiator::new(&identity.secret, &purpose(), &claim)?;
-        let mut hello = [0; HELLO];
-        hello[..8].copy_from_slice(&MAGIC);
-        hello[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        hello[12..].copy_from_slice(&first);
+        let (initiator, hello) = hello(&identity.secret, &claim)?;
         Ok((Self::Begun(initiator), hello))
     }
 

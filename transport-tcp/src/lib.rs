@@ -39,6 +39,8 @@ mod config;
 mod connect;
 mod fins;
 mod framing;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod hot;
 mod kernel;

@@ -1,0 +1,4 @@
+//! libFuzzer's way into [`ringworld_fuzz::verbs`].
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringworld_fuzz::verbs(data));
