@@ -1,14 +1,14 @@
 //! Who last touched which elements: turns spans into dependencies.
 //!
-//! One map per buffer, of disjoint pieces ordered by offset. Invariant: a piece knows its last writer and
+//! One map per buffer, of disjoint intervals ordered by offset. Invariant: an interval knows its last writer and
 //! everybody who has read it since. A read must wait for the writer; a write must wait for the readers, or
 //! for the writer if nobody has read (the readers have waited for the writer already). Every step costs
-//! O(log p) in the number of pieces, plus the pieces it covers. Neighbour: [`crate::Builder`].
+//! O(log p) in the number of intervals, plus the intervals it covers. Neighbour: [`crate::Builder`].
 
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct Interval {
     end: usize,
     writer: Option<u32>,
     readers: Vec<u32>,
@@ -17,7 +17,7 @@ struct Piece {
 /// The access history of one buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Conflicts {
-    pieces: BTreeMap<usize, Piece>,
+    intervals: BTreeMap<usize, Interval>,
 }
 
 impl Conflicts {
@@ -30,21 +30,21 @@ impl Conflicts {
         self.cut(end);
         let mut gaps = Vec::new();
         let mut at = start;
-        for (&from, piece) in self.pieces.range_mut(start..end) {
+        for (&from, interval) in self.intervals.range_mut(start..end) {
             if at < from {
                 gaps.push((at, from));
             }
-            at = piece.end;
-            wait.extend(piece.writer);
-            if piece.readers.last() != Some(&step) {
-                piece.readers.push(step);
+            at = interval.end;
+            wait.extend(interval.writer);
+            if interval.readers.last() != Some(&step) {
+                interval.readers.push(step);
             }
         }
         if at < end {
             gaps.push((at, end));
         }
         for (from, end) in gaps {
-            self.pieces.insert(from, Piece { end, writer: None, readers: vec![step] });
+            self.intervals.insert(from, Interval { end, writer: None, readers: vec![step] });
         }
     }
 
@@ -56,25 +56,25 @@ impl Conflicts {
         }
         self.cut(start);
         self.cut(end);
-        while let Some((&from, _)) = self.pieces.range(start..end).next() {
-            if let Some(piece) = self.pieces.remove(&from) {
-                if piece.readers.is_empty() {
-                    wait.extend(piece.writer);
+        while let Some((&from, _)) = self.intervals.range(start..end).next() {
+            if let Some(interval) = self.intervals.remove(&from) {
+                if interval.readers.is_empty() {
+                    wait.extend(interval.writer);
                 }
-                wait.extend(piece.readers.into_iter().filter(|reader| *reader != step));
+                wait.extend(interval.readers.into_iter().filter(|reader| *reader != step));
             }
         }
-        self.pieces.insert(start, Piece { end, writer: Some(step), readers: Vec::new() });
+        self.intervals.insert(start, Interval { end, writer: Some(step), readers: Vec::new() });
     }
 
-    /// Makes `at` a boundary between pieces.
+    /// Makes `at` a boundary between intervals.
     fn cut(&mut self, at: usize) {
-        if let Some((_, piece)) = self.pieces.range_mut(..at).next_back()
-            && piece.end > at
+        if let Some((_, interval)) = self.intervals.range_mut(..at).next_back()
+            && interval.end > at
         {
-            let right = piece.clone();
-            piece.end = at;
-            self.pieces.insert(at, right);
+            let right = interval.clone();
+            interval.end = at;
+            self.intervals.insert(at, right);
         }
     }
 }

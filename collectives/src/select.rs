@@ -344,7 +344,7 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
         }
         _ => (tuning.in_flight.max(1), 1),
     };
-    // A piece that is halved at every step ends in short messages: the more halvings, the longer it must be, or
+    // A segment that is halved at every step ends in short messages: the more halvings, the longer it must be, or
     // its latencies cost more than its bytes.
     let halvings = match algorithm {
         Algorithm::AllReduceRabenseifner
@@ -363,10 +363,10 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
     let shortest = elements(tuning.shortest_segment.min(tuning.segment).saturating_mul(halvings));
     let longest = elements((tuning.segment / abreast).saturating_mul(halvings)).max(shortest);
     // Between two ranks nothing is passed on, so a vector is cut only where it would be too long for the cache.
-    // Measured at 256 KiB, whole and in four pieces: broadcast 28 and 50 us, all-gather 27 and 38, all-reduce
+    // Measured at 256 KiB, whole and in four segments: broadcast 28 and 50 us, all-gather 27 and 38, all-reduce
     // 51 and 67, reduce-scatter 29 and 34.
-    let pieces = if size <= 2 { 1 } else { in_flight.saturating_mul(levels) };
-    let even = len.div_ceil(pieces).clamp(shortest, longest);
+    let segments = if size <= 2 { 1 } else { in_flight.saturating_mul(levels) };
+    let even = len.div_ceil(segments).clamp(shortest, longest);
     let segment = match len {
         usize::MAX => longest,
         // Nor is anything computed: one message, for the transport to cut. Measured at 4 MiB, 500 us instead of 590,

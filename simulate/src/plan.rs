@@ -192,9 +192,9 @@ impl Job<'_> {
     /// As [`Job::one_for_all`], with `count` elements, or a few more if that makes ranks alike.
     fn alike(&self, count: usize) -> Result<Option<Outcome>, Error> {
         let size = self.request.size;
-        let pieces = count.div_ceil(self.choice.segment.max(1)).max(1);
+        let segments = count.div_ceil(self.choice.segment.max(1)).max(1);
         let mut tried = Vec::new();
-        for multiple in [1, size, size.saturating_mul(pieces)] {
+        for multiple in [1, size, size.saturating_mul(segments)] {
             let Some(padded) = count.checked_next_multiple_of(multiple) else { continue };
             if tried.contains(&padded) || ask::of_count(self.request, padded).validate().is_err() {
                 continue;

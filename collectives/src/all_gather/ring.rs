@@ -24,16 +24,16 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     for step in 0..size - 1 {
         let (sent, received) = ((rank + size - step) % size, (rank + size - step - 1) % size);
         let ((out, out_len), (into, into_len)) = (blocks.block(sent), blocks.block(received));
-        let (out_pieces, into_pieces) = (parts(out_len, choice.segment), parts(into_len, choice.segment));
-        for piece in 0..out_pieces.max(into_pieces) {
-            if piece < out_pieces {
-                let (at, len) = part(out_len, out_pieces, piece);
+        let (out_segments, into_segments) = (parts(out_len, choice.segment), parts(into_len, choice.segment));
+        for segment in 0..out_segments.max(into_segments) {
+            if segment < out_segments {
+                let (at, len) = part(out_len, out_segments, segment);
                 let from = if step == 0 { Span::input(at, len) } else { Span::output(out + at, len) };
                 let send = b.send((rank + 1) % size, from);
                 sends.admit(b, send);
             }
-            if piece < into_pieces {
-                let (at, len) = part(into_len, into_pieces, piece);
+            if segment < into_segments {
+                let (at, len) = part(into_len, into_segments, segment);
                 let recv = b.recv((rank + size - 1) % size, Span::output(into + at, len));
                 recvs.admit(b, recv);
             }

@@ -17,24 +17,24 @@ use crate::{Choice, Request, Span, left};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let (rank, size, count) = (request.rank, request.size, request.count());
-    let pieces = parts(count, choice.segment);
-    let sets = choice.in_flight.clamp(1, pieces);
-    let slots = b.slots(sets * (size - 1), count.div_ceil(pieces));
+    let segments = parts(count, choice.segment);
+    let sets = choice.in_flight.clamp(1, segments);
+    let slots = b.slots(sets * (size - 1), count.div_ceil(segments));
     // The slots hold receives back; sends of the own contribution would otherwise all be ready at once.
-    let mut ends = Vec::with_capacity(pieces);
+    let mut ends = Vec::with_capacity(segments);
 
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let own = Span::input(offset, len);
         let output = Span::output(offset, len);
         // Starting behind oneself spreads the first messages over all receivers.
         for step in 1..size {
             let send = b.send((rank + step) % size, own);
-            if piece >= sets {
-                b.order(ends[piece - sets], send);
+            if segment >= sets {
+                b.order(ends[segment - sets], send);
             }
         }
-        let inbox = &slots[piece % sets * (size - 1)..][..size - 1];
+        let inbox = &slots[segment % sets * (size - 1)..][..size - 1];
         let source = |from: usize| match from.cmp(&rank) {
             std::cmp::Ordering::Less => inbox[from].first(len),
             std::cmp::Ordering::Equal => own,

@@ -23,20 +23,20 @@ use crate::{Choice, Request, Span};
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let (rank, size, count) = (request.rank, request.size, request.count());
     let longer = count.div_ceil(2);
-    let pieces = parts(longer, choice.segment);
+    let segments = parts(longer, choice.segment);
     let mut trees = Tree::pair(size).map(|tree| {
-        let sets = choice.in_flight.clamp(1, pieces);
-        Branch::new(tree, rank, sets, longer.div_ceil(pieces), b)
+        let sets = choice.in_flight.clamp(1, segments);
+        Branch::new(tree, rank, sets, longer.div_ceil(segments), b)
     });
     // Both ends of a link name its messages in this order: by segment, up before down, first tree first.
-    for piece in 0..pieces {
+    for segment in 0..segments {
         let spans = [0, 1].map(|half| {
             let (start, half) = part(count, 2, half);
-            let (offset, len) = part(half, pieces, piece);
+            let (offset, len) = part(half, segments, segment);
             (start + offset, len)
         });
         for (tree, (offset, len)) in trees.iter_mut().zip(spans) {
-            tree.up(piece, offset, len, b);
+            tree.up(segment, offset, len, b);
         }
         for (tree, (offset, len)) in trees.iter_mut().zip(spans) {
             tree.down(offset, len, b);
@@ -65,12 +65,12 @@ impl Branch {
     }
 
     /// Combines a segment with what comes from below and sends it up; at the top it is finished then.
-    fn up(&mut self, piece: usize, offset: usize, len: usize, b: &mut Builder) {
+    fn up(&mut self, segment: usize, offset: usize, len: usize, b: &mut Builder) {
         let sum = Span::output(offset, len);
         let mut held = Span::input(offset, len);
         let arrived = self.children.each_ref().map(|child| {
             let (from, slots) = child.as_ref()?;
-            let slot = slots[piece % slots.len()].first(len);
+            let slot = slots[segment % slots.len()].first(len);
             b.recv(*from, slot);
             Some(slot)
         });

@@ -17,18 +17,18 @@ use crate::{Choice, Request, Span};
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = request.count();
-    let pieces = parts(count, choice.segment);
-    let sets = choice.in_flight.clamp(1, pieces);
+    let segments = parts(count, choice.segment);
+    let sets = choice.in_flight.clamp(1, segments);
     let (first, last) = (rank == 0, rank + 1 == size);
-    let slots = b.slots(if first { 0 } else { sets }, count.div_ceil(pieces));
+    let slots = b.slots(if first { 0 } else { sets }, count.div_ceil(segments));
     let limit = choice.in_flight;
     let (mut up, mut down, mut back) = (Window::new(limit), Window::new(limit), Window::new(limit));
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let (own, output) = (Span::input(offset, len), Span::output(offset, len));
         let mut held = own;
         if !first {
-            let slot = slots[piece % sets].first(len);
+            let slot = slots[segment % sets].first(len);
             b.recv(rank - 1, slot);
             held = if last { output } else { slot };
             b.reduce(slot, own, held, last);

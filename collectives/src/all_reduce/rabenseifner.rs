@@ -20,16 +20,16 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = request.count();
     let fold = Fold::new(size);
-    let pieces = parts(count, choice.segment);
-    let longest = count.div_ceil(pieces);
-    let sets = if fold.place(rank).is_some() { choice.in_flight.clamp(1, pieces) } else { 0 };
+    let segments = parts(count, choice.segment);
+    let longest = count.div_ceil(segments);
+    let sets = if fold.place(rank).is_some() { choice.in_flight.clamp(1, segments) } else { 0 };
     // What arrives in each halving lies behind what came before, so that all receives can be posted at once;
     // rounding makes the halves one element longer than the whole per step, at most.
     let inbox = b.slots(sets, longest + fold.places.trailing_zeros() as usize);
 
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
-        let slot = if sets == 0 { Span::scratch(0, len) } else { inbox[piece % sets] };
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
+        let slot = if sets == 0 { Span::scratch(0, len) } else { inbox[segment % sets] };
         let held = fold.before(request, offset, slot.first(len), b);
         if let Some(place) = fold.place(rank) {
             exchange(fold, place, held, Span::output(offset, len), slot, b);

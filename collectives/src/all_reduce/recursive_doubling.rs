@@ -19,11 +19,11 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = request.count();
     let fold = Fold::new(size);
-    let pieces = parts(count, choice.segment);
-    let longest = count.div_ceil(pieces);
+    let segments = parts(count, choice.segment);
+    let longest = count.div_ceil(segments);
     // A slot for each step lets all receives be posted at once; long vectors share a few.
     let steps = fold.places.trailing_zeros() as usize + 1;
-    let wanted = if fold.place(rank).is_some() { steps * pieces } else { 0 };
+    let wanted = if fold.place(rank).is_some() { steps * segments } else { 0 };
     let inbox = b.slots(choice.in_flight.max(1).min(wanted), longest);
     let mut turn = 0;
     let mut slot = |len: usize| {
@@ -31,8 +31,8 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         if inbox.is_empty() { Span::scratch(0, len) } else { inbox[turn % inbox.len()].first(len) }
     };
 
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let output = Span::output(offset, len);
         let mut held = fold.before(request, offset, slot(len), b);
         if let Some(place) = fold.place(rank) {

@@ -52,15 +52,15 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         let (from, (offset, arriving)) = (outgoing(partner), recv.block(partner));
         // Cut by length alone, which both ends of a message know. A swap cuts both directions alike.
         let (out, into) = (parts(from.len, segment), parts(arriving, segment));
-        for piece in 0..out.max(into) {
-            if piece < out {
-                let (at, len) = part(from.len, out, piece);
+        for segment in 0..out.max(into) {
+            if segment < out {
+                let (at, len) = part(from.len, out, segment);
                 let span = Span { offset: from.offset + at, len, ..from };
                 let send = if known_here { b.send_known_here(partner, span) } else { b.send(partner, span) };
                 sends.admit(b, send);
             }
-            if piece < into {
-                let (at, len) = part(arriving, into, piece);
+            if segment < into {
+                let (at, len) = part(arriving, into, segment);
                 let place = Span::output(offset + at, len);
                 let target = if swaps { slots[turn % in_flight].first(len) } else { place };
                 let recv =

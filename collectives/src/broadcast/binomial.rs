@@ -27,10 +27,10 @@ pub(crate) fn spread(request: &Request, root: usize, choice: &Choice, source: Sp
     let at = |place: usize| (place + root) % size;
     // The lowest bit set in a place leads to its parent; the bits below it lead to its children.
     let reach = if place == 0 { size.next_power_of_two() } else { 1 << place.trailing_zeros() };
-    let pieces = parts(count, choice.segment);
+    let segments = parts(count, choice.segment);
     let mut window = Window::new(choice.in_flight);
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let mut held = Span { offset: source.offset + offset, len, ..source };
         if place > 0 {
             held = Span::output(offset, len);

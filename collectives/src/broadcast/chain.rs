@@ -17,10 +17,10 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     let Request { rank, size, .. } = *request;
     let count = request.count();
     let place = (rank + size - root) % size;
-    let pieces = parts(count, choice.segment);
+    let segments = parts(count, choice.segment);
     let (mut sends, mut recvs) = (Window::new(choice.in_flight), Window::new(choice.in_flight));
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         if place > 0 {
             let recv = b.recv((rank + size - 1) % size, Span::output(offset, len));
             recvs.admit(b, recv);

@@ -30,15 +30,15 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
         let parent = tree.parent(place).map_or(root, at);
         (Some(parent), tree.children(place).map(|child| child.map(at)))
     });
-    let pieces = parts(count.div_ceil(2), choice.segment);
+    let segments = parts(count.div_ceil(2), choice.segment);
     let mut windows = [0; 6].map(|_| Window::new(choice.in_flight));
     let [recvs @ .., a0, a1, b0, b1] = &mut windows;
     let mut sends = [[a0, a1], [b0, b1]];
 
-    for piece in 0..pieces {
+    for segment in 0..segments {
         for (half, (parent, children)) in links.iter().enumerate() {
             let (start, len) = part(count, 2, half);
-            let (offset, len) = part(len, pieces, piece);
+            let (offset, len) = part(len, segments, segment);
             let offset = start + offset;
             if let Some(parent) = parent {
                 let recv = b.recv(*parent, Span::output(offset, len));

@@ -10,7 +10,7 @@
 //! Chunks go straight to where they belong; a run of them that wraps round the end of the vector is two messages.
 //! What a place has from the scatter already is not sent to it again, and nothing to the root. Steps:
 //! `2 ceil(log2 n)` for any n. Bytes: less than `2 m` into each rank and out of it. Chosen: vectors of medium
-//! length on many ranks, where a pipeline is not yet full. Long vectors, when forced, go in pieces.
+//! length on many ranks, where a pipeline is not yet full. Long vectors, when forced, go in segments.
 
 use crate::builder::{Builder, part, parts};
 use crate::window::Window;
@@ -26,14 +26,14 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
         _ => (1 << place.trailing_zeros()).min(size - place),
     };
     let reach = if place == 0 { size.next_power_of_two() } else { 1 << place.trailing_zeros() };
-    let pieces = parts(count, choice.segment);
-    // So many messages of one kind a piece has at most.
+    let segments = parts(count, choice.segment);
+    // So many messages of one kind a segment has at most.
     let rounds = size.next_power_of_two().trailing_zeros() as usize;
     let limit = choice.in_flight.max(1).saturating_mul(3 * rounds);
     let (mut sends, mut recvs) = (Window::new(limit), Window::new(limit));
 
-    for piece in 0..pieces {
-        let (start, length) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (start, length) = part(count, segments, segment);
         let chunks = |from: usize, to: usize| {
             let (first, end) = (part(length, size, from).0, part(length, size, to).0);
             (start + first, end - first)

@@ -57,63 +57,63 @@ impl<'a> Terms<'a> {
 
     pub(super) fn seconds(&self, algorithm: Algorithm) -> f64 {
         let (model, n) = (&self.model, self.n);
-        let (pieces, each) = self.cut(1);
+        let (segments, each) = self.cut(1);
         match algorithm {
             Algorithm::BarrierDissemination => self.rounds * model.send(0.0),
-            Algorithm::BroadcastBinomial => pieces * self.rounds * model.send(each),
-            Algorithm::BroadcastChain => (pieces + n - 2.0) * model.send(each),
+            Algorithm::BroadcastBinomial => segments * self.rounds * model.send(each),
+            Algorithm::BroadcastChain => (segments + n - 2.0) * model.send(each),
             Algorithm::BroadcastDoubleTree => self.double_tree(Model::send),
             Algorithm::BroadcastScatterAllGather => {
-                pieces * 2.0 * (self.rounds * model.alpha + (n - 1.0) / n * each * model.beta)
+                segments * 2.0 * (self.rounds * model.alpha + (n - 1.0) / n * each * model.beta)
             }
 
             Algorithm::ReduceBinomial => {
                 let to_the_root = if self.free() || self.root() == 0 { 0.0 } else { model.send(each) };
-                pieces * (self.rounds * model.reduce(each) + to_the_root)
+                segments * (self.rounds * model.reduce(each) + to_the_root)
             }
             Algorithm::ReduceChain => self.reduce_chain(),
             Algorithm::ReduceLeftChain => {
                 let results = match self.root() {
                     root if root + 1 == self.request.size => 0.0,
                     0 => 1.0,
-                    _ => pieces,
+                    _ => segments,
                 };
-                (pieces + n - 2.0) * model.reduce(each) + results * model.send(each)
+                (segments + n - 2.0) * model.reduce(each) + results * model.send(each)
             }
             Algorithm::ReduceDoubleTree => self.double_tree(Model::reduce),
             Algorithm::ReduceDirect => (n - 1.0) * model.reduce(self.bytes),
             Algorithm::ReduceGather => self.gather_and_fold(),
             Algorithm::ReduceLeftExchange => self.exchange_parts(n - 1.0),
             Algorithm::ReduceScatterGather => {
-                pieces * (self.halve(each) + self.fold(model.reduce(each), 0.0))
+                segments * (self.halve(each) + self.fold(model.reduce(each), 0.0))
             }
 
-            Algorithm::AllReduceDirect => (n - 1.0) * pieces * model.reduce(each),
+            Algorithm::AllReduceDirect => (n - 1.0) * segments * model.reduce(each),
             Algorithm::AllReduceRecursiveDoubling => {
                 let fold = self.fold(model.reduce(each), model.send(each));
-                pieces * (self.halvings * model.reduce(each) + fold)
+                segments * (self.halvings * model.reduce(each) + fold)
             }
             Algorithm::AllReduceRabenseifner => {
-                pieces * (self.halve(each) + self.fold(model.reduce(each), model.send(each)))
+                segments * (self.halve(each) + self.fold(model.reduce(each), model.send(each)))
             }
             Algorithm::AllReduceDoubleTree => self.there_and_back(),
             Algorithm::AllReduceRing => {
                 let (blocks, chunk) = self.cut(self.request.size);
                 blocks * (n - 1.0) * (model.reduce(chunk) + model.send(chunk))
             }
-            Algorithm::AllReduceLeftChain => (pieces + n - 2.0) * (model.reduce(each) + model.send(each)),
+            Algorithm::AllReduceLeftChain => (segments + n - 2.0) * (model.reduce(each) + model.send(each)),
             Algorithm::AllReduceGatherBroadcast => {
-                self.gather_and_fold() + pieces * self.rounds * model.send(each)
+                self.gather_and_fold() + segments * self.rounds * model.send(each)
             }
             Algorithm::AllReduceLeftExchange => self.exchange_parts(self.rounds),
 
             Algorithm::AllGatherRecursiveDoubling | Algorithm::AllGatherBruck => {
                 self.rounds * model.alpha + (n - 1.0) * self.bytes * model.beta
             }
-            Algorithm::AllGatherRing | Algorithm::AllToAllPairwise => pieces * (n - 1.0) * model.send(each),
+            Algorithm::AllGatherRing | Algorithm::AllToAllPairwise => segments * (n - 1.0) * model.send(each),
 
             Algorithm::ReduceScatterDirect | Algorithm::ReduceScatterRing => {
-                pieces * (n - 1.0) * model.reduce(each)
+                segments * (n - 1.0) * model.reduce(each)
             }
             Algorithm::ReduceScatterRecursiveHalving => self.reduce_scatter_by_halving(),
 
@@ -123,12 +123,12 @@ impl<'a> Terms<'a> {
             Algorithm::GatherBinomial | Algorithm::ScatterBinomial => self.tree_of_blocks(),
             Algorithm::AllToAllBruck => self.bruck(),
 
-            Algorithm::ScanChain | Algorithm::ExclusiveScanChain => (pieces + n - 2.0) * model.reduce(each),
+            Algorithm::ScanChain | Algorithm::ExclusiveScanChain => (segments + n - 2.0) * model.reduce(each),
             Algorithm::ScanDirect | Algorithm::ExclusiveScanDirect => (n - 1.0) * model.reduce(self.bytes),
-            Algorithm::ScanRecursiveDoubling => pieces * self.rounds * model.reduce(each),
+            Algorithm::ScanRecursiveDoubling => segments * self.rounds * model.reduce(each),
             // Two sums, one of them without the own contribution.
             Algorithm::ExclusiveScanRecursiveDoubling => {
-                pieces * self.rounds * (model.reduce(each) + each * model.gamma)
+                segments * self.rounds * (model.reduce(each) + each * model.gamma)
             }
             Algorithm::ScanTranspose | Algorithm::ExclusiveScanTranspose => self.exchange_parts(n - 1.0),
             Algorithm::ScanGatherScatter | Algorithm::ExclusiveScanGatherScatter => {
@@ -139,8 +139,8 @@ impl<'a> Terms<'a> {
 
     /// How many segments the vector makes when one of `shares` equal shares of it is cut, and their bytes.
     fn cut(&self, shares: usize) -> (f64, f64) {
-        let pieces = parts(self.request.count().div_ceil(shares), self.choice.segment) as f64;
-        (pieces, self.bytes / shares as f64 / pieces)
+        let segments = parts(self.request.count().div_ceil(shares), self.choice.segment) as f64;
+        (segments, self.bytes / shares as f64 / segments)
     }
 
     fn free(&self) -> bool {
@@ -156,7 +156,7 @@ impl<'a> Terms<'a> {
         if self.folded { there + back } else { 0.0 }
     }
 
-    /// Halving a piece of so many bytes down to a share for each rank, and putting it together again.
+    /// Halving a segment of so many bytes down to a share for each rank, and putting it together again.
     fn halve(&self, bytes: f64) -> f64 {
         let Model { alpha, beta, gamma } = self.model;
         2.0 * self.halvings * alpha + self.most * bytes * (2.0 * beta + gamma)
@@ -164,30 +164,30 @@ impl<'a> Terms<'a> {
 
     /// Two trees, one way: a rank passes each segment to two others, or takes it from two.
     fn double_tree(&self, hop: impl Fn(&Model, f64) -> f64) -> f64 {
-        let (pieces, each) = self.cut(2);
-        (2.0 * pieces + 2.0 * self.rounds - 2.0) * hop(&self.model, each)
+        let (segments, each) = self.cut(2);
+        (2.0 * segments + 2.0 * self.rounds - 2.0) * hop(&self.model, each)
     }
 
     /// Two trees, up and down: once there are segments everywhere, a rank receives four for each of them, one
     /// from each child, one result from its parent, and one where it is a leaf.
     fn there_and_back(&self) -> f64 {
         let model = &self.model;
-        let (pieces, each) = self.cut(2);
+        let (segments, each) = self.cut(2);
         let depth = (self.n + 1.0).log2().floor();
         // On two ranks each has one child, and no more than two messages a segment.
         let children = (self.n - 1.0).min(2.0);
         depth * children * (model.reduce(each) + model.send(each))
-            + (pieces - 1.0) * children * (2.0 * model.send(each) + each * model.gamma)
+            + (segments - 1.0) * children * (2.0 * model.send(each) + each * model.gamma)
     }
 
     /// One chain towards the root; two when rank order counts and the root is at neither end.
     fn reduce_chain(&self) -> f64 {
-        let (pieces, each) = self.cut(1);
+        let (segments, each) = self.cut(1);
         let (root, last) = (self.root(), self.request.size - 1);
         let hops = if self.free() || root == 0 || root == last {
-            pieces + self.n - 2.0
+            segments + self.n - 2.0
         } else {
-            2.0 * pieces + root.max(last - root) as f64 - 1.0
+            2.0 * segments + root.max(last - root) as f64 - 1.0
         };
         hops * self.model.reduce(each)
     }

@@ -23,17 +23,17 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     let at = |place: usize| (place + top) % size;
     let reach = if place == 0 { size.next_power_of_two() } else { 1 << place.trailing_zeros() };
 
-    let pieces = parts(count, choice.segment);
-    let longest = count.div_ceil(pieces);
+    let segments = parts(count, choice.segment);
+    let longest = count.div_ceil(segments);
     let children = (0..reach.trailing_zeros()).filter(|k| place + (1 << k) < size).count();
-    let sets = choice.in_flight.clamp(1, pieces);
+    let sets = choice.in_flight.clamp(1, segments);
     let inbox = b.slots(sets * children, longest);
     let ends_here = rank == top && rank == root;
     let sums = if ends_here || children == 0 { Vec::new() } else { b.slots(sets, longest) };
 
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
-        let set = piece % sets;
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
+        let set = segment % sets;
         let sum = sums.get(set).map_or(Span::output(offset, len), |sum| sum.first(len));
         let mut held = Span::input(offset, len);
         for child in 0..children {

@@ -44,25 +44,25 @@ fn links(request: &Request, root: usize) -> Links {
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
     let count = request.count();
     let Links { below, above, next } = links(request, root);
-    let pieces = parts(count, choice.segment);
-    let longest = count.div_ceil(pieces);
-    let sets = choice.in_flight.clamp(1, pieces);
+    let segments = parts(count, choice.segment);
+    let longest = count.div_ceil(segments);
+    let sets = choice.in_flight.clamp(1, segments);
     let mut slots = |peer: Option<usize>| b.slots(if peer.is_some() { sets } else { 0 }, longest);
     let (from_below, from_above) = (slots(below), slots(above));
 
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let mut held = Span::input(offset, len);
         // Off the root there is one chain at most, and its slot takes the sum.
         let into = |slot: Span| if next.is_none() { Span::output(offset, len) } else { slot };
         if let Some(peer) = above {
-            let slot = from_above[piece % sets].first(len);
+            let slot = from_above[segment % sets].first(len);
             b.recv(peer, slot);
             b.reduce(held, slot, into(slot), next.is_none() && below.is_none());
             held = into(slot);
         }
         if let Some(peer) = below {
-            let slot = from_below[piece % sets].first(len);
+            let slot = from_below[segment % sets].first(len);
             b.recv(peer, slot);
             b.reduce(slot, held, into(slot), next.is_none());
             held = into(slot);

@@ -31,9 +31,9 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     let at = |place: usize| (place + root + 1) % size;
     let place = (rank + size - root - 1) % size;
     let longer = count.div_ceil(2);
-    let pieces = parts(longer, choice.segment);
-    let sets = choice.in_flight.clamp(1, pieces);
-    let longest = longer.div_ceil(pieces);
+    let segments = parts(longer, choice.segment);
+    let sets = choice.in_flight.clamp(1, segments);
+    let longest = longer.div_ceil(segments);
     let links = Tree::pair(size - 1).map(|tree| {
         // The last rank as root comes after all others, any other root before them.
         let (parent, [left, right]) = if rank != root {
@@ -50,15 +50,15 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     // The slots hold receives back; leaves have their own contribution ready at once.
     let mut sends = [0; 2].map(|_| Window::new(choice.in_flight));
 
-    for piece in 0..pieces {
+    for segment in 0..segments {
         for (half, (parent, children)) in links.iter().enumerate() {
             let (start, len) = part(count, 2, half);
-            let (offset, len) = part(len, pieces, piece);
+            let (offset, len) = part(len, segments, segment);
             let offset = start + offset;
             let mut held = Span::input(offset, len);
             let arrived = children.each_ref().map(|child| {
                 let Child { rank, slots } = child.as_ref()?;
-                let slot = slots[piece % sets].first(len);
+                let slot = slots[segment % sets].first(len);
                 b.recv(*rank, slot);
                 Some(slot)
             });

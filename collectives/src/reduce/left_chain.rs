@@ -16,16 +16,16 @@ use crate::{Choice, Request, Span};
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = request.count();
-    let pieces = parts(count, choice.segment);
-    let sets = choice.in_flight.clamp(1, pieces);
+    let segments = parts(count, choice.segment);
+    let sets = choice.in_flight.clamp(1, segments);
     let last = size - 1;
-    let slots = b.slots(if rank > 0 { sets } else { 0 }, count.div_ceil(pieces));
+    let slots = b.slots(if rank > 0 { sets } else { 0 }, count.div_ceil(segments));
     let (mut sends, mut results) = (Window::new(choice.in_flight), Window::new(choice.in_flight));
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let mut held = Span::input(offset, len);
         if rank > 0 {
-            let slot = slots[piece % sets].first(len);
+            let slot = slots[segment % sets].first(len);
             b.recv(rank - 1, slot);
             let into = if rank == last && rank == root { Span::output(offset, len) } else { slot };
             b.reduce(slot, held, into, rank == last);

@@ -22,25 +22,25 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     let (rank, size, count) = (request.rank, request.size, request.count());
     let fold = Fold::rooted(size, root);
     let (place, top) = (fold.place(rank), fold.place(root).unwrap_or(0));
-    let pieces = parts(count, choice.segment);
-    let longest = count.div_ceil(pieces);
-    let sets = choice.in_flight.clamp(1, pieces);
+    let segments = parts(count, choice.segment);
+    let longest = count.div_ceil(segments);
+    let sets = choice.in_flight.clamp(1, segments);
     let halvings = fold.places.trailing_zeros() as usize;
     // As in the all-reduce of the same name: what arrives in each halving lies behind what came before.
     let inbox = b.slots(if place.is_some() { sets } else { 0 }, longest + halvings);
     let sums = b.slots(if place.is_some() && rank != root { sets } else { 0 }, longest);
-    let mut ends: Vec<Step> = Vec::with_capacity(pieces);
+    let mut ends: Vec<Step> = Vec::with_capacity(segments);
 
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let own = Span::input(offset, len);
-        let earlier = piece.checked_sub(sets).and_then(|earlier| ends[earlier]);
+        let earlier = segment.checked_sub(sets).and_then(|earlier| ends[earlier]);
         let end = if let Some(place) = place {
-            let slot = inbox[piece % sets];
-            let sum = sums.get(piece % sets).map_or(Span::output(offset, len), |sum| sum.first(len));
+            let slot = inbox[segment % sets];
+            let sum = sums.get(segment % sets).map_or(Span::output(offset, len), |sum| sum.first(len));
             let held = fold.take_in(rank, own, slot.first(len), sum, b);
-            let piece = Piece { held, sum, slot };
-            let halvings = halve(fold, place, piece, earlier, b);
+            let segment = Segment { held, sum, slot };
+            let halvings = halve(fold, place, segment, earlier, b);
             gather(place, top, sum, halvings, b)
         } else {
             let send = b.send(rank ^ 1, own);
@@ -51,9 +51,9 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
     }
 }
 
-/// Where one piece of the vector lies on one place.
+/// Where one segment of the vector lies on one place.
 #[derive(Clone, Copy)]
-struct Piece {
+struct Segment {
     /// The contribution of this place.
     held: Span,
     /// Takes the sums.
@@ -62,7 +62,7 @@ struct Piece {
     slot: Span,
 }
 
-/// One exchange of halves, as (first, end) within the piece.
+/// One exchange of halves, as (first, end) within the segment.
 struct Halving {
     partner: usize,
     distance: usize,
@@ -75,8 +75,8 @@ fn sub(span: Span, (from, to): (usize, usize)) -> Span {
 }
 
 /// Halves among the places; no send of the own contribution starts before `earlier` has completed.
-fn halve(fold: Fold, place: usize, piece: Piece, earlier: Step, b: &mut Builder) -> Vec<Halving> {
-    let Piece { held, sum, slot } = piece;
+fn halve(fold: Fold, place: usize, segment: Segment, earlier: Step, b: &mut Builder) -> Vec<Halving> {
+    let Segment { held, sum, slot } = segment;
     let mut source = held;
     let (mut low, mut high) = (0, sum.len);
     let mut halvings = Vec::new();

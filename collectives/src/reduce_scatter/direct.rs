@@ -17,28 +17,28 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let blocks = request.blocks();
     let own = blocks.block(rank).1;
-    // Every block is cut into the same number of pieces, for all to be under way at the same time.
-    let pieces = parts(blocks.longest(), choice.segment);
-    let sets = choice.in_flight.clamp(1, pieces);
-    let slots = b.slots(sets * (size - 1), own.div_ceil(pieces));
-    let mut ends = Vec::with_capacity(pieces);
+    // Every block is cut into the same number of segments, for all to be under way at the same time.
+    let segments = parts(blocks.longest(), choice.segment);
+    let sets = choice.in_flight.clamp(1, segments);
+    let slots = b.slots(sets * (size - 1), own.div_ceil(segments));
+    let mut ends = Vec::with_capacity(segments);
     let staged = super::Staged::new(request, b);
 
-    for piece in 0..pieces {
-        let len = part(own, pieces, piece).1;
-        // What holds the next pieces back: the end of this one, or its last send if there is nothing to reduce.
+    for segment in 0..segments {
+        let len = part(own, segments, segment).1;
+        // What holds the next segments back: the end of this one, or its last send if there is nothing to reduce.
         let mut end = None;
         let input = |block: usize| {
             let (start, whole) = blocks.block(block);
-            let (offset, len) = part(whole, pieces, piece);
+            let (offset, len) = part(whole, segments, segment);
             Span::input(start + offset, len)
         };
-        let inbox = &slots[piece % sets * (size - 1)..][..size - 1];
+        let inbox = &slots[segment % sets * (size - 1)..][..size - 1];
         for step in 1..size {
             let to = (rank + step) % size;
             let send = b.send(to, input(to));
-            if piece >= sets {
-                b.order(ends[piece - sets], send);
+            if segment >= sets {
+                b.order(ends[segment - sets], send);
             }
             end = send.or(end);
         }
@@ -51,7 +51,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let from = (rank + size - step) % size;
             b.recv(from, source(from));
         }
-        let into = staged.part(pieces, piece);
+        let into = staged.part(segments, segment);
         end = left::fold(size, source, inbox[0].first(len), into, true, b).or(end);
         ends.push(end);
     }

@@ -10,7 +10,7 @@ pub(crate) mod ring;
 use crate::builder::{Builder, part};
 use crate::{Counts, Request, Span};
 
-/// Where the result of a rank grows, piece by piece.
+/// Where the result of a rank grows, segment by segment.
 ///
 /// In place, the beginning of the buffer may belong to uneven blocks that are still to be sent, or lie across the
 /// own one: then the result grows in scratch and moves at the end.
@@ -25,9 +25,9 @@ impl Staged {
         Self { span: if apart { b.scratch(len) } else { Span::output(0, len) } }
     }
 
-    /// Piece `index` of `pieces` of the result.
-    fn part(&self, pieces: usize, index: usize) -> Span {
-        let (offset, len) = part(self.span.len, pieces, index);
+    /// Segment `index` of `segments` of the result.
+    fn part(&self, segments: usize, index: usize) -> Span {
+        let (offset, len) = part(self.span.len, segments, index);
         Span { offset: self.span.offset + offset, len, ..self.span }
     }
 

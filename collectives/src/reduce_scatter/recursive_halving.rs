@@ -40,9 +40,9 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let my_place = fold.place(rank).unwrap_or(rank / 2);
 
     let whole = Span::input(0, blocks.total());
-    let pieces = parts(whole.len, choice.segment);
-    let cut = |span: Span, pieces: usize, piece: usize| {
-        let (offset, len) = part(span.len, pieces, piece);
+    let segments = parts(whole.len, choice.segment);
+    let cut = |span: Span, segments: usize, segment: usize| {
+        let (offset, len) = part(span.len, segments, segment);
         span.part(offset, len)
     };
     let (mut sends, mut recvs) = (Window::new(choice.in_flight), Window::new(choice.in_flight));
@@ -50,9 +50,9 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         let mut held = whole;
         if fold.shared(place) {
             held = b.scratch(whole.len);
-            for piece in 0..pieces {
-                let slot = cut(held, pieces, piece);
-                fold.take_in(rank, cut(whole, pieces, piece), slot, slot, b);
+            for segment in 0..segments {
+                let slot = cut(held, segments, segment);
+                fold.take_in(rank, cut(whole, segments, segment), slot, slot, b);
             }
         }
         let (mut low, mut high) = (0, fold.places);
@@ -77,12 +77,12 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let sum = if home { own_block } else { theirs };
             // Both ends cut alike: each message from the length that its receiver keeps.
             let (sent, received) = (parts(give.len, choice.segment), parts(mine.len, choice.segment));
-            for piece in 0..sent {
-                let send = b.send(partner, cut(give, sent, piece));
+            for segment in 0..sent {
+                let send = b.send(partner, cut(give, sent, segment));
                 sends.admit(b, send);
             }
-            for piece in 0..received {
-                let [mine, theirs, sum] = [mine, theirs, sum].map(|span| cut(span, received, piece));
+            for segment in 0..received {
+                let [mine, theirs, sum] = [mine, theirs, sum].map(|span| cut(span, received, segment));
                 let recv = b.recv(partner, theirs);
                 recvs.admit(b, recv);
                 let (left, right) = if lower { (mine, theirs) } else { (theirs, mine) };
@@ -103,8 +103,8 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             }
         }
     } else {
-        for piece in 0..pieces {
-            let send = b.send(rank ^ 1, cut(whole, pieces, piece));
+        for segment in 0..segments {
+            let send = b.send(rank ^ 1, cut(whole, segments, segment));
             sends.admit(b, send);
         }
     }

@@ -20,32 +20,32 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
     let behind = |back: usize| (rank + 2 * size - back) % size;
     let blocks = request.blocks();
-    // Every block is cut into the same number of pieces, for all to go round together.
+    // Every block is cut into the same number of segments, for all to go round together.
     let longest = blocks.longest();
-    let pieces = parts(longest, choice.segment);
-    let sets = choice.in_flight.clamp(1, pieces);
-    let slots = b.slots(2 * sets, longest.div_ceil(pieces));
+    let segments = parts(longest, choice.segment);
+    let sets = choice.in_flight.clamp(1, segments);
+    let slots = b.slots(2 * sets, longest.div_ceil(segments));
     let staged = super::Staged::new(request, b);
-    let mut ends = Vec::with_capacity(pieces);
+    let mut ends = Vec::with_capacity(segments);
 
-    for piece in 0..pieces {
+    for segment in 0..segments {
         let own = |block: usize| {
             let (start, whole) = blocks.block(block);
-            let (offset, len) = part(whole, pieces, piece);
+            let (offset, len) = part(whole, segments, segment);
             Span::input(start + offset, len)
         };
         let mut partial = own(behind(1));
         let mut end = None;
         for step in 0..size - 1 {
             let send = b.send(next, partial);
-            if step == 0 && piece >= sets {
-                b.order(ends[piece - sets], send);
+            if step == 0 && segment >= sets {
+                b.order(ends[segment - sets], send);
             }
             let own = own(behind(step + 2));
-            let slot = slots[2 * (piece % sets) + step % 2].first(own.len);
+            let slot = slots[2 * (segment % sets) + step % 2].first(own.len);
             b.recv(previous, slot);
             let last = step + 2 == size;
-            let into = if last { staged.part(pieces, piece) } else { slot };
+            let into = if last { staged.part(segments, segment) } else { slot };
             let (left, right) = if rank == 0 && size == 2 { (own, slot) } else { (slot, own) };
             end = b.reduce(left, right, into, last).or(send).or(end);
             partial = slot;

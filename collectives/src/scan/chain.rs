@@ -22,19 +22,19 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, collective, .. } = *request;
     let count = request.count();
     let exclusive = collective == Collective::ExclusiveScan;
-    let pieces = parts(count, choice.segment);
+    let segments = parts(count, choice.segment);
     let (first, last) = (rank == 0, rank + 1 == size);
-    let longest = count.div_ceil(pieces);
-    let sets = choice.in_flight.clamp(1, pieces);
+    let longest = count.div_ceil(segments);
+    let sets = choice.in_flight.clamp(1, segments);
     let wanted = |needed: bool| if needed { sets } else { 0 };
     // The exclusive result may arrive where it belongs, unless the own contribution still lies there.
     let inbox = b.slots(wanted(!first && (!exclusive || request.in_place)), longest);
     let outbox = b.slots(wanted(exclusive && !first && !last), longest);
     let (mut sends, mut recvs) = (Window::new(choice.in_flight), Window::new(choice.in_flight));
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let (own, output) = (Span::input(offset, len), Span::output(offset, len));
-        let below = inbox.get(piece % sets).map_or(output, |slot| slot.first(len));
+        let below = inbox.get(segment % sets).map_or(output, |slot| slot.first(len));
         let mut passed_on = own;
         if !first {
             let recv = b.recv(rank - 1, below);
@@ -43,7 +43,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
                 passed_on = output;
                 b.reduce(below, own, passed_on, false);
             } else if !last {
-                passed_on = outbox[piece % sets].first(len);
+                passed_on = outbox[segment % sets].first(len);
                 b.reduce(below, own, passed_on, false);
             }
         }

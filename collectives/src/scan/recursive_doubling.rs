@@ -19,12 +19,12 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, collective, .. } = *request;
     let count = request.count();
     let exclusive = collective == Collective::ExclusiveScan;
-    let pieces = parts(count, choice.segment);
-    let longest = count.div_ceil(pieces);
+    let segments = parts(count, choice.segment);
+    let longest = count.div_ceil(segments);
     let distances =
         || std::iter::successors(Some(1), |distance| Some(2 * distance)).take_while(|d| *d < size);
     let arriving = distances().filter(|distance| *distance <= rank).count();
-    let sets = choice.in_flight.max(1).min(arriving * pieces);
+    let sets = choice.in_flight.max(1).min(arriving * segments);
     let slots = b.slots(sets, longest);
     // Where the sum with the own contribution grows, for an exclusive scan; twice, for one to leave while the next
     // grows. The slot of what arrives cannot take it, for the sum without is made of that, too.
@@ -33,8 +33,8 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let below = b.slots(usize::from(exclusive && request.in_place && arriving > 0), longest);
     let mut turn = 0;
 
-    for piece in 0..pieces {
-        let (offset, len) = part(count, pieces, piece);
+    for segment in 0..segments {
+        let (offset, len) = part(count, segments, segment);
         let (own, output) = (Span::input(offset, len), Span::output(offset, len));
         let kept = below.first().map_or(output, |slot| slot.first(len));
         let mut held = own;

@@ -121,8 +121,8 @@ fn scans_cost_what_their_head_comment_says() {
         assert_eq!((transpose.messages, transpose.busiest), (given + 49, 28), "{collective}");
         assert_eq!(transpose.latencies, 2, "{collective}");
         assert_eq!((tree.messages, tree.latencies), (14, 6), "{collective}");
-        let pieces = report(collective, 4, 16, algorithms[2], 2);
-        assert_eq!((pieces.messages, pieces.busiest), (3 * 8, 16), "{collective}");
+        let segments = report(collective, 4, 16, algorithms[2], 2);
+        assert_eq!((segments.messages, segments.busiest), (3 * 8, 16), "{collective}");
     }
 }
 

@@ -35,9 +35,9 @@ fn done(request: &Request, choice: &Choice, fabric: &Fabric, budget: &Budget) ->
 }
 
 /// Some segments, so that windows and slots matter.
-fn cut(algorithm: Algorithm, request: &Request, pieces: usize) -> Choice {
+fn cut(algorithm: Algorithm, request: &Request, segments: usize) -> Choice {
     let choice = Choice::forced(algorithm, request, &Tuning::default()).unwrap();
-    Choice { segment: (request.count() / pieces).max(1), in_flight: 2, ..choice }
+    Choice { segment: (request.count() / segments).max(1), in_flight: 2, ..choice }
 }
 
 #[test]
@@ -46,10 +46,10 @@ fn one_rank_for_all_gives_the_time_that_all_ranks_give() {
     let mut compared = 0;
     for size in [2usize, 3, 4, 6, 8, 12, 16, 32] {
         for (algorithm, request) in every_algorithm(size, size * 40) {
-            for pieces in [1, 5] {
+            for segments in [1, 5] {
                 for eager in [u64::MAX, 64] {
                     let fabric = Fabric { eager, ..Fabric::default() };
-                    let choice = cut(algorithm, &request, pieces);
+                    let choice = cut(algorithm, &request, segments);
                     let whole = done(&request, &choice, &fabric, &Budget::default()).unwrap();
                     assert_eq!(whole.method.relabel, None, "{algorithm} with {size} ranks is little work");
                     let Some(one) = done(&request, &choice, &fabric, &ONE) else { continue };
@@ -57,7 +57,10 @@ fn one_rank_for_all_gives_the_time_that_all_ranks_give() {
                         continue;
                     }
                     let name = algorithm.path();
-                    assert_eq!(one.time, whole.time, "{name}, {size} ranks, {pieces} pieces, eager {eager}");
+                    assert_eq!(
+                        one.time, whole.time,
+                        "{name}, {size} ranks, {segments} segments, eager {eager}"
+                    );
                     assert_eq!(one.method.ranks, size);
                     compared += 1;
                     alone.insert(name);
