@@ -9,6 +9,8 @@ lint() {
 }
 lint --package ringworld --lib --no-default-features
 lint --package ringworld --lib
+lint --package ringworld --lib --no-default-features --features tcp
+lint --package ringworld --lib --no-default-features --features shm
 lint --package ringworld-transport --lib
 lint --package ringworld-transport --lib --features conformance
 lint --package ringworld-transport-ibverbs --lib

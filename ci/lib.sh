@@ -1,7 +1,7 @@
 # Sourced by every script here: where the repository is, a headline, and the time at the end.
 #
-# Each script can be run alone from anywhere: `bash ci/clippy.sh`. Only msrv.sh and unused.sh fetch what they need;
-# what the system lacks, .ci/run installs.
+# Each script can be run alone from anywhere: `bash ci/clippy.sh`. Only msrv.sh, unused.sh and public-api.sh fetch what
+# they need, the last two with CI set; what the system lacks, .ci/run installs.
 
 set -euo pipefail
 export LC_ALL=C

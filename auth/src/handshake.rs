@@ -43,7 +43,8 @@ pub struct Initiator(Box<HandshakeState>);
 impl Initiator {
     /// Begins; returns the message to send, which is [`FIRST`] bytes longer than the payload.
     ///
-    /// `purpose` must be the same on both sides: what the connection is for and which version of the protocol it speaks.
+    /// `purpose` must be the same on both sides: what the connection is for and which version of the protocol it
+    /// speaks.
     ///
     /// # Errors
     ///

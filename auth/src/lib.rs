@@ -1,8 +1,9 @@
-//! Who knows the job's secret, and records that nobody else can read or forge; the same for control and data connections.
+//! Who knows the job's secret, and records that nobody else can read or forge; the same for control and data
+//! connections.
 //!
 //! Pure: bytes in, bytes out; the callers own the sockets and the layout of what they send. The handshake is
-//! `Noise_NNpsk0_25519_ChaChaPoly_SHA256` by the crate `snow`: two messages, after which both sides have keys of their own
-//! for this connection.
+//! `Noise_NNpsk0_25519_ChaChaPoly_SHA256` by the crate `snow`: two messages, after which both sides have keys of their
+//! own for this connection.
 //!
 //! ```text
 //! initiator                                        responder
@@ -17,12 +18,13 @@
 //!   the initiator is believed only once a first *record* of it can be opened. Whoever does not know the secret gets no
 //!   answer that depends on it.
 //! - The initiator, from the second message: the responder knows the secret and answers this very handshake.
-//! - The payloads are bound to the handshake like the purpose: nobody can give them another meaning on another connection.
+//! - The payloads are bound to the handshake like the purpose: nobody can give them another meaning on another
+//!   connection.
 //! - The keys are gone with the connection, so a secret that becomes known later opens nothing that was recorded.
 //!
-//! Without a secret every process knows the empty one: the handshake then keeps others out by accident only, not by intent.
-//! Neighbours: `secret.rs` is the secret, `handshake.rs` the two messages, `record.rs` what follows, `tally.rs` a line in
-//! the log for many refusals.
+//! Without a secret every process knows the empty one: the handshake then keeps others out by accident only, not by
+//! intent. Neighbours: `secret.rs` is the secret, `handshake.rs` the two messages, `record.rs` what follows, `tally.rs`
+//! a line in the log for many refusals.
 //!
 //! ```
 //! use ringworld_auth::{Initiator, Responder, Secret};
@@ -57,7 +59,8 @@ pub use tally::Tally;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// It was not made with this secret, for this purpose and at this place of the connection; or was altered on its way.
+    /// It was not made with this secret, for this purpose and at this place of the connection; or was altered on its
+    /// way.
     #[error("it was forged, altered on its way, or made with another secret")]
     Forged,
     /// More bytes than one message or record takes, or less room than it needs.

@@ -38,8 +38,8 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Seals up to [`LONGEST`] bytes into the front of `record`; returns the length of the record, which is [`OVERHEAD`]
-    /// bytes longer.
+    /// Seals up to [`LONGEST`] bytes into the front of `record`; returns the length of the record, which is
+    /// [`OVERHEAD`] bytes longer.
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ impl Opener {
     ///
     /// # Errors
     ///
-    /// [`AuthError::Forged`] when it is not the record that the other side has sealed next; the connection is to be given
-    /// up then. [`AuthError::Length`] when `bytes` is too short.
+    /// [`AuthError::Forged`] when it is not the record that the other side has sealed next; the connection is to be
+    /// given up then. [`AuthError::Length`] when `bytes` is too short.
     pub fn open(&mut self, record: &[u8], bytes: &mut [u8]) -> Result<usize, AuthError> {
         let Some(given) = record.len().checked_sub(OVERHEAD).filter(|given| *given <= LONGEST) else {
             return Err(AuthError::Forged);

@@ -56,8 +56,8 @@ impl Secret {
         &self.0
     }
 
-    /// The key that handshakes begin with: HKDF-SHA256 of the secret. Deriving it is quick, so it makes a weak secret no
-    /// stronger.
+    /// The key that handshakes begin with: HKDF-SHA256 of the secret. Deriving it is quick, so it makes a weak secret
+    /// no stronger.
     pub(crate) fn key(&self) -> Zeroizing<[u8; 32]> {
         let mut key = Zeroizing::new([0; 32]);
         // One block is asked for, of the 255 that there are: this cannot fail, and a key of zeros would be refused by

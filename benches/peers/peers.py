@@ -1,4 +1,4 @@
-"""The contestants: how each is installed, how its twin is built and how it is started, TCP only.
+"""The contestants: how each is installed, how its twin is built and how it is started, over TCP or as it comes.
 
 A peer is ready once `prepare` has returned; it raises `CommandFailed` with a sentence for the reader when
 something is missing, and the comparison then goes on without it. Nothing here measures: see measure.py.
@@ -37,15 +37,18 @@ class Peer:
     starts, links = True, True
     # A sentence that the report must not leave out.
     remark = ""
+    # Not kept on TCP: between ranks of one host, whatever the library thinks best.
+    as_it_comes = False
 
 
 class MpiPeer(Peer):
     """An MPI library from a wheel, in a virtual environment of its own because their files collide."""
 
-    def __init__(self, name, title, package, version, compiler, launcher, options, oversubscribed, settings):
+    def __init__(self, name, title, package, version, compiler, launcher, options, tcp_options, oversubscribed, settings, tcp_settings):
         self.name, self.title, self.package, self.version = name, title, package, version
         self.compiler, self.launcher = compiler, launcher
-        self.options, self.oversubscribed, self.settings = options, oversubscribed, settings
+        self.options, self.tcp_options, self.oversubscribed = options, tcp_options, oversubscribed
+        self.settings, self.tcp_settings = settings, tcp_settings
         self.venv = VENVS / name
 
     def prepare(self):
@@ -57,14 +60,16 @@ class MpiPeer(Peer):
 
     def command(self, ranks, arguments):
         """What to start for so many ranks."""
-        options = self.options + (self.oversubscribed if ranks > cores() else [])
+        options = self.options + ([] if self.as_it_comes else self.tcp_options)
+        options += self.oversubscribed if ranks > cores() else []
         return [self.venv / "bin" / self.launcher, *options, "-np", ranks, twin_path(self.compiler), *arguments]
 
     def environment(self):
-        """The variables that keep the library on TCP over loopback."""
+        """The variables that the library needs, and those that keep it on TCP over loopback."""
         environment = clean_environment()
         environment["PATH"] = f"{self.venv / 'bin'}:{environment.get('PATH', '/usr/bin:/bin')}"
-        environment.update({key: value.replace("{venv}", str(self.venv)) for key, value in self.settings.items()})
+        settings = self.settings | ({} if self.as_it_comes else self.tcp_settings)
+        environment.update({key: value.replace("{venv}", str(self.venv)) for key, value in settings.items()})
         return environment
 
 
@@ -85,8 +90,8 @@ class Ringworld(Peer):
         return [self.binaries / "ringworld", "run", "-n", ranks, "--", self.binaries / "twin", *arguments]
 
     def environment(self):
-        """TCP only, like every other side."""
-        return {**clean_environment(), "RINGWORLD_TRANSPORT": "tcp"}
+        """TCP only, like every other side, or what it chooses itself."""
+        return clean_environment() | ({} if self.as_it_comes else {"RINGWORLD_TRANSPORT": "tcp"})
 
 
 class Before(Ringworld):
@@ -233,18 +238,18 @@ def all_peers():
     """Every contestant by its name on the command line, ours first."""
     openmpi = MpiPeer(
         "openmpi", "Open MPI", "openmpi", "5.0.11", None, "mpirun",
-        ["--allow-run-as-root", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"],
-        ["--oversubscribe"], {})
+        ["--allow-run-as-root"], ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"],
+        ["--oversubscribe"], {}, {})
     openmpi.compiler = openmpi
     # NOLOCAL takes away shared memory; the netmod then does everything.
     mpich = MpiPeer(
-        "mpich", "MPICH", "mpich", "5.0.2", None, "mpiexec", [], [],
+        "mpich", "MPICH", "mpich", "5.0.2", None, "mpiexec", [], [], [], {},
         {"MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"})
     mpich.compiler = mpich
     # Same binary interface as MPICH and no compiler of its own. Without COLL_INTRANODE its small
     # collectives go through shared memory whatever the fabric is.
     intel = MpiPeer(
-        "impi-rt", "Intel MPI", "impi-rt", "2021.18.1", mpich, "mpiexec.hydra", [], [],
-        {"I_MPI_FABRICS": "ofi", "I_MPI_COLL_INTRANODE": "pt2pt", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo",
-         "I_MPI_ROOT": "{venv}", "LD_LIBRARY_PATH": "{venv}/lib"})
+        "impi-rt", "Intel MPI", "impi-rt", "2021.18.1", mpich, "mpiexec.hydra", [], [], [],
+        {"I_MPI_ROOT": "{venv}", "LD_LIBRARY_PATH": "{venv}/lib"},
+        {"I_MPI_FABRICS": "ofi", "I_MPI_COLL_INTRANODE": "pt2pt", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"})
     return {peer.name: peer for peer in (Ringworld(), openmpi, mpich, intel, Gloo(), MpiRs())}

@@ -8,9 +8,9 @@ from ops import OPERATIONS
 from stats import ratio_text, seconds_text, size_text, spread_text
 
 
-def markdown(samples, wholes, peers, facts, notes, appended=()):
+def markdown(samples, wholes, peers, facts, notes, appended=(), scene="TCP on loopback"):
     """The whole report: facts, summary, and every cell."""
-    parts = ["# ringworld beside its peers, TCP on loopback", ""]
+    parts = [f"# ringworld beside its peers, {scene}", ""]
     parts += summary(samples, wholes, peers, facts, notes, appended)
     parts += ["", "## All times", "",
               "Time: median over rounds (lowest–highest round); the fastest in bold. Ratio: fastest peer's time / ringworld's time "
@@ -30,7 +30,7 @@ def summary(samples, wholes, peers, facts, notes, appended=()):
     """Facts, notes, ratios, processor time and start-up, then the tables of rawsockets.py and links.py, as lines."""
     parts = [f"- {key}: {value}" for key, value in facts.items()]
     unchecked = sorted({peers[s.peer].title for s in samples if s.line.wire_bytes is None})
-    if unchecked:
+    if unchecked and any(s.line.wire_bytes is not None for s in samples):
         parts += ["", f"Whether they used the wire is not checked for: {', '.join(unchecked)}."]
     if notes:
         parts += ["", "**Notes**", ""] + [f"- {note}" for note in notes]

@@ -61,9 +61,9 @@ fn an_eager_message_stays_below_its_ceiling() {
         times: 2_000,
         each: 1,
         apart: 1,
-        checked: 5_120,
-        dist: 3_180,
-        release: 3_820,
+        checked: 2_280,
+        dist: 1_245,
+        release: 1_610,
     });
 }
 
@@ -77,10 +77,23 @@ fn an_eager_message_over_tcp_stays_below_its_ceiling() {
         each: 1,
         // It may come late on a system that is busy with other sockets: another poll then.
         apart: 5,
-        // 4,604 from nothing; 4,960 after changes, since builds that go on inline less.
-        checked: 5_150,
-        dist: 3_055,
-        release: 3_570,
+        checked: 3_300,
+        dist: 2_000,
+        release: 2_400,
+    });
+}
+
+#[test]
+fn an_eager_message_in_shared_memory_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "memory",
+        one: "an eager message of 8 bytes in shared memory, sent and received",
+        times: 5_000,
+        each: 1,
+        apart: 5,
+        checked: 2_830,
+        dist: 1_800,
+        release: 2_130,
     });
 }
 
@@ -93,7 +106,7 @@ fn a_broadcast_whose_root_is_far_ahead_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 15_400,
+        checked: 14_200,
         dist: 10_300,
         release: 11_700,
     });
@@ -107,7 +120,7 @@ fn a_reduction_whose_root_is_far_behind_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 16_700,
+        checked: 15_200,
         dist: 11_000,
         release: 12_600,
     });
@@ -121,7 +134,7 @@ fn a_step_of_a_direct_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 1,
         apart: 1,
-        checked: 9_490,
+        checked: 9_020,
         dist: 5_710,
         release: 6_700,
     });
@@ -135,7 +148,7 @@ fn a_step_of_a_ring_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 2,
         apart: 1,
-        checked: 9_220,
+        checked: 8_300,
         dist: 5_855,
         release: 6_500,
     });
@@ -154,18 +167,17 @@ fn holds(path: &Path) {
     let least = loop {
         for (runs, times) in [(&mut once, path.times), (&mut twice, 2 * path.times)] {
             runs.push(collected(path.name, times).unwrap_or_else(|error| panic!("{error}")));
-            // What disturbs a run can only add to it. In the difference of two runs it may also be missing, so the least
-            // disturbed of each are compared.
+            // What disturbs a run can only add to it. In the difference of two runs it may also be missing, so the
+            // least disturbed of each are compared.
             runs.sort_unstable();
         }
         let counts: Vec<u64> = std::iter::zip(&twice, &once)
             .map(|(twice, once)| twice.saturating_sub(*once) / path.times / path.each)
             .collect();
-        if let [least, next, ..] = counts[..]
-            && least > 0
-            && least.abs_diff(next) <= least.max(next) * path.apart / 100
-            && (least <= ceiling || counts.len() == COUNTS)
-        {
+        // Turns of threads make some counts larger and some smaller than the true one; it is what repeats.
+        let agrees = |other: &u64| counts[0].abs_diff(*other) <= counts[0].max(*other) * path.apart / 100;
+        let least = counts[0];
+        if least > 0 && counts[1..].iter().any(agrees) && (least <= ceiling || counts.len() == COUNTS) {
             break least;
         }
         assert!(

@@ -6,8 +6,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// A limit that has to be raised is raised to so many, if it may: many worlds and much else fit into that, and a program
-/// that walks through all descriptors there could be is not slowed down by a hard limit of a billion.
+/// A limit that has to be raised is raised to so many, if it may: many worlds and much else fit into that, and a
+/// program that walks through all descriptors there could be is not slowed down by a hard limit of a billion.
 const PLENTY: u64 = 1 << 16;
 
 /// Sees to it that this process may have `wanted` files open in all, by raising its soft limit if that is lower.

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Both messages are those of [`ringworld_auth`]. The master says nothing to anyone who does not begin with the magic,
-//! and to whoever does not know the secret only whether there is one, which anybody could try: no job id, nothing that a
-//! secret could be guessed by. Whoever sends again what it has recorded gets keys that it does not know, so the master
-//! takes nobody for a joiner before the first frame could be opened.
+//! and to whoever does not know the secret only whether there is one, which anybody could try: no job id, nothing that
+//! a secret could be guessed by. Whoever sends again what it has recorded gets keys that it does not know, so the
+//! master takes nobody for a joiner before the first frame could be opened.
 
 use ringworld_auth::{AuthError, FIRST, Initiator, Responder, SECOND, Secret, Session};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -32,7 +32,8 @@ pub(crate) enum HandshakeError {
     #[error("it begins with {0:?}")]
     Magic(String),
     #[error(
-        "it speaks version {0} of the control protocol, and this process version {VERSION}; install the same ringworld everywhere"
+        "it speaks version {0} of the control protocol, and this process version {VERSION}; install the same \
+         ringworld everywhere"
     )]
     Version(u16),
     #[error("{0}")]
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_learns_neither_the_job_nor_anything_made_with_the_secret() {
+    fn an_unauthenticated_peer_learns_neither_the_job_nor_anything_made_with_the_secret() {
         let job = 0x0123_4567_89ab_cdef_u64.to_le_bytes();
         let tells = |answer: &[u8]| answer.windows(8).any(|part| part == job);
         let (_, guess) = Initiator::new(&Secret::new(b"guess".to_vec()), &purpose(), b"").unwrap();

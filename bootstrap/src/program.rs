@@ -1,7 +1,7 @@
 //! What this process runs: a program's file name and a digest of its arguments.
 //!
-//! The last net for jobs that nobody has named: ranks that were not started alike may be those of two jobs that met at one
-//! address. Arguments never travel, for they may hold what others should not see. A rank's own number among them is
+//! The last net for jobs that nobody has named: ranks that were not started alike may be those of two jobs that met at
+//! one address. Arguments never travel, for they may hold what others should not see. A rank's own number among them is
 //! passed over, since many programs are told it that way.
 
 use std::ffi::OsStr;

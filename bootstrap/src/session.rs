@@ -126,8 +126,8 @@ impl Session {
         self.send(Command::Say(ToMaster::LeftBehind { left }));
     }
 
-    /// Asks what a rank has left behind. The answer comes when it has left something, as [`ControlEvent::Left`](crate::ControlEvent::Left); there
-    /// is none when it does not. Returns at once.
+    /// Asks what a rank has left behind. The answer comes when it has left something, as
+    /// [`ControlEvent::Left`](crate::ControlEvent::Left); there is none when it does not. Returns at once.
     pub fn ask_left(&self, rank: usize) {
         self.send(Command::Say(ToMaster::AskLeft { rank: rank as u64 }));
     }

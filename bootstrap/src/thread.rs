@@ -1,7 +1,7 @@
 //! Threads whose log lines go where their maker's go.
 //!
-//! A subscriber may be the default of one thread only: that of a test, or that of the library for as long as the program
-//! has none. What such a thread starts would speak to nobody.
+//! A subscriber may be the default of one thread only: that of a test, or that of the library for as long as the
+//! program has none. What such a thread starts would speak to nobody.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};

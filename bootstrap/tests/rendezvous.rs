@@ -332,7 +332,7 @@ fn a_wrong_or_missing_secret_is_named_at_the_joiner_and_harms_nobody() {
     let first = spawn(settings(port, 2, &[("secret", "right")]), "first");
     std::thread::sleep(Duration::from_millis(200));
     for (more, part) in [(&[("secret", "wrong")][..], "differs"), (&[], "missing here")] {
-        let error = join(&settings(port, 2, more), "stranger").err().unwrap();
+        let error = join(&settings(port, 2, more), "another").err().unwrap();
         assert!(matches!(error, Error::Secret { .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains("RINGWORLD_SECRET") && text.contains(part), "{text}");

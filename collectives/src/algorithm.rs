@@ -12,6 +12,8 @@ use crate::{Counts, Order, Request};
 pub enum Algorithm {
     /// `barrier/dissemination.rs`
     BarrierDissemination,
+    /// `barrier/two_level.rs`
+    BarrierTwoLevel,
     /// `broadcast/binomial.rs`
     BroadcastBinomial,
     /// `broadcast/chain.rs`
@@ -20,6 +22,8 @@ pub enum Algorithm {
     BroadcastDoubleTree,
     /// `broadcast/scatter_all_gather.rs`
     BroadcastScatterAllGather,
+    /// `broadcast/two_level.rs`
+    BroadcastTwoLevel,
     /// `reduce/binomial.rs`
     ReduceBinomial,
     /// `reduce/chain.rs`
@@ -36,6 +40,8 @@ pub enum Algorithm {
     ReduceGather,
     /// `reduce/left_exchange.rs`
     ReduceLeftExchange,
+    /// `reduce/two_level.rs`
+    ReduceTwoLevel,
     /// `all_reduce/direct.rs`
     AllReduceDirect,
     /// `all_reduce/recursive_doubling.rs`
@@ -52,12 +58,16 @@ pub enum Algorithm {
     AllReduceGatherBroadcast,
     /// `all_reduce/left_exchange.rs`
     AllReduceLeftExchange,
+    /// `all_reduce/two_level.rs`
+    AllReduceTwoLevel,
     /// `all_gather/recursive_doubling.rs`
     AllGatherRecursiveDoubling,
     /// `all_gather/bruck.rs`
     AllGatherBruck,
     /// `all_gather/ring.rs`
     AllGatherRing,
+    /// `all_gather/two_level.rs`
+    AllGatherTwoLevel,
     /// `reduce_scatter/direct.rs`
     ReduceScatterDirect,
     /// `reduce_scatter/recursive_halving.rs`
@@ -66,6 +76,8 @@ pub enum Algorithm {
     ReduceScatterRing,
     /// `reduce_scatter/bruck.rs`
     ReduceScatterBruck,
+    /// `reduce_scatter/two_level.rs`
+    ReduceScatterTwoLevel,
     /// `gather/direct.rs`
     GatherDirect,
     /// `gather/binomial.rs`
@@ -104,10 +116,12 @@ impl Algorithm {
     /// All of them.
     pub const ALL: &'static [Self] = &[
         Self::BarrierDissemination,
+        Self::BarrierTwoLevel,
         Self::BroadcastBinomial,
         Self::BroadcastChain,
         Self::BroadcastDoubleTree,
         Self::BroadcastScatterAllGather,
+        Self::BroadcastTwoLevel,
         Self::ReduceBinomial,
         Self::ReduceChain,
         Self::ReduceLeftChain,
@@ -116,6 +130,7 @@ impl Algorithm {
         Self::ReduceDirect,
         Self::ReduceGather,
         Self::ReduceLeftExchange,
+        Self::ReduceTwoLevel,
         Self::AllReduceDirect,
         Self::AllReduceRecursiveDoubling,
         Self::AllReduceRabenseifner,
@@ -124,13 +139,16 @@ impl Algorithm {
         Self::AllReduceLeftChain,
         Self::AllReduceGatherBroadcast,
         Self::AllReduceLeftExchange,
+        Self::AllReduceTwoLevel,
         Self::AllGatherRecursiveDoubling,
         Self::AllGatherBruck,
         Self::AllGatherRing,
+        Self::AllGatherTwoLevel,
         Self::ReduceScatterDirect,
         Self::ReduceScatterRecursiveHalving,
         Self::ReduceScatterRing,
         Self::ReduceScatterBruck,
+        Self::ReduceScatterTwoLevel,
         Self::GatherDirect,
         Self::GatherBinomial,
         Self::ScatterDirect,
@@ -154,10 +172,12 @@ impl Algorithm {
     pub fn path(self) -> &'static str {
         match self {
             Self::BarrierDissemination => "barrier/dissemination",
+            Self::BarrierTwoLevel => "barrier/two-level",
             Self::BroadcastBinomial => "broadcast/binomial",
             Self::BroadcastChain => "broadcast/chain",
             Self::BroadcastDoubleTree => "broadcast/double-tree",
             Self::BroadcastScatterAllGather => "broadcast/scatter-all-gather",
+            Self::BroadcastTwoLevel => "broadcast/two-level",
             Self::ReduceBinomial => "reduce/binomial",
             Self::ReduceChain => "reduce/chain",
             Self::ReduceLeftChain => "reduce/left-chain",
@@ -166,6 +186,7 @@ impl Algorithm {
             Self::ReduceDirect => "reduce/direct",
             Self::ReduceGather => "reduce/gather",
             Self::ReduceLeftExchange => "reduce/left-exchange",
+            Self::ReduceTwoLevel => "reduce/two-level",
             Self::AllReduceDirect => "all-reduce/direct",
             Self::AllReduceRecursiveDoubling => "all-reduce/recursive-doubling",
             Self::AllReduceRabenseifner => "all-reduce/rabenseifner",
@@ -174,13 +195,16 @@ impl Algorithm {
             Self::AllReduceLeftChain => "all-reduce/left-chain",
             Self::AllReduceGatherBroadcast => "all-reduce/gather-broadcast",
             Self::AllReduceLeftExchange => "all-reduce/left-exchange",
+            Self::AllReduceTwoLevel => "all-reduce/two-level",
             Self::AllGatherRecursiveDoubling => "all-gather/recursive-doubling",
             Self::AllGatherBruck => "all-gather/bruck",
             Self::AllGatherRing => "all-gather/ring",
+            Self::AllGatherTwoLevel => "all-gather/two-level",
             Self::ReduceScatterDirect => "reduce-scatter/direct",
             Self::ReduceScatterRecursiveHalving => "reduce-scatter/recursive-halving",
             Self::ReduceScatterRing => "reduce-scatter/ring",
             Self::ReduceScatterBruck => "reduce-scatter/bruck",
+            Self::ReduceScatterTwoLevel => "reduce-scatter/two-level",
             Self::GatherDirect => "gather/direct",
             Self::GatherBinomial => "gather/binomial",
             Self::ScatterDirect => "scatter/direct",
@@ -223,8 +247,15 @@ impl Algorithm {
             | Self::ReduceScatterRecursiveHalving => Order::Rank,
             // Two ranks put their operands in order; a longer ring cannot.
             Self::AllReduceRing | Self::ReduceScatterRing if size <= 2 => Order::Rank,
-            Self::AllReduceRing | Self::ReduceScatterRing => Order::Free,
+            Self::AllReduceRing
+            | Self::ReduceScatterRing
+            | Self::ReduceTwoLevel
+            | Self::AllReduceTwoLevel
+            | Self::ReduceScatterTwoLevel => Order::Free,
             Self::BarrierDissemination
+            | Self::BarrierTwoLevel
+            | Self::BroadcastTwoLevel
+            | Self::AllGatherTwoLevel
             | Self::BroadcastBinomial
             | Self::BroadcastChain
             | Self::BroadcastDoubleTree
@@ -261,11 +292,27 @@ impl Algorithm {
         if kept == Order::Rank && size <= 2 { Order::Left } else { kept }
     }
 
+    /// Whether it looks at which ranks share a host.
+    #[must_use]
+    pub fn has_two_levels(self) -> bool {
+        matches!(
+            self,
+            Self::BarrierTwoLevel
+                | Self::BroadcastTwoLevel
+                | Self::ReduceTwoLevel
+                | Self::AllReduceTwoLevel
+                | Self::AllGatherTwoLevel
+                | Self::ReduceScatterTwoLevel
+        )
+    }
+
     /// Whether it serves counts that differ between ranks.
     fn serves_uneven(self) -> bool {
         matches!(
             self,
             Self::AllGatherRing
+                | Self::AllGatherTwoLevel
+                | Self::ReduceScatterTwoLevel
                 | Self::AllGatherBruck
                 | Self::ReduceScatterDirect
                 | Self::ReduceScatterRecursiveHalving

@@ -25,6 +25,21 @@ pub struct Builder {
     /// Messages so far, to and from each peer.
     messages: BTreeMap<usize, (u32, u32)>,
     wait: Vec<u32>,
+    /// Where scratch memory that is set aside next begins.
+    free: usize,
+    /// From which step on those that would wait for nothing wait for which one.
+    gate: Option<(u32, u32)>,
+    /// Whose steps are declared, where they are those of a part of the ranks.
+    frame: Option<Frame>,
+}
+
+/// A part of the ranks, and the memory that is theirs.
+#[derive(Debug)]
+struct Frame {
+    ranks: Vec<usize>,
+    input: Span,
+    output: Span,
+    last: bool,
 }
 
 impl Builder {
@@ -39,13 +54,58 @@ impl Builder {
             scratch: Conflicts::default(),
             messages: BTreeMap::new(),
             wait: Vec::new(),
+            free: 0,
+            gate: None,
+            frame: None,
         }
+    }
+
+    /// Declares steps of a part of the ranks, which name each other by their places among `ranks`, and have `input` and
+    /// `output` as their memory. `last`: where they have all contributed, all ranks have.
+    pub(crate) fn within(
+        &mut self,
+        ranks: &[usize],
+        (input, output): (Span, Span),
+        last: bool,
+        declare: impl FnOnce(&mut Self),
+    ) {
+        let frame = Frame { ranks: ranks.to_vec(), input, output, last };
+        let outer = self.frame.replace(frame);
+        debug_assert!(outer.is_none(), "there are two levels, not three");
+        declare(self);
+        self.frame = outer;
+    }
+
+    /// Whether two spans name the same memory.
+    pub(crate) fn is_same(&self, a: Span, b: Span) -> bool {
+        self.resolve(a) == self.resolve(b)
+    }
+
+    /// Where scratch memory that is set aside next begins.
+    pub(crate) fn scratch_mark(&self) -> usize {
+        self.free
+    }
+
+    /// Sets scratch memory aside from `mark` on again. What has used it before is waited for, as everywhere.
+    pub(crate) fn scratch_from(&mut self, mark: usize) {
+        self.free = mark;
+    }
+
+    /// Lets all later steps that would wait for none of one another wait for this one.
+    pub(crate) fn hold(&mut self, back: Step) {
+        self.gate = back.map(|step| (self.actions.len() as u32, step));
+    }
+
+    /// The step declared last.
+    pub(crate) fn latest(&self) -> Step {
+        self.actions.len().checked_sub(1).map(|step| step as u32)
     }
 
     /// Sets `len` more elements of scratch memory aside.
     pub fn scratch(&mut self, len: usize) -> Span {
-        let span = Span::scratch(self.header.scratch, len);
-        self.header.scratch += len;
+        let span = Span::scratch(self.free, len);
+        self.free += len;
+        self.header.scratch = self.header.scratch.max(self.free);
         span
     }
 
@@ -90,6 +150,7 @@ impl Builder {
     pub fn reduce(&mut self, left: Span, right: Span, into: Span, last: bool) -> Step {
         debug_assert!(left.len == right.len && left.len == into.len, "{left} op {right} into {into}");
         let (left, right, into) = (self.resolve(left), self.resolve(right), self.resolve(into));
+        let last = last && self.frame.as_ref().is_none_or(|frame| frame.last);
         if into.len == 0 { None } else { self.push(Action::Reduce { left, right, into, last }) }
     }
 
@@ -122,7 +183,7 @@ impl Builder {
     }
 
     fn message_to(&mut self, to: usize, from: Span) -> Step {
-        let from = self.resolve(from);
+        let (from, to) = (self.resolve(from), self.peer(to));
         let (sent, _) = self.messages.entry(to).or_default();
         let tag = *sent;
         *sent = sent.wrapping_add(1);
@@ -130,15 +191,25 @@ impl Builder {
     }
 
     fn message_from(&mut self, from: usize, into: Span) -> Step {
-        let into = self.resolve(into);
+        let (into, from) = (self.resolve(into), self.peer(from));
         let (_, received) = self.messages.entry(from).or_default();
         let tag = *received;
         *received = received.wrapping_add(1);
         self.push(Action::Recv { from, into, tag })
     }
 
+    /// The rank that a place stands for.
+    fn peer(&self, place: usize) -> usize {
+        self.frame.as_ref().map_or(place, |frame| frame.ranks[place])
+    }
+
     /// Names the memory that a span stands for: an input that lies in the output is output.
     fn resolve(&self, span: Span) -> Span {
+        let span = match (&self.frame, span.buffer) {
+            (Some(frame), Buffer::Input) => frame.input.part(span.offset, span.len),
+            (Some(frame), Buffer::Output) => frame.output.part(span.offset, span.len),
+            _ => span,
+        };
         let Layout { alias, .. } = self.header.layout;
         match (span.buffer, alias) {
             (Buffer::Input, Some(at)) => Span::output(at + span.offset, span.len),
@@ -162,6 +233,11 @@ impl Builder {
         }
         wait.sort_unstable();
         wait.dedup();
+        if let Some((first, step)) = self.gate
+            && wait.last().is_none_or(|latest| *latest < first)
+        {
+            wait.push(step);
+        }
         self.edges.extend(wait.drain(..).map(|earlier| (earlier, step)));
         self.wait = wait;
         self.actions.push(action);

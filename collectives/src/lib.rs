@@ -56,10 +56,13 @@ pub mod cost;
 mod counts;
 mod cut;
 mod error;
+mod flat;
 mod fold;
 mod gather;
 mod left;
+mod levels;
 mod parse;
+mod placement;
 mod reduce;
 mod reduce_scatter;
 mod request;
@@ -77,10 +80,11 @@ pub use algorithm::Algorithm;
 pub use builder::{Builder, Step};
 pub use counts::Counts;
 pub use error::Error;
+pub use placement::Placement;
 pub use request::{Collective, Layout, Order, Request};
 pub use schedule::Schedule;
 pub use select::{Choice, select};
-pub use tuning::{Overrides, Tuning};
+pub use tuning::{Hosts, Overrides, Tuning};
 
 /// The schedule of one rank, by the algorithm of `choice`.
 ///
@@ -92,7 +96,7 @@ pub use tuning::{Overrides, Tuning};
 /// When the request makes no sense, the algorithm cannot serve it, or there would be too many steps.
 pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
     request.validate()?;
-    let Request { collective, size, .. } = *request;
+    let collective = request.collective;
     let algorithm = choice.algorithm;
     if let Some(reason) = algorithm.refuses(request) {
         let able = request.algorithms().collect();
@@ -101,64 +105,14 @@ pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
     let root = collective.root().unwrap_or(0);
     let mut builder = Builder::new(algorithm.path(), request);
     let b = &mut builder;
-    if size == 1 {
-        // All but the exclusive scan, which has no result here.
-        let Span { offset, len, .. } = request.layout().result;
-        b.copy(Span::input(0, len), Span::output(offset, len));
-    } else if request.counts != Counts::Same(0) || collective == Collective::Barrier {
-        match algorithm {
-            Algorithm::BarrierDissemination => barrier::dissemination::build(request, b),
-            Algorithm::BroadcastBinomial => broadcast::binomial::build(request, root, choice, b),
-            Algorithm::BroadcastChain => broadcast::chain::build(request, root, choice, b),
-            Algorithm::BroadcastDoubleTree => broadcast::double_tree::build(request, root, choice, b),
-            Algorithm::BroadcastScatterAllGather => {
-                broadcast::scatter_all_gather::build(request, root, choice, b)
-            }
-            Algorithm::ReduceBinomial => reduce::binomial::build(request, root, choice, b),
-            Algorithm::ReduceChain => reduce::chain::build(request, root, choice, b),
-            Algorithm::ReduceDirect => reduce::direct::build(request, root, b),
-            Algorithm::ReduceGather => reduce::gather::build(request, root, b),
-            Algorithm::ReduceLeftExchange => reduce::left_exchange::build(request, root, choice, b),
-            Algorithm::ReduceLeftChain => reduce::left_chain::build(request, root, choice, b),
-            Algorithm::ReduceDoubleTree => reduce::double_tree::build(request, root, choice, b),
-            Algorithm::ReduceScatterGather => reduce::scatter_gather::build(request, root, choice, b),
-            Algorithm::AllReduceDirect => all_reduce::direct::build(request, choice, b),
-            Algorithm::AllReduceDoubleTree => all_reduce::double_tree::build(request, choice, b),
-            Algorithm::AllReduceRecursiveDoubling => {
-                all_reduce::recursive_doubling::build(request, choice, b)
-            }
-            Algorithm::AllReduceRabenseifner => all_reduce::rabenseifner::build(request, choice, b),
-            Algorithm::AllReduceRing => all_reduce::ring::build(request, choice, b),
-            Algorithm::AllReduceGatherBroadcast => all_reduce::gather_broadcast::build(request, choice, b),
-            Algorithm::AllReduceLeftExchange => all_reduce::left_exchange::build(request, choice, b),
-            Algorithm::AllReduceLeftChain => all_reduce::left_chain::build(request, choice, b),
-            Algorithm::AllGatherRecursiveDoubling => all_gather::recursive_doubling::build(request, b),
-            Algorithm::AllGatherBruck => all_gather::bruck::build(request, b),
-            Algorithm::AllGatherRing => all_gather::ring::build(request, choice, b),
-            Algorithm::ReduceScatterDirect => reduce_scatter::direct::build(request, choice, b),
-            Algorithm::ReduceScatterRecursiveHalving => {
-                reduce_scatter::recursive_halving::build(request, choice, b)
-            }
-            Algorithm::ReduceScatterRing => reduce_scatter::ring::build(request, choice, b),
-            Algorithm::ReduceScatterBruck => reduce_scatter::bruck::build(request, b),
-            Algorithm::GatherBinomial => gather::binomial::build(request, root, b),
-            Algorithm::GatherDirect => gather::direct::build(request, root, choice, b),
-            Algorithm::ScatterBinomial => scatter::binomial::build(request, root, b),
-            Algorithm::ScatterDirect => scatter::direct::build(request, root, choice, b),
-            Algorithm::AllToAllBruck => all_to_all::bruck::build(request, b),
-            Algorithm::AllToAllPairwise => all_to_all::pairwise::build(request, choice, b),
-            Algorithm::ScanDirect | Algorithm::ExclusiveScanDirect => scan::direct::build(request, b),
-            Algorithm::ScanRecursiveDoubling | Algorithm::ExclusiveScanRecursiveDoubling => {
-                scan::recursive_doubling::build(request, choice, b)
-            }
-            Algorithm::ScanTranspose | Algorithm::ExclusiveScanTranspose => {
-                scan::transpose::build(request, choice, b)
-            }
-            Algorithm::ScanGatherScatter | Algorithm::ExclusiveScanGatherScatter => {
-                scan::gather_scatter::build(request, b)
-            }
-            Algorithm::ScanChain | Algorithm::ExclusiveScanChain => scan::chain::build(request, choice, b),
-        }
+    match algorithm {
+        Algorithm::BarrierTwoLevel => barrier::two_level::build(request, choice, b),
+        Algorithm::BroadcastTwoLevel => broadcast::two_level::build(request, root, choice, b),
+        Algorithm::ReduceTwoLevel => reduce::two_level::build(request, root, choice, b),
+        Algorithm::AllReduceTwoLevel => all_reduce::two_level::build(request, choice, b),
+        Algorithm::AllGatherTwoLevel => all_gather::two_level::build(request, choice, b),
+        Algorithm::ReduceScatterTwoLevel => reduce_scatter::two_level::build(request, choice, b),
+        _ => flat::steps(request, choice, b),
     }
     builder.finish()
 }

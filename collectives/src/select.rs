@@ -8,11 +8,12 @@
 mod scans;
 
 use std::fmt;
+use std::sync::Arc;
 
-use crate::{Algorithm, Collective, Counts, Order, Request, Tuning};
+use crate::{Algorithm, Collective, Counts, Hosts, Order, Request, Tuning};
 
 /// What was chosen and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// How it is done.
     pub algorithm: Algorithm,
@@ -22,6 +23,8 @@ pub struct Choice {
     pub in_flight: usize,
     /// Why this one.
     pub reason: &'static str,
+    /// The two levels of ranks, for algorithms that know them.
+    pub hosts: Option<Arc<Hosts>>,
 }
 
 impl Choice {
@@ -67,6 +70,9 @@ pub fn select(request: &Request, tuning: &Tuning) -> Choice {
 }
 
 fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
+    if let Some(rule) = two_level(request, tuning) {
+        return rule;
+    }
     if let Some(rule) = scans::from_the_left(request, tuning) {
         return rule;
     }
@@ -87,6 +93,21 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
         Collective::AllToAll => all_to_all(request, bytes, tuning),
         Collective::Scan | Collective::ExclusiveScan => scans::scan(request, tuning),
     }
+}
+
+/// Where some ranks share a host and not all.
+fn two_level(request: &Request, tuning: &Tuning) -> Option<(Algorithm, &'static str)> {
+    tuning.hosts.as_ref()?;
+    let algorithm = match request.collective {
+        Collective::Barrier => Algorithm::BarrierTwoLevel,
+        Collective::Broadcast { .. } => Algorithm::BroadcastTwoLevel,
+        Collective::AllGather => Algorithm::AllGatherTwoLevel,
+        Collective::Reduce { .. } if request.commutes() => Algorithm::ReduceTwoLevel,
+        Collective::AllReduce if request.commutes() => Algorithm::AllReduceTwoLevel,
+        Collective::ReduceScatter if request.commutes() => Algorithm::ReduceScatterTwoLevel,
+        _ => return None,
+    };
+    Some((algorithm, "some ranks share a host, and its wire"))
 }
 
 fn broadcast(size: usize, bytes: usize, tuning: &Tuning) -> (Algorithm, &'static str) {
@@ -322,6 +343,7 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
     );
     let len = match (algorithm, &request.counts) {
         (A::AllReduceRing, counts) => counts.largest().div_ceil(size),
+        (A::AllReduceTwoLevel, counts) => counts.largest().div_ceil(shares(request, tuning)),
         (_, counts) if exchanges_parts => counts.largest().div_ceil(size),
         (_, counts) if halves => counts.largest().div_ceil(2),
         (A::ReduceScatterRecursiveHalving, counts) => counts.total(size),
@@ -357,6 +379,10 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
         Algorithm::AllReduceDoubleTree | Algorithm::BroadcastDoubleTree | Algorithm::ReduceDoubleTree => {
             size.ilog2().max(1) as usize
         }
+        // So is a chain over the hosts, mostly.
+        A::BroadcastTwoLevel | A::ReduceTwoLevel => {
+            tuning.hosts.as_ref().map_or(1, |hosts| (hosts.placement.hosts() / 2).max(1))
+        }
         _ => 1,
     };
     let elements = |bytes: usize| (bytes / request.element.max(1)).max(1);
@@ -383,7 +409,15 @@ fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &T
             | Algorithm::ExclusiveScanRecursiveDoubling
     );
     let whole = doubles && segment >= len;
-    Choice { algorithm, segment, in_flight: if whole { in_flight.max(64) } else { in_flight }, reason }
+    let in_flight = if whole { in_flight.max(64) } else { in_flight };
+    let hosts = tuning.hosts.clone().filter(|_| algorithm.has_two_levels());
+    Choice { algorithm, segment, in_flight, reason, hosts }
+}
+
+/// How many shares of a vector go between hosts at the same time: a ring in each lane has one for each host.
+fn shares(request: &Request, tuning: &Tuning) -> usize {
+    let of = |hosts: &Arc<Hosts>| hosts.lanes(request).saturating_mul(hosts.placement.hosts());
+    tuning.hosts.as_ref().map_or(request.size, of).max(1)
 }
 
 /// How many exchanges of a pairwise all-to-all are under way: as many bytes as elsewhere, so more of short blocks.

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use crate::{Algorithm, Collective, Error};
+use crate::{Algorithm, Collective, Error, Placement, Request};
 
 /// Algorithms that a setting asks for, one per collective at most; the selection takes them always.
 ///
@@ -150,6 +151,40 @@ pub struct Tuning {
     /// Algorithms that are taken whatever the numbers say. One that cannot serve a request makes that call an
     /// error: a setting is never silently ignored.
     pub algorithms: Overrides,
+    /// Two-level algorithms: the longest vector, or all blocks together, that one rank of each host handles for the
+    /// others. 16 KiB: beyond, the bytes of all on one rank cost more than a few messages more on each.
+    pub leader_bytes: usize,
+    /// Which ranks share a host, where some do and not all; see [`Tuning::on_hosts`].
+    pub hosts: Option<Arc<Hosts>>,
+}
+
+/// The two levels of ranks on several hosts, some of which have several.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hosts {
+    pub(crate) placement: Placement,
+    /// The numbers for the ranks of one host.
+    pub(crate) inside: Tuning,
+    /// The numbers for one rank of each host.
+    pub(crate) between: Tuning,
+}
+
+impl Hosts {
+    /// Which ranks share one.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// How many ranks of a host share what goes between the hosts: one as long as that is short (`leader_bytes`),
+    /// otherwise all.
+    pub(crate) fn lanes(&self, request: &Request) -> usize {
+        let blocks = match request.collective {
+            Collective::AllGather | Collective::ReduceScatter => request.size,
+            _ => 1,
+        };
+        let short = request.bytes().saturating_mul(blocks) <= self.between.leader_bytes;
+        if short { 1 } else { self.placement.widest() }
+    }
 }
 
 impl Default for Tuning {
@@ -178,6 +213,8 @@ impl Default for Tuning {
             in_flight: 4,
             most_segments: 8192,
             algorithms: Overrides::default(),
+            leader_bytes: 16 * KIB,
+            hosts: None,
         }
     }
 }
@@ -227,6 +264,47 @@ impl Tuning {
             shortest_segment: self.segment,
             ..self
         }
+    }
+
+    /// With segments of so many bytes at most, on all levels.
+    ///
+    /// ```
+    /// use ringworld_collectives::Tuning;
+    /// let tuning = Tuning::default().with_segment(1000);
+    /// assert_eq!((tuning.segment, tuning.shortest_segment), (1000, 1000));
+    /// ```
+    #[must_use]
+    pub fn with_segment(self, bytes: usize) -> Self {
+        let segment = bytes.max(1);
+        let level = |tuning: &Self| tuning.clone().with_segment(segment);
+        let hosts = self.hosts.as_deref().map(|hosts| {
+            let placement = hosts.placement.clone();
+            Arc::new(Hosts { placement, inside: level(&hosts.inside), between: level(&hosts.between) })
+        });
+        Self { segment, shortest_segment: self.shortest_segment.min(segment), hosts, ..self }
+    }
+
+    /// These numbers, for ranks of which some share hosts: those of [`Tuning::on_one_host`] where all share one, the
+    /// same as they are where none do, and otherwise for both levels.
+    ///
+    /// ```
+    /// use ringworld_collectives::{Placement, Tuning};
+    /// let on = |hosts, ranks| Tuning::default().on_hosts(&Placement::regular(hosts, ranks));
+    /// assert_eq!(on(1, 4), Tuning::default().on_one_host());
+    /// assert_eq!(on(4, 1), Tuning::default());
+    /// assert!(on(2, 2).hosts.is_some());
+    /// ```
+    #[must_use]
+    pub fn on_hosts(self, placement: &Placement) -> Self {
+        if placement.hosts() <= 1 {
+            return self.on_one_host();
+        }
+        if !placement.has_two_levels() {
+            return self;
+        }
+        let between = Self { algorithms: Overrides::default(), hosts: None, ..self.clone() };
+        let inside = between.clone().on_one_host();
+        Self { hosts: Some(Arc::new(Hosts { placement: placement.clone(), inside, between })), ..self }
     }
 }
 

@@ -9,6 +9,7 @@
 //! failure.rs     peers that are lost or leave, and the end of the world by a fault
 //! mismatch.rs    when ranks do not call the same
 //! placing.rs     where the payload of a message goes
+//! short.rs       the short path of small messages
 //! shutdown.rs    the end in good order
 //! suspicion.rs   what is not certain yet
 //! ```
@@ -17,6 +18,7 @@ mod drive;
 mod failure;
 mod mismatch;
 mod placing;
+mod short;
 mod shutdown;
 mod suspicion;
 
@@ -25,12 +27,13 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Element, Envelope, Failure, Incoming, Key, Machine, Matched,
+    Action, BufferId, Completion, Config, Done, Element, Envelope, Failure, Incoming, Key, Machine, Matched,
     MatchedId, Mode, RequestId, Selector, Span,
 };
 use ringworld_transport::{Cause, Event, Header, Operation, Region, RemoteKey, SendMemory, Token};
 
-use self::placing::{Announced, Placing};
+pub(crate) use self::placing::Expecting;
+use self::placing::{Announced, Completed, Placing};
 use self::suspicion::{Desertion, Doubts, Suspect};
 use super::buffer::Buffers;
 use super::calls::{CallId, Calls, Returned};
@@ -70,6 +73,8 @@ pub struct Core {
     runs: Runs,
     owners: Owners,
     events: Vec<Event>,
+    /// Receives that have ended within a poll.
+    completed: Vec<Completed>,
     fates: Vec<(usize, Fate)>,
     fault: Option<Fault>,
     suspect: Option<Suspect>,
@@ -112,6 +117,7 @@ impl Core {
             router: Router::new(parts.rank, parts.transports, parts.routes),
             owners: Owners::default(),
             events: Vec::new(),
+            completed: Vec::new(),
             fates: Vec::new(),
             fault: None,
             suspect: None,
@@ -174,6 +180,7 @@ impl Core {
         let message = Operation::Message { peer: to, header, payload: self.buffers.to_send(data), token };
         let fate = self.router.post(message, Posting::Now);
         if let Fate::Done(_) = fate {
+            departure.left();
             if let Some(lent) = data.buffer {
                 self.buffers.reclaim(lent);
             }
@@ -387,6 +394,11 @@ impl Core {
 
     /// Moves whatever can be moved without waiting; whether anything did.
     pub fn progress(&mut self) -> bool {
+        self.poll(None)
+    }
+
+    /// The same, for a receive on the short path.
+    fn poll(&mut self, expecting: Option<&mut Expecting<'_>>) -> bool {
         self.polls += 1;
         self.deferred = false;
         if self.inbox.is_full() {
@@ -403,11 +415,15 @@ impl Core {
             reminders: 0,
             reminded: Vec::new(),
             announced: Announced::default(),
+            delivered: 0,
+            completed: &mut self.completed,
+            owners: &mut self.owners,
+            expecting,
         };
         let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
-        let Placing { clash, reminders, reminded, announced, .. } = placing;
+        let Placing { clash, reminders, reminded, announced, delivered, .. } = placing;
         // A peer that says it is waiting has brought nothing forward.
-        let moved = moved && (reminders == 0 || self.events.len() > reminders);
+        let moved = moved && (reminders == 0 || self.events.len() + delivered > reminders);
         if let Some((source, context, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
         }
@@ -416,6 +432,15 @@ impl Core {
             let mut fates = std::mem::take(&mut self.fates);
             fates.drain(..).for_each(|(peer, fate)| self.posted(peer, fate));
             self.fates = fates;
+        }
+        if !self.completed.is_empty() {
+            let mut completed = std::mem::take(&mut self.completed);
+            completed.drain(..).for_each(|(owner, outcome)| {
+                // The fault has not found it among the pending ones.
+                let outcome = if self.fault.is_none() { outcome } else { Err(Failure::Aborted) };
+                self.end(owner, outcome);
+            });
+            self.completed = completed;
         }
         if !self.events.is_empty() {
             let mut events = std::mem::take(&mut self.events);
@@ -527,12 +552,16 @@ impl Core {
     }
 
     fn complete(&mut self, completion: Completion) {
-        match self.owners.remove(completion.request) {
-            None => {}
-            Some(Owner::Call(call)) => {
-                self.calls.end(call, completion.outcome.map(Some), &mut self.buffers);
-            }
-            Some(Owner::Step { run, step }) => match completion.outcome {
+        if let Some(owner) = self.owners.remove(completion.request) {
+            self.end(owner, completion.outcome);
+        }
+    }
+
+    /// Tells whose request it was how it has ended.
+    fn end(&mut self, owner: Owner, outcome: Result<Done, Failure>) {
+        match owner {
+            Owner::Call(call) => self.calls.end(call, outcome.map(Some), &mut self.buffers),
+            Owner::Step { run, step } => match outcome {
                 Ok(done) => match self.runs.step_done(run, step, done.len) {
                     Ok(()) => self.advance(run),
                     Err(detail) => self.step_wrong(detail),

@@ -20,6 +20,10 @@ pub(crate) struct Router {
     loopback: Loopback,
     transports: Vec<Box<dyn Transport>>,
     routes: Vec<Option<usize>>,
+    /// The longest payload that may be injected, by peer.
+    inject: Vec<usize>,
+    /// Of every peer.
+    delivers: bool,
     stalled: Vec<VecDeque<Operation>>,
     stalled_peers: Vec<usize>,
 }
@@ -44,7 +48,32 @@ impl Router {
     pub(crate) fn new(rank: usize, transports: Vec<Box<dyn Transport>>, routes: Vec<Option<usize>>) -> Self {
         let stalled = routes.iter().map(|_| VecDeque::new()).collect();
         let loopback = Loopback::new(rank);
-        Self { loopback, transports, routes, stalled, stalled_peers: Vec::new() }
+        let longest = |route: &Option<usize>| match route {
+            Some(index) => transports[*index].capabilities().inject,
+            None => loopback.capabilities().inject,
+        };
+        let inject: Vec<usize> = routes.iter().map(longest).collect();
+        let delivers = inject.iter().all(|longest| *longest > 0);
+        Self { loopback, transports, routes, inject, delivers, stalled, stalled_peers: Vec::new() }
+    }
+
+    /// Whether short messages of a rank, or of any, are delivered whole. Others would be placed in bounce memory on
+    /// their way to a receive that is not posted.
+    #[inline]
+    pub(crate) fn delivers(&self, source: Option<usize>) -> bool {
+        source.map_or(self.delivers, |peer| self.inject.get(peer).is_some_and(|longest| *longest > 0))
+    }
+
+    /// Whether a message to `peer` with so long a payload may be injected: see [`Transport::inject`].
+    #[inline]
+    pub(crate) fn may_inject(&self, peer: usize, length: usize) -> bool {
+        length <= self.inject[peer] && self.stalled[peer].is_empty()
+    }
+
+    /// Injects a message that [may be](Router::may_inject), and says whether it has left.
+    #[inline]
+    pub(crate) fn inject(&mut self, peer: usize, header: &[u8], payload: &[u8]) -> bool {
+        self.transport(peer).inject(peer, header, payload)
     }
 
     fn transport(&mut self, peer: usize) -> &mut dyn Transport {

@@ -3,12 +3,15 @@
 //! The loans of `lend` take such a value, and no closure: so it is for this crate alone to give the names of the memory
 //! to the call that gives them back.
 
-use ringworld_protocol::{Element, Envelope, MatchedId, Mode, Selector, Span};
+use std::ops::ControlFlow;
 
-use super::calls::CallId;
-use super::core::{Begun, Core};
+use ringworld_protocol::{Element, Envelope, Expected, MatchedId, Mode, Selector, Span};
+
+use super::calls::{CallId, Ending};
+use super::core::{Begun, Core, Expecting};
 use super::router::Posting;
 use super::runs::CollectiveCall;
+use super::shell::Shell;
 
 /// The memory of one call, by name; [`Span::EMPTY`] where there is none.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,21 @@ pub trait Startable: sealed::Sealed {
     /// Starts it for a caller who will do other things meanwhile. The call gives back what is lent.
     #[doc(hidden)]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, Self::Number);
+
+    /// Does all of it at once on the memory that would be lent, on the short path, if that can be; `None`: nothing has
+    /// happened.
+    #[doc(hidden)]
+    #[inline]
+    fn at_once(
+        &self,
+        engine: &Shell<Core>,
+        core: &mut Core,
+        input: Option<&[u8]>,
+        output: Option<&mut [u8]>,
+    ) -> Option<(Ending, Self::Number)> {
+        let _ordinary = (engine, core, input, output);
+        None
+    }
 
     /// Starts it for a caller who waits. What is lent is given back already if it has ended.
     #[doc(hidden)]
@@ -64,6 +82,18 @@ impl Startable for SendCall {
     }
 
     #[inline]
+    fn at_once(
+        &self,
+        _: &Shell<Core>,
+        core: &mut Core,
+        input: Option<&[u8]>,
+        _: Option<&mut [u8]>,
+    ) -> Option<(Ending, ())> {
+        let left = core.send_short(self.to, &self.envelope, self.mode, input.unwrap_or(&[]));
+        left.then_some((Ok(None), ()))
+    }
+
+    #[inline]
     fn start_and_wait(self, core: &mut Core, spans: Spans) -> (Begun, ()) {
         let Self { to, envelope, mode } = self;
         (core.send_now(to, envelope, spans.input, mode), ())
@@ -86,6 +116,29 @@ impl Startable for ReceiveCall {
     #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, ()) {
         (core.receive(self.selector, self.element, spans.output), ())
+    }
+
+    #[inline]
+    fn at_once(
+        &self,
+        engine: &Shell<Core>,
+        core: &mut Core,
+        _: Option<&[u8]>,
+        output: Option<&mut [u8]>,
+    ) -> Option<(Ending, ())> {
+        let Self { selector, element } = *self;
+        let into = output.unwrap_or(&mut []);
+        if !core.may_expect(&selector, into.len()) {
+            return None;
+        }
+        let room = into.len();
+        let mut expecting = Expecting::new(Expected { selector, element, room }, into);
+        let ending = engine.poll_briefly(core, |core| match core.poll_for(&mut expecting) {
+            Some(ending) => ControlFlow::Break(Some(ending)),
+            None if core.may_expect(&selector, room) => ControlFlow::Continue(()),
+            None => ControlFlow::Break(None),
+        });
+        ending.map(|ending| (ending, ()))
     }
 }
 

@@ -7,8 +7,8 @@
 use arbitrary::{Result, Unstructured};
 use ringworld_collectives::check::{check, execute};
 use ringworld_collectives::{
-    Action, Algorithm, Choice, Collective, Counts, Order, Overrides, Request, Schedule, Span, Tuning, build,
-    select,
+    Action, Algorithm, Choice, Collective, Counts, Order, Overrides, Placement, Request, Schedule, Span,
+    Tuning, build, select,
 };
 
 /// A random request and tuning: what is selected, and what is forced, is right.
@@ -24,6 +24,7 @@ pub fn checker(data: &[u8]) {
 fn schedules(input: &mut Unstructured<'_>) -> Result<()> {
     let (requests, tuning) = (requests(input)?, tuning(input)?);
     let first = &requests[0];
+    let tuning = placed(input, tuning, first.size)?;
     for choice in [Some(select(first, &tuning)), forced(input, first, &tuning)?].into_iter().flatten() {
         match all(&requests, &choice) {
             Ok(schedules) => {
@@ -262,7 +263,16 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
         in_flight: input.int_in_range(0..=5)?,
         most_segments: input.int_in_range(0..=100)?,
         algorithms: Overrides::default(),
+        leader_bytes: input.int_in_range(0..=128)?,
+        hosts: None,
     })
+}
+
+/// The same for ranks that share hosts as it happens.
+fn placed(input: &mut Unstructured<'_>, tuning: Tuning, size: usize) -> Result<Tuning> {
+    let hosts = input.int_in_range(1..=size.max(1))?;
+    let host = (0..size).map(|_| input.int_in_range(1..=hosts)).collect::<Result<Vec<_>>>()?;
+    Ok(tuning.on_hosts(&Placement::new(host)))
 }
 
 fn forced(input: &mut Unstructured<'_>, request: &Request, tuning: &Tuning) -> Result<Option<Choice>> {

@@ -1,7 +1,7 @@
 //! What `simulate` and `explain` have in common: which collective, on how many ranks, over what network.
 
-use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request};
-use ringworld_simulate::{Fabric, Time};
+use ringworld_collectives::{Algorithm, Collective, Counts, Order, Placement, Request, Tuning};
+use ringworld_simulate::{Fabric, Inside, Time};
 
 use crate::exit::Failure;
 use crate::units::{self, Rate};
@@ -40,16 +40,62 @@ pub(crate) enum Operands {
     Left,
 }
 
+/// Where the ranks are.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Place {
+    /// Hosts with --ranks-per-host ranks each, instead of a number of ranks
+    #[arg(long, value_name = "N", value_parser = ranks, conflicts_with = "ranks")]
+    pub(crate) hosts: Option<usize>,
+    /// How many ranks, in their order, share a host and its wire
+    #[arg(long, value_name = "N", default_value = "1", value_parser = ranks)]
+    pub(crate) ranks_per_host: usize,
+    /// From one rank to another of the same host
+    #[arg(long, value_name = "TIME", default_value = "300ns", value_parser = units::time)]
+    pub(crate) inside_latency: Time,
+    /// How long each message inside a host occupies a rank apart from its bytes
+    #[arg(long, value_name = "TIME", default_value = "200ns", value_parser = units::time)]
+    pub(crate) inside_overhead: Time,
+    /// Of each rank to others of its host, in each direction
+    #[arg(long, value_name = "RATE", default_value = "10GB/s", value_parser = units::rate)]
+    pub(crate) inside_bandwidth: Rate,
+}
+
+impl Place {
+    /// How many ranks there are; `given` unless the hosts are.
+    pub(crate) fn ranks(&self, given: usize) -> Result<usize, Failure> {
+        let Some(hosts) = self.hosts else { return Ok(given) };
+        hosts.checked_mul(self.ranks_per_host).filter(|ranks| *ranks <= MOST_RANKS).ok_or_else(|| {
+            let each = self.ranks_per_host;
+            Failure::usage(format!("{hosts} hosts with {each} ranks each are more than {MOST_RANKS} ranks"))
+        })
+    }
+
+    /// The host of each of so many ranks.
+    pub(crate) fn placement(&self, ranks: usize) -> Placement {
+        Placement::new((0..ranks).map(|rank| rank / self.ranks_per_host))
+    }
+
+    /// The numbers that a world so placed goes by.
+    pub(crate) fn tuning(&self, ranks: usize) -> Tuning {
+        // Where each has a host of its own, all the numbers stay as they are.
+        if self.ranks_per_host == 1 {
+            Tuning::default()
+        } else {
+            Tuning::default().on_hosts(&self.placement(ranks))
+        }
+    }
+}
+
 /// What the messages travel over.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Network {
-    /// From one rank to another
+    /// From one rank to another; between hosts, where ranks share them
     #[arg(long, value_name = "TIME", default_value = "20us", value_parser = units::time)]
     pub(crate) latency: Time,
     /// How long each message occupies a port apart from its bytes
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = units::time)]
     pub(crate) overhead: Time,
-    /// Of each rank's port, in each direction (10Gbit/s, 1.25GB/s, none)
+    /// Of each host's port, in each direction (10Gbit/s, 1.25GB/s, none)
     #[arg(long, value_name = "RATE", default_value = "10Gbit/s", value_parser = units::rate)]
     pub(crate) bandwidth: Rate,
     /// Bytes of result per second of a reduction; none: it takes no time
@@ -61,6 +107,8 @@ pub(crate) struct Network {
     /// Longest message that is sent without asking [default: what a world of this size would use]
     #[arg(long, value_name = "BYTES", value_parser = units::bytes)]
     pub(crate) eager: Option<u64>,
+    #[command(flatten)]
+    pub(crate) place: Place,
 }
 
 impl Question {
@@ -117,13 +165,19 @@ impl Network {
             reduce: self.reduce_bandwidth.0,
             copy: self.copy_bandwidth.0,
             eager: self.eager.unwrap_or_else(|| ringworld::eager_limit(ranks) as u64),
+            inside: (self.place.ranks_per_host > 1).then(|| Inside {
+                placement: self.place.placement(ranks),
+                latency: self.place.inside_latency,
+                overhead: self.place.inside_overhead,
+                bandwidth: self.place.inside_bandwidth.0,
+            }),
         }
     }
 }
 
-/// The numbers of a fabric on one line.
+/// The numbers of a fabric on one line, and those of its hosts on another.
 pub(crate) fn describe(fabric: &Fabric) -> String {
-    format!(
+    let network = format!(
         "latency {}, overhead {}, ports {}, reductions {}, copies {}, up to {} without asking",
         fabric.latency,
         fabric.overhead,
@@ -131,7 +185,10 @@ pub(crate) fn describe(fabric: &Fabric) -> String {
         Rate(fabric.reduce),
         Rate(fabric.copy),
         units::short(fabric.eager),
-    )
+    );
+    let Some(Inside { placement, latency, overhead, bandwidth }) = &fabric.inside else { return network };
+    let bandwidth = Rate(*bandwidth);
+    format!("{network}\n{placement}: inside latency {latency}, overhead {overhead}, ports {bandwidth}")
 }
 
 /// The algorithms that were named, by path or by the name alone, or all that can serve the request.

@@ -1,4 +1,5 @@
-//! How text for people is emphasised: in a terminal, unless `NO_COLOR` is set; what goes to files and programs is plain.
+//! How text for people is emphasised: in a terminal, unless `NO_COLOR` is set; what goes to files and programs is
+//! plain.
 //!
 //! Reports are written with these styles throughout; [`out`] and [`err`] take them away where nobody would see them.
 

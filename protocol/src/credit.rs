@@ -138,7 +138,8 @@ impl Credit {
         let Some(len) = eager else {
             return self.spend(OVERHEAD, bound, limits).then_some(Way::Request { probes: false });
         };
-        if self.depart_now(len, limits) {
+        if let Some(rest) = self.rest_after(len, limits) {
+            self.departs(rest);
             return Some(Way::Eager);
         }
         let probes = !self.stalled;
@@ -152,18 +153,28 @@ impl Credit {
         Some(Way::Request { probes })
     }
 
-    /// Spends what an eager message of `len` bytes costs, if it may leave now.
-    pub(crate) fn depart_now(&mut self, len: usize, limits: &Limits) -> bool {
-        let departs = self.spend(len.saturating_add(OVERHEAD), limits.window, limits);
-        self.moved |= departs;
-        departs
+    /// What is available when an eager message of `len` bytes has left; `None`: it may not leave now.
+    #[inline]
+    pub(crate) fn rest_after(&self, len: usize, limits: &Limits) -> Option<usize> {
+        self.rest(len.saturating_add(OVERHEAD), limits.window, limits)
+    }
+
+    /// An eager message leaves, with which so much is available.
+    #[inline]
+    pub(crate) fn departs(&mut self, rest: usize) {
+        self.available = rest;
+        self.moved = true;
+    }
+
+    /// What is available without `cost`, if no more than `bound` is then spent.
+    #[inline]
+    fn rest(&self, cost: usize, bound: usize, limits: &Limits) -> Option<usize> {
+        self.available.checked_sub(cost).filter(|rest| limits.whole - rest <= bound)
     }
 
     /// Spends `cost` if no more than `bound` is then spent.
     fn spend(&mut self, cost: usize, bound: usize, limits: &Limits) -> bool {
-        let Some(rest) = self.available.checked_sub(cost).filter(|rest| limits.whole - rest <= bound) else {
-            return false;
-        };
+        let Some(rest) = self.rest(cost, bound, limits) else { return false };
         self.available = rest;
         true
     }
@@ -224,6 +235,12 @@ impl Credit {
     /// send for the user either.
     pub(crate) fn is_due(&self, limits: &Limits) -> bool {
         self.owed >= limits.threshold || self.owed > 0 && !self.admits_request(Class::User, limits)
+    }
+
+    /// What [`Credit::take_owed`] would give back.
+    #[inline]
+    pub(crate) fn owed(&self) -> u64 {
+        self.owed as u64
     }
 
     /// Gives back all that is owed: the amount to write into a header that leaves now.

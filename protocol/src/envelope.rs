@@ -103,6 +103,31 @@ pub struct Selector {
     pub tag: TagSelector,
 }
 
+impl Selector {
+    /// Whether it accepts a message of `source`.
+    #[inline]
+    pub(crate) fn accepts(&self, source: Rank, envelope: &Envelope) -> bool {
+        self.context == envelope.context
+            && self.source.is_none_or(|wanted| wanted == source)
+            && match self.tag {
+                TagSelector::Any => true,
+                TagSelector::Exact(tag) => tag == envelope.tag,
+            }
+    }
+}
+
+/// A receive that is posted nowhere: whoever waits for it offers it each message that comes, by
+/// [`crate::Machine::take_expected`].
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// Which messages.
+    pub selector: Selector,
+    /// What their elements must be.
+    pub element: Element,
+    /// Room for their payload, in bytes.
+    pub room: usize,
+}
+
 /// Messages that nobody has received when their receiver leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreceived {

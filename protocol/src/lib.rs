@@ -65,7 +65,9 @@ mod wire;
 
 pub use action::{Action, Place, Target};
 pub use config::{Config, ConfigError, OVERHEAD};
-pub use envelope::{BufferId, Element, Envelope, Incoming, Selector, Span, TagSelector, Unreceived};
+pub use envelope::{
+    BufferId, Element, Envelope, Expected, Incoming, Selector, Span, TagSelector, Unreceived,
+};
 pub use machine::{Departure, Description, Kind, Machine, Stage};
 pub use malformed::Malformed;
 pub use rank::Rank;

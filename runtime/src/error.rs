@@ -15,8 +15,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// all ranks find out together, because they see all arguments anyway: those of calls that make
 /// communicators, and of calls on objects. They end that call on every rank, and the world goes on.
 ///
-/// Its `Debug` is the same sentence as its `Display`, because that is what a `main` that returns it, and `unwrap`, print;
-/// `{:#?}` puts the variant's name in front of it.
+/// Its `Debug` is the same sentence as its `Display`, because that is what a `main` that returns it, and `unwrap`,
+/// print; `{:#?}` puts the variant's name in front of it.
 ///
 /// ```
 /// # use ringworld::{Error, World};

@@ -53,6 +53,16 @@ struct Resource {
 }
 
 impl Resource {
+    /// The same, for a message that also takes what all ranks of a host share: that one for its bytes alone.
+    fn take_with(&mut self, shared: &mut Self, now: Time, overhead: Time, bytes: Time) -> (Time, Time) {
+        let start = (now.max(self.free) + overhead).max(shared.free) - overhead;
+        self.free = start + overhead + bytes;
+        shared.free = self.free;
+        self.busy += overhead + bytes;
+        shared.busy += bytes;
+        (start, self.free)
+    }
+
     /// From when to when a task has it that comes now.
     fn take(&mut self, now: Time, takes: Time) -> (Time, Time) {
         let start = now.max(self.free);
@@ -67,6 +77,24 @@ struct Actor {
     egress: Resource,
     ingress: Resource,
     processor: Resource,
+    /// To and from the ranks of the same host.
+    inside: [Resource; 2],
+}
+
+/// What the ranks of one host share.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wire {
+    egress: Resource,
+    ingress: Resource,
+}
+
+/// What a message is to its ports: how long it takes them and its way from one to the other.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    latency: Time,
+    overhead: Time,
+    bandwidth: Option<u64>,
+    is_inside: bool,
 }
 
 /// What a run comes to.
@@ -84,11 +112,12 @@ pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) 
     let remaining = net.steps.len();
     let mut engine = Engine {
         net,
-        fabric: *fabric,
+        fabric,
         observer,
         now: Time::ZERO,
         agenda: BinaryHeap::new(),
         actors: vec![Actor::default(); actors],
+        wires: vec![Wire::default(); fabric.inside.as_ref().map_or(0, |inside| inside.placement.hosts())],
         time: Time::ZERO,
         ready: Vec::new(),
         remaining,
@@ -103,8 +132,16 @@ pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) 
         // Sums stop there, so nothing that comes out is true.
         _ if engine.now == Time::MAX => Err(Error::TooLong),
         0 => {
-            let busy = |actor: &Actor| actor.egress.busy.max(actor.ingress.busy).max(actor.processor.busy);
-            let busiest = engine.actors.iter().map(busy).max().unwrap_or_default();
+            let busy = |actor: &Actor| {
+                let Actor { egress, ingress, processor, inside: [to, from] } = actor;
+                [egress, ingress, processor, to, from]
+                    .map(|port| port.busy)
+                    .into_iter()
+                    .max()
+                    .unwrap_or_default()
+            };
+            let wires = engine.wires.iter().map(|wire| wire.egress.busy.max(wire.ingress.busy));
+            let busiest = engine.actors.iter().map(busy).chain(wires).max().unwrap_or_default();
             Ok(End { time: engine.time, busiest })
         }
         left => Err(Error::Stuck { left }),
@@ -113,11 +150,13 @@ pub(crate) fn run(net: &mut Net, fabric: &Fabric, observer: &mut impl Observer) 
 
 struct Engine<'a, O> {
     net: &'a mut Net,
-    fabric: Fabric,
+    fabric: &'a Fabric,
     observer: &'a mut O,
     now: Time,
     agenda: BinaryHeap<Reverse<(Time, u32, Happening)>>,
     actors: Vec<Actor>,
+    /// By host, where ranks share one.
+    wires: Vec<Wire>,
     /// The latest completion so far.
     time: Time,
     /// Steps to begin now, the last one first.
@@ -152,9 +191,8 @@ impl<O: Observer> Engine<'_, O> {
             let bytes = state.bytes;
             match state.kind {
                 Kind::Send if bytes > self.fabric.eager => {
-                    let (actor, other) = (state.actor, state.partner);
-                    let (start, _) = self.egress(actor, Time::ZERO);
-                    self.plan(start + self.fabric.latency, other, Happening::AskHead);
+                    let other = state.partner;
+                    self.control(step, other, Happening::AskHead);
                 }
                 Kind::Send => self.transmit(step),
                 Kind::Recv => {
@@ -171,10 +209,10 @@ impl<O: Observer> Engine<'_, O> {
 
     fn happen(&mut self, step: u32, happening: Happening) {
         let state = &mut self.net.steps[step as usize];
-        let (actor, bytes) = (state.actor, state.bytes);
+        let bytes = state.bytes;
         match happening {
             Happening::AskHead => {
-                let (_, end) = self.ingress(actor, Time::ZERO);
+                let (_, end) = self.ingress(step, 0);
                 self.plan(end, step, Happening::Asked);
             }
             Happening::Asked => {
@@ -184,7 +222,7 @@ impl<O: Observer> Engine<'_, O> {
                 }
             }
             Happening::GrantHead => {
-                let (_, end) = self.ingress(actor, Time::ZERO);
+                let (_, end) = self.ingress(step, 0);
                 self.plan(end, step, Happening::Granted);
             }
             Happening::Granted => self.transmit(step),
@@ -192,7 +230,7 @@ impl<O: Observer> Engine<'_, O> {
                 if state.state & POSTED == 0 {
                     state.state |= BOUNCED;
                 }
-                let (start, end) = self.ingress(actor, Time::of_bytes(bytes, self.fabric.bandwidth));
+                let (start, end) = self.ingress(step, bytes);
                 self.observer.landing(step, start, end);
                 self.plan(end, step, Happening::Arrived);
             }
@@ -206,31 +244,77 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Takes the sending port of an actor, behind all that wait for it already: from when to when.
-    fn egress(&mut self, actor: u32, bytes: Time) -> (Time, Time) {
-        self.actors[actor as usize].egress.take(self.now, self.fabric.overhead + bytes)
+    /// What lies between a step's rank and the one at the other end of its message.
+    fn link(&self, step: u32) -> Link {
+        let Fabric { latency, overhead, bandwidth, .. } = *self.fabric;
+        let state = &self.net.steps[step as usize];
+        let other = self.net.steps[state.partner as usize].actor;
+        match &self.fabric.inside {
+            Some(inside) if self.host(state.actor) == self.host(other) => Link {
+                latency: inside.latency,
+                overhead: inside.overhead,
+                bandwidth: inside.bandwidth,
+                is_inside: true,
+            },
+            _ => Link { latency, overhead, bandwidth, is_inside: false },
+        }
+    }
+
+    /// The host of an actor, where ranks share one.
+    fn host(&self, actor: u32) -> Option<usize> {
+        self.fabric.inside.as_ref().map(|inside| inside.placement.host(actor as usize))
+    }
+
+    /// Takes the sending port of a step's rank, behind all that wait for it already: from when to when, and the way.
+    fn egress(&mut self, step: u32, bytes: u64) -> (Time, Time, Time) {
+        let link = self.link(step);
+        let (start, end) = self.port(step, link, bytes, 0);
+        (start, end, link.latency)
     }
 
     /// Takes the receiving port.
-    fn ingress(&mut self, actor: u32, bytes: Time) -> (Time, Time) {
-        self.actors[actor as usize].ingress.take(self.now, self.fabric.overhead + bytes)
+    fn ingress(&mut self, step: u32, bytes: u64) -> (Time, Time) {
+        let link = self.link(step);
+        self.port(step, link, bytes, 1)
+    }
+
+    fn port(&mut self, step: u32, link: Link, bytes: u64, side: usize) -> (Time, Time) {
+        let actor = self.net.steps[step as usize].actor;
+        let host = self.host(actor);
+        let bytes = Time::of_bytes(bytes, link.bandwidth);
+        let ports = &mut self.actors[actor as usize];
+        if link.is_inside {
+            return ports.inside[side].take(self.now, link.overhead + bytes);
+        }
+        let port = if side == 0 { &mut ports.egress } else { &mut ports.ingress };
+        match host.and_then(|host| self.wires.get_mut(host)) {
+            Some(wire) => {
+                let shared = if side == 0 { &mut wire.egress } else { &mut wire.ingress };
+                port.take_with(shared, self.now, link.overhead, bytes)
+            }
+            None => port.take(self.now, link.overhead + bytes),
+        }
     }
 
     fn transmit(&mut self, step: u32) {
         let state = &self.net.steps[step as usize];
-        let (actor, partner) = (state.actor, state.partner);
-        let (start, left) = self.egress(actor, Time::of_bytes(state.bytes, self.fabric.bandwidth));
+        let (partner, bytes) = (state.partner, state.bytes);
+        let (start, left, latency) = self.egress(step, bytes);
         self.observer.leaving(step, start, left);
-        self.plan(start + self.fabric.latency, partner, Happening::Head);
+        self.plan(start + latency, partner, Happening::Head);
         self.plan(left, step, Happening::Left);
+    }
+
+    /// Sends a question or an answer to the step at the other end.
+    fn control(&mut self, step: u32, other: u32, happening: Happening) {
+        let (start, _, latency) = self.egress(step, 0);
+        self.plan(start + latency, other, happening);
     }
 
     /// Tells the sender that its long message may come.
     fn grant(&mut self, step: u32) {
-        let state = &self.net.steps[step as usize];
-        let (actor, partner) = (state.actor, state.partner);
-        let (start, _) = self.egress(actor, Time::ZERO);
-        self.plan(start + self.fabric.latency, partner, Happening::GrantHead);
+        let partner = self.net.steps[step as usize].partner;
+        self.control(step, partner, Happening::GrantHead);
     }
 
     /// A message is there, and wanted.

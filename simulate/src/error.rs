@@ -21,6 +21,14 @@ pub enum Error {
         /// How many steps never ended.
         left: usize,
     },
+    /// The placement is of another number of ranks.
+    #[error("the placement is of {placed} ranks, the collective of {ranks}: place every rank on a host")]
+    Placement {
+        /// How many take part.
+        ranks: usize,
+        /// How many have a host.
+        placed: usize,
+    },
     /// More steps than can be numbered.
     #[error("there are more than {} steps: take fewer ranks, or longer segments", u32::MAX)]
     TooManySteps,

@@ -2,12 +2,13 @@
 //!
 //! [`crate`] says what these numbers mean for a message; [`crate::engine`] applies them.
 
+use ringworld_collectives::Placement;
 use ringworld_collectives::cost::Model;
 
 use crate::Time;
 
-/// A uniform network of equal hosts, one rank on each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A uniform network of equal hosts, one rank on each unless `inside` says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fabric {
     /// From one port to another.
     pub latency: Time,
@@ -22,6 +23,37 @@ pub struct Fabric {
     /// Messages up to this many bytes leave at once; longer ones ask first, and wait until the receiver has
     /// answered.
     pub eager: u64,
+    /// Which ranks share a host, and so its port to the network, and what they reach one another by.
+    pub inside: Option<Inside>,
+}
+
+/// What the ranks of one host reach one another by: each by a port of its own, beside that to the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// Which ranks share one.
+    pub placement: Placement,
+    /// From one port to another.
+    pub latency: Time,
+    /// How long a message occupies each port, apart from its bytes.
+    pub overhead: Time,
+    /// Bytes per second of each port, in each direction; `None`: without limit.
+    pub bandwidth: Option<u64>,
+}
+
+impl Inside {
+    /// Memory that ranks share: 300 ns, 200 ns, 10 GB/s.
+    ///
+    /// ```
+    /// use ringworld_collectives::Placement;
+    /// use ringworld_simulate::{Fabric, Inside};
+    /// let fabric = Fabric { inside: Some(Inside::shared_memory(Placement::regular(8, 8))), ..Fabric::default() };
+    /// assert!(fabric.inside.is_some_and(|inside| inside.latency < fabric.latency));
+    /// ```
+    #[must_use]
+    pub fn shared_memory(placement: Placement) -> Self {
+        let (latency, overhead) = (Time::from_nanos(300), Time::from_nanos(200));
+        Self { placement, latency, overhead, bandwidth: Some(10_000_000_000) }
+    }
 }
 
 impl Default for Fabric {
@@ -34,6 +66,7 @@ impl Default for Fabric {
             reduce: Some(10_000_000_000),
             copy: Some(10_000_000_000),
             eager: 256 << 10,
+            inside: None,
         }
     }
 }
@@ -69,6 +102,10 @@ impl Fabric {
             alpha: (self.latency + self.overhead).seconds(),
             beta: per_byte(self.bandwidth),
             gamma: per_byte(self.reduce),
+            inside: self
+                .inside
+                .as_ref()
+                .map(|inside| ((inside.latency + inside.overhead).seconds(), per_byte(inside.bandwidth))),
         }
     }
 

@@ -6,8 +6,7 @@
 //!
 //! # What is modelled
 //!
-//! Every rank has a host of its own with a port that sends, a port that receives and a processor
-//! ([`Fabric`]). A message of `b` bytes takes the sending port for `overhead + b / bandwidth`, in the order in
+//! Every rank has a port that sends, a port that receives and a processor ([`Fabric`]). A message of `b` bytes takes the sending port for `overhead + b / bandwidth`, in the order in
 //! which sends become ready; its head reaches the receiver one `latency` later and takes the receiving port
 //! for as long, in the order of arrival; the send is complete when the last byte has left, the receive when it
 //! has arrived. So a message between idle ranks takes `alpha + beta b`, with `alpha = latency + overhead`. A
@@ -16,7 +15,10 @@
 //! (`gamma` per byte of result) and copies take the processor one after the other and do not hold up the
 //! ports.
 //!
-//! Not modelled: switches and their congestion (every pair is equally far), ranks that share a host, the
+//! Ranks that share a host ([`Inside`]) share its wire: a message to another host takes that as well as the ports, for
+//! its bytes. Among themselves they have ports of their own, with another latency and bandwidth.
+//!
+//! Not modelled: switches and their congestion (every pair is equally far), the bandwidth of a memory that ranks share, the
 //! processor's part in sending, credits of flow control, jitter, and losses.
 //!
 //! # How many ranks are simulated
@@ -60,7 +62,7 @@ mod timeline;
 
 pub use error::Error;
 pub use estimate::{Budget, Estimate};
-pub use fabric::Fabric;
+pub use fabric::{Fabric, Inside};
 pub use facts::Facts;
 pub use path::critical_path;
 pub use plan::{Method, Outcome, Verdict, simulate, simulate_watched};

@@ -99,6 +99,7 @@ pub fn simulate_watched(
 ) -> Result<Verdict, Error> {
     let request = &ask::of_rank(request, 0);
     request.validate()?;
+    placed(request, fabric)?;
     let job = Job { request, choice, fabric, steps: &Steps::new(watch) };
     let work = estimate(request, choice)?;
     if work.all <= budget.every.min(budget.steps) && request.size <= FEW_RANKS {
@@ -125,6 +126,7 @@ pub(crate) fn every(
     fabric: &Fabric,
     observer: &mut impl Observer,
 ) -> Result<Outcome, Error> {
+    placed(request, fabric)?;
     let mut facts = Facts::default();
     let schedules = (0..request.size).map(|rank| {
         let schedule = build(&ask::of_rank(request, rank), choice)?;
@@ -140,6 +142,16 @@ pub(crate) fn every(
         simulated: net.steps.len() as u64,
         method: Method { relabel: None, ranks: request.size, padded: None, continued: None, rough: false },
     })
+}
+
+/// Whether the fabric knows where every rank is.
+fn placed(request: &Request, fabric: &Fabric) -> Result<(), Error> {
+    match &fabric.inside {
+        Some(inside) if inside.placement.size() != request.size => {
+            Err(Error::Placement { ranks: request.size, placed: inside.placement.size() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Notices whether two runs send at the same times.
@@ -172,6 +184,10 @@ impl Job<'_> {
 
     /// One rank for all, if they are alike.
     fn one_for_all(&self, steps: u64, budget: &Budget) -> Result<Option<Outcome>, Error> {
+        // Where ranks share hosts, no two are equally far from all others.
+        if self.fabric.inside.is_some() {
+            return Ok(None);
+        }
         let count = ask::count(self.request);
         // Schedules that are only compared cost as much to make as those that are run.
         let made = 1 + symmetry::sample(self.request.size, steps).len() as u64;
@@ -180,7 +196,7 @@ impl Job<'_> {
             return self.alike(count);
         }
         // A short vector tells soon whether long ones can be alike.
-        let Choice { segment, in_flight, .. } = *self.choice;
+        let Choice { segment, in_flight, .. } = self.choice.clone();
         let short = segment.saturating_mul(in_flight.saturating_add(1)).min(count);
         let short = short.checked_next_multiple_of(self.request.size).unwrap_or(short);
         if self.relabels(&self.schedule(0, short)?, short)?.is_empty() {
@@ -273,7 +289,7 @@ impl Job<'_> {
     ) -> Result<Option<Outcome>, Error> {
         let count = ask::count(self.request);
         let most = (count as f64 * (budget.steps as f64 / steps as f64 / 2.25).min(1.0)) as usize;
-        let Choice { segment, in_flight, .. } = *self.choice;
+        let Choice { segment, in_flight, .. } = self.choice.clone();
         let window = segment.max(1).saturating_mul(in_flight.max(1));
         // In every chunk, or in the whole vector, or at least whole segments once the window has been full.
         let units =

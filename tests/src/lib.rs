@@ -27,7 +27,7 @@ pub mod port;
 pub mod proc;
 pub mod process;
 pub mod random;
-pub mod stranger;
+pub mod scanner;
 
 /// Says something to everybody who reads the output, also when the test passes.
 pub fn report(text: &str) {

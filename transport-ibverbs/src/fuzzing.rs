@@ -1,4 +1,5 @@
-//! What is held against this crate's readers of foreign bytes, whatever the bytes. Built for `fuzz/` only (`--cfg fuzzing`).
+//! What is held against this crate's readers of foreign bytes, whatever the bytes. Built for `fuzz/` only (`--cfg
+//! fuzzing`).
 
 #![allow(clippy::panic, reason = "a broken promise is reported by a panic")]
 

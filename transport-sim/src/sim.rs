@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ringworld_transport::{
-    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
-    RemoteKey, Token, Transport,
+    Address, Capabilities, Cause, ConnectError, Event, Header, Operation, Placer, Posted, Rank, RecvMemory,
+    Refused, RemoteKey, Token, Transport,
 };
 
 use crate::coverage::Coverage;
@@ -35,6 +35,7 @@ impl Sim {
             let engine = lock(&engine);
             capabilities.max_message = engine.config.max_message;
             capabilities.inline = engine.config.inline;
+            capabilities.inject = engine.config.inline;
             capabilities.latency_ns = engine.config.latency_ns;
             capabilities.bytes_per_us = match engine.config.bytes_per_us {
                 0 => u64::MAX,
@@ -70,6 +71,31 @@ fn kind(operation: &Operation, max_message: usize) -> Result<Kind, &'static str>
     }
 }
 
+/// Whether another operation may begin.
+fn has_room(engine: &mut Engine, rank: Rank, peer: Rank) -> bool {
+    engine.touch(rank, peer);
+    let most = engine.config.max_in_flight.max(1);
+    engine.ends[rank].links.get(&peer).is_some_and(|link| link.flights.len() < most)
+}
+
+/// Begins an operation for which there is room; without a token it is complete already.
+fn begin(engine: &mut Engine, rank: Rank, peer: Rank, kind: Kind, payload: Payload, token: Option<Token>) {
+    let fragments = engine.config.fragments(payload.as_slice().len());
+    let End { links, next_flight, .. } = &mut engine.ends[rank];
+    let Some(link) = links.get_mut(&peer) else { return };
+    let flight = *next_flight;
+    *next_flight += 1;
+    link.flights.insert(flight, Flight { to_arrive: fragments, to_take: fragments });
+    link.undelivered += 1;
+    link.open_sends += usize::from(token.is_some());
+    let outgoing = Outgoing { kind, payload, sent: 0, token, flight };
+    match outgoing.kind {
+        Kind::Message(_) => link.messages.push_back(outgoing),
+        Kind::Put { .. } => link.puts.push(outgoing),
+    }
+    engine.plan_egress(rank);
+}
+
 impl Transport for Sim {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
@@ -103,33 +129,34 @@ impl Transport for Sim {
             Ok(kind) => kind,
             Err(why) => return Err(Refused::Invalid(operation, why)),
         };
-        engine.touch(self.rank, peer);
-        let Engine { ends, config, .. } = &mut *engine;
-        let End { links, next_flight, .. } = &mut ends[self.rank];
-        let Some(link) = links.get_mut(&peer) else { return Err(Refused::Busy(operation)) };
-        if link.flights.len() >= config.max_in_flight.max(1) {
+        if !has_room(&mut engine, self.rank, peer) {
             return Err(Refused::Busy(operation));
         }
         let (Operation::Message { payload, token, .. } | Operation::Put { payload, token, .. }) = operation;
-        let fragments = config.fragments(payload.len());
-        let flight = *next_flight;
-        *next_flight += 1;
-        link.flights.insert(flight, Flight { to_arrive: fragments, to_take: fragments });
-        link.undelivered += 1;
-        let copied = config.inline > 0 && payload.len() <= config.inline;
+        let copied = engine.config.inline > 0 && payload.len() <= engine.config.inline;
         let (payload, token, posted) = if copied {
             (Payload::Copied(payload.as_slice().to_vec()), None, Posted::Complete)
         } else {
-            link.open_sends += 1;
             (Payload::Lent(payload), Some(token), Posted::Pending)
         };
-        let outgoing = Outgoing { kind, payload, sent: 0, token, flight };
-        match outgoing.kind {
-            Kind::Message(_) => link.messages.push_back(outgoing),
-            Kind::Put { .. } => link.puts.push(outgoing),
-        }
-        engine.plan_egress(self.rank);
+        begin(&mut engine, self.rank, peer, kind, payload, token);
         Ok(posted)
+    }
+
+    fn inject(&mut self, peer: Rank, header: &[u8], payload: &[u8]) -> bool {
+        let mut engine = lock(&self.engine);
+        let Some(header) = Header::new(header) else { return false };
+        let end = &engine.ends[self.rank];
+        let possible = end.knows(peer) && end.refusal(peer).is_none();
+        if !possible || payload.len() > engine.config.inline || engine.config.inline == 0 {
+            return false;
+        }
+        let has_room = has_room(&mut engine, self.rank, peer);
+        if has_room {
+            let payload = Payload::Copied(payload.to_vec());
+            begin(&mut engine, self.rank, peer, Kind::Message(header), payload, None);
+        }
+        has_room
     }
 
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {

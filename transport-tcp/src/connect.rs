@@ -167,7 +167,10 @@ impl Tcp {
                             self.drive_handshake(slot);
                             let dropped = self.handshakes.make_room(share(4).min(MAX_UNAUTHENTICATED));
                             for _ in 0..dropped {
-                                self.log_stranger(from, "more connections waited than there is room for");
+                                self.log_unauthenticated(
+                                    from,
+                                    "more connections waited than there is room for",
+                                );
                             }
                         }
                         Err(error) => warn!(address = %from, %error, "dropped a connection"),
@@ -177,7 +180,7 @@ impl Tcp {
                     Some(Errno::AGAIN) => break,
                     Some(errno) if is_shortage(errno) => {
                         // Make room at the expense of the connection that has been silent longest.
-                        if let Some((oldest, born)) = self.handshakes.oldest_stranger()
+                        if let Some((oldest, born)) = self.handshakes.oldest_unauthenticated()
                             && now - born >= HURRY
                         {
                             self.handshakes.remove(oldest);
@@ -246,7 +249,7 @@ impl Tcp {
             debug!(address = %pending.remote, "dropped a connection: {}", rejection.reason());
         } else {
             let remote = pending.remote;
-            self.log_stranger(remote, rejection.reason());
+            self.log_unauthenticated(remote, rejection.reason());
         }
         if self.handshakes.find(slot).is_some_and(|pending| !matches!(pending.role, Role::Leaving { .. })) {
             self.handshakes.remove(slot);
@@ -254,8 +257,8 @@ impl Tcp {
     }
 
     /// Says that a connection was dropped; of many, how many.
-    fn log_stranger(&mut self, address: SocketAddr, reason: &str) {
-        match self.strangers.note(Instant::now()) {
+    fn log_unauthenticated(&mut self, address: SocketAddr, reason: &str) {
+        match self.unauthenticated.note(Instant::now()) {
             Some(0) => warn!(%address, "dropped a connection: {reason}"),
             Some(more) => warn!(
                 %address,
@@ -497,8 +500,8 @@ impl Tcp {
         for slot in late {
             let Some(pending) = self.handshakes.remove(slot) else { continue };
             match pending.role {
-                Role::Unauthenticated => self.log_stranger(pending.remote, "it did not say who it is"),
-                Role::Challenged(_) => self.log_stranger(pending.remote, "it did not prove who it is"),
+                Role::Unauthenticated => self.log_unauthenticated(pending.remote, "it did not say who it is"),
+                Role::Challenged(_) => self.log_unauthenticated(pending.remote, "it did not prove who it is"),
                 _ => {}
             }
         }

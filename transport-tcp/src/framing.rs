@@ -29,6 +29,9 @@ const FIN_ACK: u8 = 4;
 const PUT_EXTENSION: usize = 16;
 
 /// A frame without its payload, ready to be written.
+///
+/// A form of its own beside the header that it holds: bytes that lie together are one slice of a write and one copy behind
+/// other frames, whatever kind of frame it is; fixed part and header apart would be two of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Prelude {
     length: u8,
@@ -66,11 +69,7 @@ impl Prelude {
 
     fn new(kind: u8, extension: &[u8], length: u64) -> Self {
         let mut bytes = [0; MAX_PRELUDE];
-        bytes[0] = kind;
-        // An extension is at most MAX_HEADER (96) bytes, so both lengths fit a byte.
-        bytes[1] = extension.len() as u8;
-        bytes[2..4].copy_from_slice(&CHECK.to_le_bytes());
-        bytes[8..FIXED].copy_from_slice(&length.to_le_bytes());
+        bytes[..FIXED].copy_from_slice(&fixed(kind, extension.len(), length));
         bytes[FIXED..FIXED + extension.len()].copy_from_slice(extension);
         Self { length: (FIXED + extension.len()) as u8, bytes }
     }
@@ -79,6 +78,25 @@ impl Prelude {
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
+}
+
+/// The part that every frame has.
+fn fixed(kind: u8, extension: usize, length: u64) -> [u8; FIXED] {
+    let mut bytes = [0; FIXED];
+    bytes[0] = kind;
+    // An extension is at most MAX_HEADER (96) bytes, so both lengths fit a byte.
+    bytes[1] = extension as u8;
+    bytes[2..4].copy_from_slice(&CHECK.to_le_bytes());
+    bytes[8..].copy_from_slice(&length.to_le_bytes());
+    bytes
+}
+
+/// Appends a whole message; `header` is at most [`MAX_HEADER`] bytes long.
+pub(crate) fn append_message(frames: &mut Vec<u8>, header: &[u8], payload: &[u8]) {
+    frames.reserve(FIXED + header.len() + payload.len());
+    frames.extend_from_slice(&fixed(MESSAGE, header.len(), payload.len() as u64));
+    frames.extend_from_slice(header);
+    frames.extend_from_slice(payload);
 }
 
 impl std::fmt::Debug for Prelude {

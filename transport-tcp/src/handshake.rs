@@ -8,12 +8,12 @@
 //!                                     <-  Verdict (record: ready, or why not)
 //! ```
 //!
-//! The messages are those of [`ringworld_auth`]; the first one says job, ranks and lane, and whether data is encrypted; the
-//! second one whether that is right. Invariants: nobody is believed to be a rank of this job before it has proved that it
-//! knows the job's secret, on this very connection; and to whoever has not, nothing is said but that its version or its
-//! secret is another, which an initiator takes for what anybody may say. All frames have a fixed size, so that reading
-//! one never takes bytes of what follows. Integers are little-endian. Neighbours: `pending.rs` owns the sockets,
-//! `connect.rs` decides what a verified connection is good for.
+//! The messages are those of [`ringworld_auth`]; the first one says job, ranks and lane, and whether data is encrypted;
+//! the second one whether that is right. Invariants: nobody is believed to be a rank of this job before it has proved
+//! that it knows the job's secret, on this very connection; and to whoever has not, nothing is said but that its
+//! version or its secret is another, which an initiator takes for what anybody may say. All frames have a fixed size,
+//! so that reading one never takes bytes of what follows. Integers are little-endian. Neighbours: `pending.rs` owns the
+//! sockets, `connect.rs` decides what a verified connection is good for.
 
 use ringworld_auth::{AuthError, FIRST, OVERHEAD, SECOND, Secret, Session};
 use ringworld_transport::Rank;

@@ -13,7 +13,7 @@
 //! transport.rs   post, poll, sleep                 connect.rs    dialling, accepting, the tie-break
 //! peer.rs        state of one peer                 shutdown.rs   losing a peer, the orderly end
 //! lane.rs        one lane: write queue, reading    framing.rs    bytes of a frame (pure)
-//! puts.rs        fragments and exposed memory (pure)  spread.rs  which networks lanes use (pure)
+//! spread.rs      which networks lanes use (pure)
 //! waiting.rs     frames before there is a connection   shortage.rs  no descriptors left
 //! staging.rs     what lanes read into               hot.rs       lanes with recent traffic (pure)
 //! fins.rs        which lanes the peer has ended (pure)
@@ -48,7 +48,6 @@ mod lane;
 mod listener;
 mod peer;
 mod pending;
-mod puts;
 mod sealed;
 mod shortage;
 mod shutdown;

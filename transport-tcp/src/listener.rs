@@ -147,8 +147,8 @@ impl Options {
 }
 
 /// The probes of idle connections, in the whole seconds that the system takes: from a quarter of the time on, and often
-/// enough that one which is lost does not matter. Whoever polls judges by them first; where nobody does, the system gives
-/// a connection up by itself after about twice the time.
+/// enough that one which is lost does not matter. Whoever polls judges by them first; where nobody does, the system
+/// gives a connection up by itself after about twice the time.
 fn keepalive(silence: Duration) -> TcpKeepalive {
     const MOST: u64 = 32_767;
     let seconds = |part: u32| Duration::from_secs((silence / part).as_secs().clamp(1, MOST));

@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use ringworld_transport::Cause;
 use ringworld_transport::lifecycle::{Progress, Shutdown};
+use ringworld_transport::puts::{Exposures, PutQueue};
 
 use crate::fins::PeerFins;
 use crate::lane::Lane;
-use crate::puts::{Exposures, PutQueue};
 use crate::waiting::Waiting;
 
 /// Where a peer stands.

@@ -2,8 +2,8 @@
 //!
 //! Invariant: an unauthenticated connection costs one slot and one descriptor, never memory that grows and never time
 //! of a connection that is established. One that sends nothing is closed after [`PATIENCE`], one whose Hello was good
-//! after [`VOUCHED_PATIENCE`], and the oldest is closed when there are too many of a kind. An initiator is never hurried:
-//! its peer may be computing. Neighbours: `handshake.rs` checks the bytes, `connect.rs` decides what follows.
+//! after [`VOUCHED_PATIENCE`], and the oldest is closed when there are too many of a kind. An initiator is never
+//! hurried: its peer may be computing. Neighbours: `handshake.rs` checks the bytes, `connect.rs` decides what follows.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,14 +27,14 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// An unauthenticated connection that has sent nothing for so long makes room for others when descriptors are short.
 /// Whoever belongs to the job speaks as soon as it is connected.
 pub(crate) const HURRY: Duration = Duration::from_secs(1);
-/// How long whoever has sent a good Hello may take to prove that it is no recorded one. Long, because it may compute; who
-/// is closed so dials again.
+/// How long whoever has sent a good Hello may take to prove that it is no recorded one. Long, because it may compute;
+/// who is closed so dials again.
 pub(crate) const VOUCHED_PATIENCE: Duration = Duration::from_secs(60);
 /// The most unauthenticated connections of each kind at a time: those without, and those with a good Hello. Fewer where
 /// that would be more than a quarter of the files that this process may open.
 pub(crate) const MAX_UNAUTHENTICATED: usize = 1024;
-/// The most bytes that are read in one go from a connection that was turned away, and in all until it is closed: so much
-/// as lets an honest one read why.
+/// The most bytes that are read in one go from a connection that was turned away, and in all until it is closed: so
+/// much as lets an honest one read why.
 const DRAIN: usize = 4 << 10;
 const DRAIN_IN_ALL: usize = 64 << 10;
 
@@ -326,9 +326,9 @@ fn drain(socket: &Socket, drained: &mut usize) -> Progress {
 pub(crate) struct PendingHandshakes {
     slots: Vec<Slot>,
     free: Vec<usize>,
-    /// Those that were accepted, oldest first, and of these the ones whose Hello was good: slot and its use. Some are no
-    /// longer what they were, which is found out when they are the oldest.
-    strangers: VecDeque<(usize, u64)>,
+    /// Those that were accepted, oldest first, and of these the ones whose Hello was good: slot and its use. Some are
+    /// no longer what they were, which is found out when they are the oldest.
+    unauthenticated: VecDeque<(usize, u64)>,
     vouched: VecDeque<(usize, u64)>,
 }
 
@@ -348,7 +348,7 @@ impl PendingHandshakes {
         let place = &mut self.slots[slot];
         place.uses += 1;
         if matches!(pending.role, Role::Unauthenticated) {
-            self.strangers.push_back((slot, place.uses));
+            self.unauthenticated.push_back((slot, place.uses));
         }
         place.pending = Some(Box::new(pending));
         slot
@@ -383,8 +383,8 @@ impl PendingHandshakes {
     }
 
     /// The oldest of the accepted connections that have not sent a good Hello, and when it came.
-    pub(crate) fn oldest_stranger(&mut self) -> Option<(usize, Instant)> {
-        while let Some(&first) = self.strangers.front() {
+    pub(crate) fn oldest_unauthenticated(&mut self) -> Option<(usize, Instant)> {
+        while let Some(&first) = self.unauthenticated.front() {
             match self.at(first) {
                 Some(Pending { role: Role::Unauthenticated | Role::Leaving { .. }, born, .. }) => {
                     return Some((first.0, *born));
@@ -392,7 +392,7 @@ impl PendingHandshakes {
                 Some(Pending { role: Role::Challenged(_), .. }) => self.vouched.push_back(first),
                 _ => {}
             }
-            self.strangers.pop_front();
+            self.unauthenticated.pop_front();
         }
         None
     }
@@ -410,9 +410,9 @@ impl PendingHandshakes {
     /// Of more than `limit` connections of a kind drops the oldest; how many that were.
     pub(crate) fn make_room(&mut self, limit: usize) -> u64 {
         let mut dropped = 0;
-        while self.strangers.len() > limit
-            && let Some((slot, _)) = self.oldest_stranger()
-            && self.strangers.len() > limit
+        while self.unauthenticated.len() > limit
+            && let Some((slot, _)) = self.oldest_unauthenticated()
+            && self.unauthenticated.len() > limit
         {
             self.remove(slot);
             dropped += 1;

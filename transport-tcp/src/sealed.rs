@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A lane writes and reads as if this were its socket. Invariants: after [`Sealed::receive`] has said `AGAIN`, nothing
-//! that was opened is left, so that a poll which waits for the socket misses nothing; bytes that were sealed and not taken
-//! by the kernel are told by [`Sealed::owes`]. The length is not sealed, but another one ends in a record that cannot be
-//! opened. Neighbour: `lane.rs`.
+//! that was opened is left, so that a poll which waits for the socket misses nothing; bytes that were sealed and not
+//! taken by the kernel are told by [`Sealed::owes`]. The length is not sealed, but another one ends in a record that
+//! cannot be opened. Neighbour: `lane.rs`.
 
 use std::io::IoSlice;
 
@@ -135,8 +135,8 @@ impl Sealed {
         self.taken < self.opened.len() || self.complete().is_some()
     }
 
-    /// Fills `first` and, when that is full, `second` with what the peer has sealed; returns how many bytes there were, 0
-    /// at the end.
+    /// Fills `first` and, when that is full, `second` with what the peer has sealed; returns how many bytes there were,
+    /// 0 at the end.
     ///
     /// # Errors
     ///

@@ -7,13 +7,13 @@
 use std::net::Shutdown;
 
 use ringworld_transport::lifecycle::{Control, Step};
+use ringworld_transport::puts::{Exposures, PutQueue};
 use ringworld_transport::{Cause, Rank};
 use rustix::event::epoll;
 
 use crate::framing::Prelude;
 use crate::lane::{Ended, Lane, Outgoing};
 use crate::peer::{Peer, State};
-use crate::puts::{Exposures, PutQueue};
 use crate::transport::Tcp;
 
 impl Tcp {

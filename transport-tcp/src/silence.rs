@@ -14,9 +14,9 @@
 //! For *one way* the peer's program must have sent something since: before Linux 6.6, a kernel whose buffer is full
 //! drops what comes without saying that there is no room, and only a program that reads is known to have room.
 //!
-//! What Linux counts, found by experiment (6.18): the answer to a probe of either kind counts as an acknowledgement heard,
-//! and sets the unanswered probes to 0; a probe of the peer's counts as nothing; data counts as data heard, and not always
-//! as an acknowledgement; repeated data counts as an acknowledgement and not as data.
+//! What Linux counts, found by experiment (6.18): the answer to a probe of either kind counts as an acknowledgement
+//! heard, and sets the unanswered probes to 0; a probe of the peer's counts as nothing; data counts as data heard, and
+//! not always as an acknowledgement; repeated data counts as an acknowledgement and not as data.
 //!
 //! Neighbours: `kernel.rs` takes the samples, `watch.rs` acts.
 
@@ -97,8 +97,8 @@ impl Silence {
             .then_some(Verdict::OneWay { since: stuck, tries })
     }
 
-    /// How many segments, at least, have been sent again since the last acknowledgement. Some peers answer each, but the
-    /// kernel pauses for longer and longer.
+    /// How many segments, at least, have been sent again since the last acknowledgement. Some peers answer each, but
+    /// the kernel pauses for longer and longer.
     fn sent_in_vain(&mut self, sample: &Sample, now: Instant) -> u32 {
         let at = now.checked_sub(sample.ack_heard).unwrap_or(now);
         let same = |heard: &(Instant, u32)| at.saturating_duration_since(heard.0) < TICK;
@@ -249,8 +249,8 @@ mod tests {
         assert_eq!(verdict(closed), None);
         // One probe in between was lost.
         assert_eq!(verdict(|at| Sample { probes: u8::from(at % 240.0 > 120.0), ..closed(at) }), None);
-        // It has closed its window over what was on its way, and answers that there is no room; the kernel asks less and less
-        // often.
+        // It has closed its window over what was on its way, and answers that there is no room; the kernel asks less
+        // and less often.
         let shrunk = |at: f64, pause: f64| Sample {
             window: Some(0),
             retransmissions: 0,

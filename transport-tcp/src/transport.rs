@@ -24,11 +24,10 @@ use crate::config::{BindError, Config};
 use crate::framing::Prelude;
 use crate::handshake::Identity;
 use crate::hot::HotLanes;
-use crate::lane::{Inward, Outgoing, Payload};
+use crate::lane::{FRAGMENT, Inward, Outgoing, Payload, SMALL};
 use crate::listener::{self, Options};
 use crate::peer::{Peer, State};
 use crate::pending::PendingHandshakes;
-use crate::puts::FRAGMENT;
 use crate::shortage::Shortage;
 use crate::staging::Staging;
 
@@ -100,7 +99,7 @@ pub struct Tcp {
     /// Descriptors, or memory for sockets, that this process lacks.
     pub(crate) shortage: Shortage,
     /// Connections that came to nothing, of which not each is told.
-    pub(crate) strangers: Tally,
+    pub(crate) unauthenticated: Tally,
     /// Further lanes to be tried again, and when.
     pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
     pub(crate) life: Lifecycle,
@@ -175,6 +174,7 @@ impl Tcp {
         let addresses =
             listener::advertised(listeners.iter().map(|l| l.address).collect(), &config.advertise)?;
         let mut capabilities = Capabilities::new("tcp");
+        capabilities.inject = SMALL;
         capabilities.latency_ns = 12_000;
         capabilities.bytes_per_us = 3_000;
         Ok(Self {
@@ -198,7 +198,7 @@ impl Tcp {
             handshakes: PendingHandshakes::default(),
             dialing: Vec::new(),
             shortage: Shortage::default(),
-            strangers: Tally::default(),
+            unauthenticated: Tally::default(),
             lane_retries: Vec::new(),
             life: Lifecycle::default(),
             set_aside: Vec::new(),
@@ -521,6 +521,23 @@ impl Transport for Tcp {
         }
         let operation = Operation::Message { peer, header, payload, token };
         self.post(operation)
+    }
+
+    fn inject(&mut self, rank: Rank, header: &[u8], payload: &[u8]) -> bool {
+        if self.life.is_live()
+            && payload.len() <= SMALL
+            && let Some(Peer { state: State::Open, shutdown, lanes, .. }) = self.peers.get_mut(rank)
+            && !shutdown.is_peer_closed()
+            && let Some(Some(connection)) = lanes.first_mut()
+            && connection.is_free()
+        {
+            let taken = connection.inject(header, payload);
+            if !connection.is_idle() || connection.broken.is_some() {
+                self.watch_writes(rank, 0);
+            }
+            return taken;
+        }
+        false
     }
 
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {

@@ -1,10 +1,10 @@
 //! Looks, from time to time, whether connections have fallen silent.
 //!
-//! The kernel by itself gives a connection up after a quarter of an hour, or after a quarter of a minute if it is told to,
-//! but then also one whose peer is alive and computes. So it is asked what it knows, a few times in the time after which
-//! a peer that is silent is down, by whoever polls: a program that computes is not disturbed, and finds out when it calls
-//! next. Nothing of that is on the way of a message. Neighbours: `silence.rs` judges, `kernel.rs` asks, `listener.rs` has
-//! the kernel probe connections on which nothing is to be sent.
+//! The kernel by itself gives a connection up after a quarter of an hour, or after a quarter of a minute if it is told
+//! to, but then also one whose peer is alive and computes. So it is asked what it knows, a few times in the time after
+//! which a peer that is silent is down, by whoever polls: a program that computes is not disturbed, and finds out when
+//! it calls next. Nothing of that is on the way of a message. Neighbours: `silence.rs` judges, `kernel.rs` asks,
+//! `listener.rs` has the kernel probe connections on which nothing is to be sent.
 
 use std::time::{Duration, Instant};
 

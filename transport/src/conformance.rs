@@ -58,8 +58,9 @@ pub use first::{first_messages_keep_their_order, the_first_message_waits_for_nob
 pub use messages::{
     all_to_all_messages_and_puts_arrive, both_sides_may_connect_at_once, coalesced_messages_keep_their_order,
     each_message_is_placed_and_received_once, headers_of_every_length_are_intact,
-    large_messages_both_ways_at_once_finish, messages_arrive_in_order_and_intact,
-    operations_complete_exactly_once, short_placements_truncate_and_the_stream_goes_on,
+    injected_messages_keep_their_order, large_messages_both_ways_at_once_finish,
+    messages_arrive_in_order_and_intact, operations_complete_exactly_once,
+    short_placements_truncate_and_the_stream_goes_on,
 };
 pub use puts::{
     an_exposure_is_filled_by_its_last_byte_only, large_puts_and_messages_both_ways_at_once_finish,
@@ -100,6 +101,7 @@ macro_rules! conformance_tests {
         $crate::conformance_tests! { @$kind $arguments
             messages_arrive_in_order_and_intact
             coalesced_messages_keep_their_order
+            injected_messages_keep_their_order
             headers_of_every_length_are_intact
             each_message_is_placed_and_received_once
             short_placements_truncate_and_the_stream_goes_on

@@ -17,7 +17,8 @@
 //!
 //! **Exactly once.** An operation that [`Transport::post`] accepted completes exactly once: by the
 //! return value [`Posted::Complete`], by [`Event::Sent`], or by the one [`Event::PeerDown`] of its
-//! peer. The same holds for exposures ([`Event::Filled`]) and placements ([`Event::Received`]). After
+//! peer. The same holds for exposures ([`Event::Filled`]) and placements ([`Event::Received`]; what is delivered whole has
+//! neither). After
 //! `PeerDown` of a peer nothing more is reported for it and all memory of its operations is free.
 //!
 //! **Refusal hands back.** A refused operation comes back inside [`Refused`], unchanged. `Busy` means:
@@ -34,18 +35,20 @@
 //! **One question upward.** While polling, and only then, a transport asks its [`Placer`] where the
 //! payload of an arriving message should go, once per message, as soon as the header is known and in
 //! the order of arrival. That lets TCP read into the user's buffer and lets matching happen in order.
-//! The placed memory may be shorter than the payload; the rest is read and discarded.
+//! The placed memory may be shorter than the payload; the rest is read and discarded. A message of which the payload is
+//! there already, as a short one mostly is, a transport may [deliver](Placer::deliver) whole instead: that is one step
+//! where placing, copying and reporting are three.
 //!
 //! **Connections are lazy.** `connect` makes a peer's address known; a transport may open its
 //! connection at first use, from either side.
 //!
 //! **The first message waits for nobody.** The receiver's program may be busy with something else for a long time, and
 //! a connection takes its answer. So while there is none, a message of up to [`PROMPT`] bytes completes without
-//! the receiver's help all the same: the transport takes it over into memory of its own, and sends it in its turn when the
-//! connection stands. It does so as long as what it keeps for that peer is less than [`KEPT`] bytes; the runtime bounds
-//! that too, by the credits it has with each peer. What was kept is an accepted operation like any
-//! other: [`Transport::close`] delivers it, [`Transport::abort`] and [`Event::PeerDown`] drop it. Its sender may have gone on to
-//! compute, and the connection needs polls of both sides: [`Transport::owes`] tells that they are still needed here.
+//! the receiver's help all the same: the transport takes it over into memory of its own, and sends it in its turn when
+//! the connection stands. It does so as long as what it keeps for that peer is less than [`KEPT`] bytes; the runtime
+//! bounds that too, by the credits it has with each peer. What was kept is an accepted operation like any other:
+//! [`Transport::close`] delivers it, [`Transport::abort`] and [`Event::PeerDown`] drop it. Its sender may have gone on
+//! to compute, and the connection needs polls of both sides: [`Transport::owes`] tells that they are still needed here.
 //!
 //! **Memory.** [`SendMemory`] and [`RecvMemory`] are spans of somebody else's memory, promised by an
 //! `unsafe` constructor to stay valid until the operation completes. Dropping one is always safe and
@@ -55,13 +58,14 @@
 //! **Registered regions.** Some wires pin memory before a device may touch it: a system call, and work for every page.
 //! Whoever uses the same memory for many transfers [registers](Transport::register) it once. A [`Region`] grants no
 //! access: what is read or written is still said by operations, each with its own memory. An operation whose memory
-//! lies wholly within a registered region uses that region's registration, if it needs one. A transport finds this out by address, and
-//! may, because whoever registers a region promises to keep it allocated: that is the difference to a cache, which
-//! cannot know that memory was freed and lent out again for something else. [`Transport::deregister`] may be called
-//! while operations on the region are under way: they end as they would have, and the registration ends with the last
-//! of them at the latest. The key of an exposure in a registered region may let its peer write to *all* of the region, and
-//! until the region is deregistered, not only until [`Event::Filled`]: ranks trust each other to write only what they
-//! were asked for. Memory that is not registered is open to a peer for as long as it is exposed, and no wider.
+//! lies wholly within a registered region uses that region's registration, if it needs one. A transport finds this out
+//! by address, and may, because whoever registers a region promises to keep it allocated: that is the difference to a
+//! cache, which cannot know that memory was freed and lent out again for something else. [`Transport::deregister`] may
+//! be called while operations on the region are under way: they end as they would have, and the registration ends with
+//! the last of them at the latest. The key of an exposure in a registered region may let its peer write to *all* of the
+//! region, and until the region is deregistered, not only until [`Event::Filled`]: ranks trust each other to write only
+//! what they were asked for. Memory that is not registered is open to a peer for as long as it is exposed, and no
+//! wider.
 //!
 //! **Closing.** [`Transport::close`] begins an orderly end: everything accepted is still delivered,
 //! then each connected peer is told, and once all have acknowledged, [`Event::Closed`] is reported.
@@ -79,6 +83,7 @@ pub mod lifecycle;
 pub mod log;
 pub mod loopback;
 mod memory;
+pub mod puts;
 mod rank;
 
 pub use address::Address;
@@ -166,6 +171,9 @@ pub struct Capabilities {
     /// Payloads up to this many bytes are copied by `post`, which then always returns [`Posted::Complete`]
     /// if it accepts; 0 when the transport never promises that.
     pub inline: usize,
+    /// Messages with payloads up to this many bytes may be [injected](Transport::inject), and are most often
+    /// [delivered](Placer::deliver) whole; 0 when none.
+    pub inject: usize,
     /// Exposing memory is costly (pinning): memory of many transfers is worth [registering](Transport::register).
     pub costly_exposure: bool,
     /// Estimated one-way latency of a small message, in nanoseconds.
@@ -182,6 +190,7 @@ impl Capabilities {
             name,
             max_message: usize::MAX,
             inline: 0,
+            inject: 0,
             costly_exposure: false,
             latency_ns: 10_000,
             bytes_per_us: 1_000,
@@ -314,6 +323,28 @@ pub trait Placer {
     /// A reason when the header makes no sense. The transport then takes the connection down with
     /// [`Cause::Protocol`].
     fn place(&mut self, peer: Rank, header: &[u8], length: usize) -> Result<Placement, String>;
+
+    /// All of a message has arrived from `peer`, header and payload, and lies in memory of the transport: takes it, in
+    /// place of [`Placer::place`] and of the [`Event::Received`] that would follow.
+    ///
+    /// Provided by means of those two. A placer that takes the payload itself reports nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Placer::place`].
+    fn deliver(
+        &mut self,
+        peer: Rank,
+        header: &[u8],
+        payload: &[u8],
+        events: &mut Vec<Event>,
+    ) -> Result<(), String> {
+        let Placement { token, mut memory } = self.place(peer, header, payload.len())?;
+        let room = memory.len().min(payload.len());
+        memory.as_mut_slice()[..room].copy_from_slice(&payload[..room]);
+        events.push(Event::Received { peer, token });
+        Ok(())
+    }
 }
 
 /// A wire. See the [crate documentation](crate) for the contract that every implementation keeps, and
@@ -348,6 +379,17 @@ pub trait Transport: Send {
     /// As for [`Transport::post`].
     fn post_coalesced(&mut self, operation: Operation) -> Result<Posted, Refused> {
         self.post(operation)
+    }
+
+    /// Sends a short message if this transport can take all of it over at once, and says whether it has: then it is an
+    /// accepted operation that is complete, and nothing follows. Order is the same as if all were posted. `false`:
+    /// nothing has happened, whatever the reason, and the message has to be posted, which says why.
+    ///
+    /// For a caller with memory that nobody has promised anything about: it is read during the call only. At most as
+    /// many bytes as [`Capabilities::inject`] says, behind a header of at most [`MAX_HEADER`].
+    fn inject(&mut self, peer: Rank, header: &[u8], payload: &[u8]) -> bool {
+        let _not_possible = (peer, header, payload);
+        false
     }
 
     /// Opens `memory` (not empty) to puts of `peer`, until [`Event::Filled`], and names it for that peer.

@@ -1,8 +1,8 @@
 //! Warnings that are heard although the program has no subscriber.
 //!
-//! Transports are polled by the threads of the program, where nobody listens unless the program has set up logging. What
-//! must not be lost then (connections that are refused, a card in error) goes to a subscriber that the library keeps for
-//! that case. Neighbour: the public crate sets it, once, when a world is made.
+//! Transports are polled by the threads of the program, where nobody listens unless the program has set up logging.
+//! What must not be lost then (connections that are refused, a card in error) goes to a subscriber that the library
+//! keeps for that case. Neighbour: the public crate sets it, once, when a world is made.
 
 use std::sync::OnceLock;
 
@@ -20,8 +20,8 @@ pub fn set_fallback(listener: impl FnOnce() -> Dispatch) {
     FALLBACK.get_or_init(listener);
 }
 
-/// Runs `body`, whose log lines go to the fallback if nobody else listens. Not for the way of a message: to find out who
-/// listens takes a look at a thread's own memory.
+/// Runs `body`, whose log lines go to the fallback if nobody else listens. Not for the way of a message: to find out
+/// who listens takes a look at a thread's own memory.
 ///
 /// ```
 /// ringworld_transport::log::heard(|| tracing::warn!("the cable is out"));

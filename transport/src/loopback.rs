@@ -1,8 +1,8 @@
 //! A transport that reaches only its own rank, for messages that a rank sends to itself.
 //!
-//! Invariant: nothing is buffered. An accepted operation keeps its [`SendMemory`](crate::SendMemory)
-//! until the next poll, which asks where the payload goes and copies it there, once. Neighbours: the
-//! runtime, which uses it whatever transports reach the other ranks.
+//! Invariant: nothing is buffered but short messages that are injected. An accepted operation keeps its
+//! [`SendMemory`](crate::SendMemory) until the next poll, which asks where the payload goes and copies it there, once.
+//! Neighbours: the runtime, which uses it whatever transports reach the other ranks.
 //!
 //! The peer of a loopback is itself, so [`Transport::close`] ends with [`Event::Closed`] alone: there is
 //! nobody else to see [`Event::PeerClosed`]. Exposures that nobody filled are dropped then.
@@ -13,6 +13,20 @@ use crate::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
     RemoteKey, Token, Transport,
 };
+
+/// The longest payload that may be injected, in bytes: beyond that a second copy costs more than it saves.
+const INJECT: usize = 1 << 10;
+
+/// What waits for the next poll.
+#[derive(Debug)]
+enum Waiting {
+    Posted(Operation),
+    /// The next so many bytes of what has been copied: a header and a payload.
+    Injected {
+        header: usize,
+        payload: usize,
+    },
+}
 
 /// Memory opened to puts of this rank to itself.
 #[derive(Debug)]
@@ -38,7 +52,9 @@ enum State {
 pub struct Loopback {
     rank: Rank,
     capabilities: Capabilities,
-    queue: VecDeque<Operation>,
+    queue: VecDeque<Waiting>,
+    /// Messages that were injected, one behind the other.
+    injected: Vec<u8>,
     exposures: BTreeMap<u64, Exposure>,
     next_key: u64,
     state: State,
@@ -49,12 +65,14 @@ impl Loopback {
     #[must_use]
     pub fn new(rank: Rank) -> Self {
         let mut capabilities = Capabilities::new("self");
+        capabilities.inject = INJECT;
         capabilities.latency_ns = 200;
         capabilities.bytes_per_us = 8_000;
         Self {
             rank,
             capabilities,
             queue: VecDeque::new(),
+            injected: Vec::new(),
             exposures: BTreeMap::new(),
             next_key: 0,
             state: State::Open,
@@ -64,6 +82,7 @@ impl Loopback {
     /// Drops everything; `reported` says whether `PeerDown` or `Closed` has been reported already.
     fn end(&mut self, cause: Cause, reported: bool) {
         self.queue.clear();
+        self.injected.clear();
         self.exposures.clear();
         self.state = State::Ended(cause, reported);
     }
@@ -88,12 +107,8 @@ impl Loopback {
     ) -> Result<(), String> {
         match operation {
             Operation::Message { header, payload, token, .. } => {
-                let mut placement = placer.place(self.rank, header.as_bytes(), payload.len())?;
-                let room = placement.memory.as_mut_slice();
-                let length = room.len().min(payload.len());
-                room[..length].copy_from_slice(&payload.as_slice()[..length]);
+                placer.deliver(self.rank, header.as_bytes(), payload.as_slice(), events)?;
                 events.push(Event::Sent { token });
-                events.push(Event::Received { peer: self.rank, token: placement.token });
             }
             Operation::Put { key, offset, payload, token, .. } => {
                 events.push(Event::Sent { token });
@@ -149,8 +164,18 @@ impl Transport for Loopback {
         {
             return Err(Refused::Invalid(operation, why));
         }
-        self.queue.push_back(operation);
+        self.queue.push_back(Waiting::Posted(operation));
         Ok(Posted::Pending)
+    }
+
+    fn inject(&mut self, peer: Rank, header: &[u8], payload: &[u8]) -> bool {
+        if peer != self.rank || payload.len() > INJECT || !matches!(self.state, State::Open) {
+            return false;
+        }
+        self.injected.extend_from_slice(header);
+        self.injected.extend_from_slice(payload);
+        self.queue.push_back(Waiting::Injected { header: header.len(), payload: payload.len() });
+        true
     }
 
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
@@ -181,9 +206,18 @@ impl Transport for Loopback {
             return true;
         }
         let mut moved = false;
-        while let Some(operation) = self.queue.pop_front() {
+        let mut injected = 0..0;
+        while let Some(waiting) = self.queue.pop_front() {
             moved = true;
-            if let Err(reason) = self.deliver(operation, placer, events) {
+            let delivered = match waiting {
+                Waiting::Posted(operation) => self.deliver(operation, placer, events),
+                Waiting::Injected { header, payload } => {
+                    injected = injected.end..injected.end + header + payload;
+                    let (header, payload) = self.injected[injected.clone()].split_at(header);
+                    placer.deliver(self.rank, header, payload, events)
+                }
+            };
+            if let Err(reason) = delivered {
                 let cause = Cause::Protocol(reason);
                 let closing = matches!(self.state, State::Closing);
                 self.end(cause.clone(), true);
@@ -193,6 +227,9 @@ impl Transport for Loopback {
                 }
                 return true;
             }
+        }
+        if moved {
+            self.injected.clear();
         }
         if matches!(self.state, State::Closing) {
             self.end(Cause::Finished, true);
@@ -286,18 +323,36 @@ mod tests {
         assert_eq!(
             poll(&mut loopback, &mut desk),
             [
-                "Sent { token: Token(0) }",
                 "Received { peer: 3, token: Token(101) }",
-                "Sent { token: Token(1) }",
+                "Sent { token: Token(0) }",
                 "Received { peer: 3, token: Token(102) }",
-                "Sent { token: Token(2) }",
-                "Received { peer: 3, token: Token(103) }"
+                "Sent { token: Token(1) }",
+                "Received { peer: 3, token: Token(103) }",
+                "Sent { token: Token(2) }"
             ]
         );
         assert_eq!(desk.asked, [(3, vec![0], 5), (3, vec![1], 3), (3, vec![2], 0)]);
         let texts: Vec<Vec<u8>> = desk.buffers.iter().map(Buffer::copy_out).collect();
         assert_eq!(texts, [b"hello".to_vec(), b"cu".to_vec(), vec![]]);
         assert!(poll(&mut loopback, &mut desk).is_empty() && loopback.arm());
+    }
+
+    #[test]
+    fn injected_messages_keep_their_place_among_those_that_are_posted() {
+        let (mut loopback, mut desk) = (Loopback::new(3), Desk::default());
+        for round in 0..3 {
+            assert!(loopback.inject(3, b"first", b"in memory that goes"));
+            assert_eq!(loopback.post(message(b"second", b"posted", round)).unwrap(), Posted::Pending);
+            assert!(loopback.inject(3, b"third", b""));
+            assert!(!loopback.inject(4, b"", b"") && !loopback.inject(3, b"", &[0; INJECT + 1]));
+            assert_eq!(poll(&mut loopback, &mut desk).len(), 4, "three messages, of which one was posted");
+        }
+        let headers: Vec<&[u8]> = desk.asked.iter().map(|(_, header, _)| header.as_slice()).collect();
+        assert_eq!(headers, [&b"first"[..], b"second", b"third"].repeat(3));
+        let texts: Vec<Vec<u8>> = desk.buffers.iter().map(Buffer::copy_out).collect();
+        assert_eq!(texts, [&b"in memory that goes"[..], b"posted", b""].repeat(3));
+        loopback.close();
+        assert!(!loopback.inject(3, b"late", b""));
     }
 
     #[test]
@@ -347,7 +402,7 @@ mod tests {
         assert!(matches!(loopback.post(message(b"h", b"late", 2)), Err(Refused::PeerDown(..))));
         assert_eq!(
             poll(&mut loopback, &mut desk),
-            ["Sent { token: Token(1) }", "Received { peer: 3, token: Token(101) }", "Closed"]
+            ["Received { peer: 3, token: Token(101) }", "Sent { token: Token(1) }", "Closed"]
         );
         assert_eq!(desk.buffers[0].copy_out(), b"data");
         assert!(matches!(loopback.post(message(b"h", b"late", 2)), Err(Refused::PeerDown(..))));

@@ -6,6 +6,7 @@
 //! - `message`: 8 bytes sent and 8 received, as `send_recv`;
 //! - `socket`: 8 bytes sent by one rank and received by another over TCP, both in this thread; the system's own
 //!   instructions are not counted;
+//! - `memory`: the same in memory that both share;
 //! - `ahead`: 500 broadcasts of 8 bytes over TCP, first all of the root, then all of the other rank;
 //! - `behind`: 500 reductions of 8 bytes over TCP, first all of the other rank, then all of the root;
 //! - `direct`: an all-reduce of 8 bytes on two ranks, by direct exchange: one step;
@@ -21,7 +22,8 @@ use ringworld::testing::{self, Choice, Rank};
 use ringworld::{Communicator, Op, Options};
 use ringworld_transport::Transport;
 use ringworld_transport::loopback::Loopback;
-use ringworld_transport_tcp::{Config, Tcp};
+use ringworld_transport_shm::Shm;
+use ringworld_transport_tcp::Tcp;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -43,18 +45,19 @@ fn main() -> ExitCode {
 
 fn run(arguments: Vec<String>) -> Result<(), Error> {
     let [path, times] = &arguments[..] else {
-        return Err("expected two arguments: <message|socket|ahead|behind|direct|ring> <times>".into());
+        return Err("expected two arguments: <message|socket|memory|ahead|behind|direct|ring> <times>".into());
     };
     let times: u64 = times.parse().map_err(|error| format!("{times:?} is no number of times: {error}"))?;
     match path.as_str() {
         "message" => message(times),
-        "socket" => socket(times),
+        "socket" => over_tcp(|left, right| to_and_fro(left, right, times)),
+        "memory" => in_memory(|left, right| to_and_fro(left, right, times)),
         "ahead" => ahead(times),
         "behind" => behind(times),
         "direct" => all_reduce(times, "all-reduce/direct", 2),
         "ring" => all_reduce(times, "all-reduce/ring", RING),
         _ => Err(format!(
-            "there is no path {path:?}; there are message, socket, ahead, behind, direct and ring"
+            "there is no path {path:?}; there are message, socket, memory, ahead, behind, direct and ring"
         )
         .into()),
     }
@@ -77,6 +80,7 @@ fn message(times: u64) -> Result<(), Error> {
 
 /// Calls `path` with two ranks that are connected over TCP, both in this thread.
 fn over_tcp(path: impl FnOnce(&Rank, &Rank) -> Result<(), Error>) -> Result<(), Error> {
+    use ringworld_transport_tcp::Config;
     let mut ends = [0, 1].map(|rank| Tcp::bind(Config::new(rank, 2, 1, vec![[127, 0, 0, 1].into()])));
     let [Ok(first), Ok(second)] = &mut ends else {
         return Err("no port on 127.0.0.1 can be listened at; free one".into());
@@ -84,9 +88,27 @@ fn over_tcp(path: impl FnOnce(&Rank, &Rank) -> Result<(), Error>) -> Result<(), 
     first.connect(1, &second.address())?;
     second.connect(0, &first.address())?;
     let [first, second] = ends;
+    between(Box::new(first?), Box::new(second?), path)
+}
+
+/// Calls `path` with two ranks that share memory, both in this thread.
+fn in_memory(path: impl FnOnce(&Rank, &Rank) -> Result<(), Error>) -> Result<(), Error> {
+    use ringworld_transport_shm::Config;
+    let (mut first, mut second) = (Shm::bind(Config::new(0, 2, 1))?, Shm::bind(Config::new(1, 2, 1))?);
+    first.connect(1, &second.address())?;
+    second.connect(0, &first.address())?;
+    between(Box::new(first), Box::new(second), path)
+}
+
+/// Calls `path` with two ranks once they are connected.
+fn between(
+    first: Box<dyn Transport>,
+    second: Box<dyn Transport>,
+    path: impl FnOnce(&Rank, &Rank) -> Result<(), Error>,
+) -> Result<(), Error> {
     let ends = [
-        testing::rank(0, 2, Some(Box::new(first?)), Choice::default()),
-        testing::rank(1, 2, Some(Box::new(second?)), Choice::default()),
+        testing::rank(0, 2, Some(first), Choice::default()),
+        testing::rank(1, 2, Some(second), Choice::default()),
     ];
     let [left, right] = &ends;
     // To open the connection both must be there at once.
@@ -102,18 +124,16 @@ fn over_tcp(path: impl FnOnce(&Rank, &Rank) -> Result<(), Error>) -> Result<(), 
     Ok(())
 }
 
-fn socket(times: u64) -> Result<(), Error> {
-    over_tcp(|left, right| {
-        let mut came = [0u64];
-        for time in 0..times {
-            // There and back, because credit travels on the headers of what comes back.
-            let (from, to) = if time % 2 == 0 { (left, right) } else { (right, left) };
-            from.send(&[time], to.rank(), TAG)?;
-            to.recv(&mut came, from.rank(), TAG)?;
-            expect(came, [time])?;
-        }
-        Ok(())
-    })
+fn to_and_fro(left: &Rank, right: &Rank, times: u64) -> Result<(), Error> {
+    let mut came = [0u64];
+    for time in 0..times {
+        // There and back, because credit travels on the headers of what comes back.
+        let (from, to) = if time % 2 == 0 { (left, right) } else { (right, left) };
+        from.send(&[time], to.rank(), TAG)?;
+        to.recv(&mut came, from.rank(), TAG)?;
+        expect(came, [time])?;
+    }
+    Ok(())
 }
 
 fn ahead(times: u64) -> Result<(), Error> {

@@ -396,7 +396,8 @@ fn same_host(node: &str, host: &str) -> bool {
     node.parse::<IpAddr>().is_err() && short(node) == short(host)
 }
 
-/// Serves a world that this process is no part of until it has ended: its ranks are not to suffer for what is wrong here.
+/// Serves a world that this process is no part of until it has ended: its ranks are not to suffer for what is wrong
+/// here.
 fn serve_on(master: Option<MasterHandle>, error: &Error) {
     let Some(master) = master else { return };
     // Nothing else is on this thread. A world that does not form ends with its time-out.

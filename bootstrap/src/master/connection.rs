@@ -1,8 +1,8 @@
 //! One control connection as the master sees it: handshake, then a reader and a writer.
 //!
-//! Unauthenticated connections end here, with a log line, and never reach the hub. A reader reports every message and, at
-//! the end, why there will be no more; a writer sends what the hub says and a heartbeat when it says
-//! nothing, so that neither a slow nor a stopped peer can hold up the hub.
+//! Unauthenticated connections end here, with a log line, and never reach the hub. A reader reports every message and,
+//! at the end, why there will be no more; a writer sends what the hub says and a heartbeat when it says nothing, so
+//! that neither a slow nor a stopped peer can hold up the hub.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_vouched_for_is_not_dropped_for_strangers_and_is_bounded_too() {
+    fn whoever_was_vouched_for_is_not_dropped_for_others_and_is_bounded_too() {
         let mut door = Door::new(2);
         door.enter(1, ip("10.0.0.1"));
         assert_eq!(door.vouch(1), None);

@@ -469,6 +469,9 @@ impl Hub {
     /// Gives out the ranks and streams the table: encoded once, sent to everybody.
     fn form(&mut self) {
         let Some(roster) = self.roster.take() else { return };
+        if let Some(text) = roster.other_hosts_than_stated() {
+            tracing::warn!("{text}");
+        }
         self.waiting = None;
         let seats = roster.assign(self.host);
         let serving = seats.iter().position(|seat| seat.serves).map(|rank| rank as u64);

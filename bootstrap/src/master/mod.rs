@@ -1,8 +1,8 @@
 //! The master: serves the rendezvous, then watches over the world until it ends.
 //!
 //! Runs in a thread of its own, inside the launcher or inside the first process that bound the port.
-//! Neighbours: `roster` decides ranks, `accept` lets connections in, `door` bounds who waits there, `connection` talks to one process, `hub` is the state machine, and
-//! `notices` what it has to tell.
+//! Neighbours: `roster` decides ranks, `accept` lets connections in, `door` bounds who waits there, `connection` talks
+//! to one process, `hub` is the state machine, and `notices` what it has to tell.
 
 mod accept;
 mod config;

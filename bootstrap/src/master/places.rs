@@ -1,5 +1,5 @@
-//! The places of connections that have not yet shown who they are, and the tasks that hold them. Neighbours: `door` decides
-//! who makes room, `accept` gives the places, `connection` takes one.
+//! The places of connections that have not yet shown who they are, and the tasks that hold them. Neighbours: `door`
+//! decides who makes room, `accept` gives the places, `connection` takes one.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

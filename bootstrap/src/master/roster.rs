@@ -88,7 +88,8 @@ impl Roster {
         verdict
     }
 
-    /// Notes an unauthenticated connection. However many reasons they give, there is room for those of the job's own processes.
+    /// Notes an unauthenticated connection. However many reasons they give, there is room for those of the job's own
+    /// processes.
     pub(super) fn note_unauthenticated(&mut self, who: &str, reason: &str) {
         self.turned_away(who, reason, REASONS / 2);
     }
@@ -252,6 +253,24 @@ impl Roster {
     /// Whether nobody has joined from another host than this one.
     pub(super) fn only_from(&self, host: u64) -> bool {
         self.joiners.values().all(|joiner| joiner.hello.host_id == host)
+    }
+
+    /// What to say where the ranks are on another number of hosts than was stated.
+    pub(super) fn other_hosts_than_stated(&self) -> Option<String> {
+        let stated = usize::try_from(self.num_nodes?).ok()?;
+        let hosts = self.hosts();
+        if hosts.len() == stated {
+            return None;
+        }
+        let names: Vec<String> =
+            hosts.iter().map(|(host, ranks)| format!("{host} ({} ranks)", ranks.len())).collect();
+        Some(format!(
+            "{stated} hosts were stated (NUM_NODES or --nnodes), and the {} ranks of this world are on {}: {}; if that \
+             is not meant, start the launcher once on each host, and nothing twice",
+            self.joiners.len(),
+            hosts.len(),
+            sentence(&names, HOSTS_NAMED)
+        ))
     }
 
     /// Everybody who has joined, by host.
@@ -428,6 +447,26 @@ mod tests {
         let seats = seated(vec![local(None), local(Some(1)), local(Some(0)), local(None)], "n1");
         assert_eq!(seats.iter().map(|seat| seat.1).collect::<Vec<_>>(), [2, 1, 0, 3]);
         assert_eq!(seats.iter().map(|seat| seat.2).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn another_number_of_hosts_than_stated_is_told() {
+        let told = |hosts: &[&str], stated| {
+            let mut roster = Roster::new(hosts.len(), None, None);
+            for (connection, host) in hosts.iter().enumerate() {
+                let world_size = hosts.len() as u64;
+                let hello = Hello { world_size, num_nodes: stated, ..hello(host) };
+                roster.admit(connection as u64, hello).unwrap();
+            }
+            roster.other_hosts_than_stated()
+        };
+        // Launchers that were started twice on a host make a world of fewer.
+        let text = told(&["n0", "n0", "n1", "n0"], Some(3)).unwrap();
+        let parts = ["3 hosts were stated", "on 2: n0 (3 ranks) and n1 (1 ranks)", "once on each host"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert!(told(&["n0", "n1"], Some(1)).is_some());
+        assert_eq!(told(&["n0", "n0", "n1", "n2"], Some(3)), None);
+        assert_eq!(told(&["n0", "n1"], None), None);
     }
 
     #[test]

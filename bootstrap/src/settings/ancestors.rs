@@ -1,7 +1,7 @@
 //! Which process of MPICH's or Intel MPI's launcher this one descends from.
 //!
-//! Hydra gives its jobs no name. Where all ranks are on one host they descend from one proxy there, and the ranks of another
-//! job from another: its process id and start time tell them apart, however many shells are between.
+//! Hydra gives its jobs no name. Where all ranks are on one host they descend from one proxy there, and the ranks of
+//! another job from another: its process id and start time tell them apart, however many shells are between.
 
 /// What the kernel calls the proxy: the first 15 characters of its name, which has no more.
 const PROXY: &str = "hydra_pmi_proxy";

@@ -60,7 +60,8 @@ pub const KNOBS: &[Knob] = &[
             "master_node",
             "IPv4, IPv6 or name, optionally with `:port`",
             "none",
-            "Where the processes of a job meet. Needed whenever the world is larger than one. From Slurm: the first host of the node list; from `mpirun`, where all ranks are on one host: 127.0.0.1.",
+            "Where the processes of a job meet. Needed whenever the world is larger than one. From Slurm: the first \
+             host of the node list; from `mpirun`, where all ranks are on one host: 127.0.0.1.",
         )
     },
     Knob {
@@ -69,7 +70,8 @@ pub const KNOBS: &[Knob] = &[
             "master_port",
             "1 to 65535",
             "from the job, else 29500",
-            "TCP port of the rendezvous. Where the launcher says which job this is, each job has one of its own; else the customary one of PyTorch, so that scripts carry over.",
+            "TCP port of the rendezvous. Where the launcher says which job this is, each job has one of its own; else \
+             the customary one of PyTorch, so that scripts carry over.",
         )
     },
     Knob {
@@ -132,13 +134,19 @@ pub const KNOBS: &[Knob] = &[
         "timeout",
         "duration",
         "60s",
-        "How long the rendezvous may take, and a host to answer the request for a connection: long enough for slow schedulers, short enough to notice a typing error or a firewall. A rank that computes answers late, but its host does not.",
+        "How long the rendezvous may take, and a host to answer the request for a connection: long enough for slow \
+         schedulers, short enough to notice a typing error or a firewall. A rank that computes answers late, but its \
+         host does not.",
     ),
     knob(
         "peer_timeout",
         "duration or `none`",
         "20s",
-        "Silence after which a rank is declared dead: on the control connection, where heartbeats go four times as often, and of the network on any TCP connection for data that a call waits for. A rank that computes is not silent, because its host's kernel answers for it. The master's value counts for all. A process that dies is noticed at once, whatever this says. `none` where a debugger stops ranks: then nobody is given up for being silent.",
+        "Silence after which a rank is declared dead: on the control connection, where heartbeats go four times as \
+         often, and of the network on any TCP connection for data that a call waits for. A rank that computes is not \
+         silent, because its host's kernel answers for it. The master's value counts for all. A process that dies is \
+         noticed at once, whatever this says. `none` where a debugger stops ranks: then nobody is given up for being \
+         silent.",
     ),
     knob(
         "op_timeout",
@@ -164,14 +172,16 @@ pub const KNOBS: &[Knob] = &[
             "nccl_socket_ifname",
             "`[^][=]name,name`",
             "none",
-            "Interfaces in NCCL's own syntax, so that tuned clusters work as they are; only heard when `if_include` and `if_exclude` are not set.",
+            "Interfaces in NCCL's own syntax, so that tuned clusters work as they are; only heard when `if_include` \
+             and `if_exclude` are not set.",
         )
     },
     knob(
         "transport",
-        "`ibverbs,tcp` or `^ibverbs`",
+        "`shm,tcp` or `^ibverbs`",
         "every transport that works",
-        "Transports to choose from; `^` excludes. Each pair of ranks uses the best that both have: `ibverbs` (cargo feature of that name, docs/verbs.md), then `tcp`.",
+        "Transports to choose from; `^` excludes. Each pair of ranks uses the best that both have: `shm` (memory of \
+         one host; both in one network namespace), `ibverbs` (cargo feature of that name, docs/verbs.md), then `tcp`.",
     ),
     Knob {
         schedulers: &["NCCL_IB_HCA"],
@@ -197,7 +207,10 @@ pub const KNOBS: &[Knob] = &[
             "ib_queue_pairs",
             "1 to 16",
             "1",
-            "Queue pairs (RC) per pair of ranks; of two ranks that are set differently the smaller number holds. Long transfers go over all of them, each pulling the next piece when it has room; messages keep to the first. More than one helps where the network picks one of several paths by queue pair, or where one does not fill the card. Each more pins 8 KiB per connected rank.",
+            "Queue pairs (RC) per pair of ranks; of two ranks that are set differently the smaller number holds. Long \
+             transfers go over all of them, each pulling the next piece when it has room; messages keep to the first. \
+             More than one helps where the network picks one of several paths by queue pair, or where one does not \
+             fill the card. Each more pins 8 KiB per connected rank.",
         )
     },
     knob(
@@ -210,13 +223,15 @@ pub const KNOBS: &[Knob] = &[
         "secret_file",
         "path",
         "none",
-        "File that holds the secret, of any bytes; blanks and line ends around it are not part of it, here as in `secret`, which it excludes. Only its owner should be able to read it.",
+        "File that holds the secret, of any bytes; blanks and line ends around it are not part of it, here as in \
+         `secret`, which it excludes. Only its owner should be able to read it.",
     ),
     knob(
         "job",
         "text",
         "the launcher's, else none",
-        "Name of the job. Processes of another job that reach this master are refused. Given by the launcher where that has started exactly the ranks of this world.",
+        "Name of the job. Processes of another job that reach this master are refused. Given by the launcher where \
+         that has started exactly the ranks of this world.",
     ),
     knob("eager_limit", "size", "the transport's", "Messages up to this size are sent without asking."),
     knob("window", "size", "the transport's", "Unexpected bytes that one peer may have outstanding here."),
@@ -225,13 +240,15 @@ pub const KNOBS: &[Knob] = &[
         "algorithms",
         "list of `collective/algorithm`",
         "by size and ranks",
-        "Algorithms that collectives must use, such as `all-reduce/ring,broadcast/chain`; `ringworld info --tuning` lists them. One that cannot serve a call is an error of that call.",
+        "Algorithms that collectives must use, such as `all-reduce/ring,broadcast/chain`; `ringworld info --tuning` \
+         lists them. One that cannot serve a call is an error of that call.",
     ),
     knob(
         "reproducible",
         "`1` or `0`",
         "0",
-        "Reductions combine operands strictly from rank 0 upwards, so that results depend neither on the length of the data nor on the algorithm. Costs speed.",
+        "Reductions combine operands strictly from rank 0 upwards, so that results depend neither on the length of \
+         the data nor on the algorithm. Costs speed.",
     ),
     knob(
         "spin_us",
@@ -243,31 +260,38 @@ pub const KNOBS: &[Knob] = &[
         "encrypt",
         "`1` or `0`",
         "0",
-        "Encrypts the data of TCP connections as well, and refuses what was altered on its way; needs a secret, and all processes must agree. Control connections always are. Costs speed: see docs/security.md.",
+        "Encrypts the data of TCP connections as well, and refuses what was altered on its way; needs a secret, and \
+         all processes must agree. Control connections always are. Costs speed: see docs/security.md.",
     ),
     knob(
         "tcp_lanes",
         "count",
         "2",
-        "TCP connections (lanes) per pair of ranks. With two, large messages of each direction have one of their own; with more, or with `tcp_spread`, each pulls the next piece of a large message when it has room.",
+        "TCP connections (lanes) per pair of ranks. With two, large messages of each direction have one of their own; \
+         with more, or with `tcp_spread`, each pulls the next piece of a large message when it has room.",
     ),
     knob(
         "tcp_spread",
         "`1` or `0`",
         "0",
-        "The lanes take turns among the networks that both hosts are on, so that large messages use all of them, each as fast as it is. Exclude networks that are not meant for data.",
+        "The lanes take turns among the networks that both hosts are on, so that large messages use all of them, each \
+         as fast as it is. Exclude networks that are not meant for data.",
     ),
     knob(
         "tcp_ports",
         "`first-last`, or one port",
         "the system's choice",
-        "Ports at which this rank waits for connections of other ranks, of which it takes the first that is free: for firewalls, and for ports that a container publishes. Each rank of a host needs one, and another where verbs are used. The rendezvous has `master_port`.",
+        "Ports at which this rank waits for connections of other ranks, of which it takes the first that is free: for \
+         firewalls, and for ports that a container publishes. Each rank of a host needs one, and another where verbs \
+         are used. The rendezvous has `master_port`.",
     ),
     knob(
         "advertise",
         "list of IP addresses",
         "those of the interfaces",
-        "Addresses that the other ranks are told to connect to, instead of those of this host's interfaces: where addresses are translated on the way, as by NAT or for the published ports of a container. The ports stay the same (`tcp_ports`). If `MASTER_NODE` leads to one of them, the rendezvous is served here.",
+        "Addresses that the other ranks are told to connect to, instead of those of this host's interfaces: where \
+         addresses are translated on the way, as by NAT or for the published ports of a container. The ports stay the \
+         same (`tcp_ports`). If `MASTER_NODE` leads to one of them, the rendezvous is served here.",
     ),
     knob(
         "tcp_socket_buffer",
@@ -285,7 +309,8 @@ pub const KNOBS: &[Knob] = &[
         "master_external",
         "`1` or `0`",
         "0",
-        "Somebody else, such as the launcher, serves the rendezvous: never bind its port. The variables of schedulers are then not read, since they describe the launcher.",
+        "Somebody else, such as the launcher, serves the rendezvous: never bind its port. The variables of schedulers \
+         are then not read, since they describe the launcher.",
     ),
     knob(
         "parent_pid",

@@ -294,8 +294,8 @@ impl Settings {
         self.world_size
     }
 
-    /// What is odd about the settings and no error, such as a secret that everybody can read; to be logged by whoever has
-    /// loaded them.
+    /// What is odd about the settings and no error, such as a secret that everybody can read; to be logged by whoever
+    /// has loaded them.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -18,17 +18,32 @@ use crate::{Choice, Request, Span};
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let blocks = request.blocks();
+    let (offset, len) = blocks.block(rank);
+    let own = Span::input(0, len);
+    pass(rank, size, |rank| blocks.block(rank), own, choice, b);
+    b.copy(own, Span::output(offset, len));
+}
+
+/// Once round a ring: `block` says where the block of each rank belongs in the output, `own` where this rank's is now.
+pub(crate) fn pass(
+    rank: usize,
+    size: usize,
+    block: impl Fn(usize) -> (usize, usize),
+    own: Span,
+    choice: &Choice,
+    b: &mut Builder,
+) {
     let (mut sends, mut recvs) = (Window::new(choice.in_flight), Window::new(choice.in_flight));
     // Segments of one block follow each other, not blocks of one segment: consecutive receives are then
     // independent, and a window of them keeps the link busy.
     for step in 0..size - 1 {
         let (sent, received) = ((rank + size - step) % size, (rank + size - step - 1) % size);
-        let ((out, out_len), (into, into_len)) = (blocks.block(sent), blocks.block(received));
+        let ((out, out_len), (into, into_len)) = (block(sent), block(received));
         let (out_segments, into_segments) = (parts(out_len, choice.segment), parts(into_len, choice.segment));
         for segment in 0..out_segments.max(into_segments) {
             if segment < out_segments {
                 let (at, len) = part(out_len, out_segments, segment);
-                let from = if step == 0 { Span::input(at, len) } else { Span::output(out + at, len) };
+                let from = if step == 0 { own.part(at, len) } else { Span::output(out + at, len) };
                 let send = b.send((rank + 1) % size, from);
                 sends.admit(b, send);
             }
@@ -39,6 +54,4 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             }
         }
     }
-    let (offset, len) = blocks.block(rank);
-    b.copy(Span::input(0, len), Span::output(offset, len));
 }

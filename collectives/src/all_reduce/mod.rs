@@ -11,3 +11,4 @@ pub(crate) mod left_exchange;
 pub(crate) mod rabenseifner;
 pub(crate) mod recursive_doubling;
 pub(crate) mod ring;
+pub(crate) mod two_level;

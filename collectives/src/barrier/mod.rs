@@ -1,3 +1,4 @@
 //! Barriers, one algorithm per file.
 
 pub(crate) mod dissemination;
+pub(crate) mod two_level;

@@ -7,6 +7,7 @@ pub(crate) mod binomial;
 pub(crate) mod chain;
 pub(crate) mod double_tree;
 pub(crate) mod scatter_all_gather;
+pub(crate) mod two_level;
 
 use crate::{Builder, Request, Span};
 

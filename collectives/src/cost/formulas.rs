@@ -4,7 +4,7 @@
 
 use super::model::Model;
 use crate::builder::parts;
-use crate::{Algorithm, Choice, Request};
+use crate::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning, select};
 
 /// The letters of the formulas.
 pub(super) struct Terms<'a> {
@@ -106,6 +106,12 @@ impl<'a> Terms<'a> {
                 self.gather_and_fold() + segments * self.rounds * model.send(each)
             }
             Algorithm::AllReduceLeftExchange => self.exchange_parts(self.rounds),
+            Algorithm::BarrierTwoLevel
+            | Algorithm::BroadcastTwoLevel
+            | Algorithm::ReduceTwoLevel
+            | Algorithm::AllReduceTwoLevel
+            | Algorithm::AllGatherTwoLevel
+            | Algorithm::ReduceScatterTwoLevel => self.two_level(),
 
             Algorithm::AllGatherRecursiveDoubling | Algorithm::AllGatherBruck => {
                 self.rounds * model.alpha + (n - 1.0) * self.bytes * model.beta
@@ -158,7 +164,7 @@ impl<'a> Terms<'a> {
 
     /// Halving a segment of so many bytes down to a share for each rank, and putting it together again.
     fn halve(&self, bytes: f64) -> f64 {
-        let Model { alpha, beta, gamma } = self.model;
+        let Model { alpha, beta, gamma, .. } = self.model;
         2.0 * self.halvings * alpha + self.most * bytes * (2.0 * beta + gamma)
     }
 
@@ -224,5 +230,68 @@ impl<'a> Terms<'a> {
         let home = if self.free() && !self.folded { 0.0 } else { model.send(self.bytes) };
         let whole = self.n * self.bytes * (model.beta + model.gamma);
         halvings * model.alpha + self.most * whole + self.fold(messages(all) * model.alpha, whole) + home
+    }
+
+    /// The same algorithms on each level as the schedule has, one after the other, as if no block overlapped with the
+    /// next; a host's wire is shared by its lanes.
+    fn two_level(&self) -> f64 {
+        let levels = self.choice.hosts.as_ref().filter(|hosts| hosts.placement.has_two_levels());
+        let Some(hosts) = levels else {
+            let tuning = Tuning::default();
+            return self.stage(
+                self.request.collective,
+                self.request.size,
+                self.request.count(),
+                &tuning,
+                self.model,
+            );
+        };
+        let lanes = hosts.lanes(self.request);
+        let (ranks, many) = (hosts.placement.widest(), hosts.placement.hosts());
+        let inside =
+            |collective, count| self.stage(collective, ranks, count, &hosts.inside, self.model.inside());
+        let wire = Model { beta: self.model.beta * lanes as f64, ..self.model };
+        let between = |collective, count| self.stage(collective, many, count, &hosts.between, wire);
+        let (count, root) = (self.request.count(), 0);
+        let (reduce, broadcast) = (Collective::Reduce { root }, Collective::Broadcast { root });
+        let share = count.div_ceil(lanes);
+        match (self.request.collective, lanes) {
+            (Collective::Broadcast { .. }, _) => between(broadcast, count) + inside(broadcast, count),
+            (Collective::Reduce { .. }, _) => inside(reduce, count) + between(reduce, count),
+            (Collective::AllReduce, 1) => {
+                inside(reduce, count) + between(Collective::AllReduce, count) + inside(broadcast, count)
+            }
+            (Collective::AllReduce, _) => {
+                let inside = inside(Collective::ReduceScatter, share) + inside(Collective::AllGather, share);
+                inside + between(Collective::AllReduce, share)
+            }
+            (Collective::AllGather, 1) => {
+                let inside =
+                    inside(Collective::AllGather, count) + inside(broadcast, count * self.request.size);
+                inside + between(Collective::AllGather, count * ranks)
+            }
+            (Collective::ReduceScatter, 1) => {
+                let inside =
+                    inside(reduce, count * self.request.size) + inside(Collective::Scatter { root }, count);
+                inside + between(Collective::ReduceScatter, count * ranks)
+            }
+            // A ring inside for the blocks of each host.
+            (collective @ (Collective::AllGather | Collective::ReduceScatter), _) => {
+                between(collective, count) + many as f64 * inside(collective, count)
+            }
+            _ => between(Collective::Barrier, 0) + 2.0 * self.model.inside().alpha * (ranks as f64 - 1.0),
+        }
+    }
+
+    /// A collective of so many ranks by the algorithm of their own choice.
+    fn stage(&self, collective: Collective, size: usize, count: usize, tuning: &Tuning, model: Model) -> f64 {
+        if size < 2 {
+            return 0.0;
+        }
+        let (counts, element) = (Counts::Same(count), self.request.element);
+        let request =
+            Request { collective, rank: 0, size, counts, element, order: Order::Free, in_place: false };
+        let choice = select(&request, tuning);
+        Terms::new(&request, &choice, model).seconds(choice.algorithm)
     }
 }

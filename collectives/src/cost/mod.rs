@@ -46,6 +46,7 @@
 //! | scan/recursive-doubling | `S L r(s)`; exclusive `S L (r(s) + s gamma)` |
 //! | scan/transpose, exclusive-scan/transpose | `S (n - 1) (r(s / n) + c(s / n))` |
 //! | scan/gather-scatter, exclusive-scan/gather-scatter | `2 L alpha + (n - 1) m (2 beta + gamma)` |
+//! | two-level | the sum of what its stages cost, each by the algorithm that is chosen for its ranks alone |
 //!
 //! Of blocks that differ in length, `m` is the mean.
 //!
@@ -92,13 +93,13 @@ mod tests {
     use super::*;
     use crate::{Counts, Order, Tuning};
 
-    const MODEL: Model = Model { alpha: 1000.0, beta: 1.0, gamma: 0.25 };
+    const MODEL: Model = Model { alpha: 1000.0, beta: 1.0, gamma: 0.25, inside: None };
 
     fn seconds(algorithm: Algorithm, size: usize, count: usize, segment: usize) -> f64 {
         let collective = Collective::AllReduce;
         let (counts, order) = (Counts::Same(count), Order::Free);
         let request = Request { collective, rank: 0, size, counts, element: 1, order, in_place: false };
-        let choice = Choice { algorithm, segment, in_flight: 4, reason: "the test says so" };
+        let choice = Choice { algorithm, segment, in_flight: 4, reason: "the test says so", hosts: None };
         cost(algorithm, &request, &choice, &MODEL)
     }
 

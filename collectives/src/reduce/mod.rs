@@ -10,3 +10,4 @@ pub(crate) mod gather;
 pub(crate) mod left_chain;
 pub(crate) mod left_exchange;
 pub(crate) mod scatter_gather;
+pub(crate) mod two_level;

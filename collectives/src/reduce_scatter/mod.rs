@@ -6,6 +6,7 @@ pub(crate) mod bruck;
 pub(crate) mod direct;
 pub(crate) mod recursive_halving;
 pub(crate) mod ring;
+pub(crate) mod two_level;
 
 use crate::builder::{Builder, part};
 use crate::{Counts, Request, Span};

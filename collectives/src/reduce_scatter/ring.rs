@@ -17,23 +17,41 @@ use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
+    let blocks = request.blocks();
+    let staged = super::Staged::new(request, b);
+    let block = |rank: usize| {
+        let (offset, len) = blocks.block(rank);
+        Span::input(offset, len)
+    };
+    pass(rank, size, block, staged.span, choice, b);
+    staged.finish(b);
+}
+
+/// Once round a ring: `block` says where this rank has its contribution to the block of each, `into` where the sum of its
+/// own goes.
+pub(crate) fn pass(
+    rank: usize,
+    size: usize,
+    block: impl Fn(usize) -> Span,
+    into: Span,
+    choice: &Choice,
+    b: &mut Builder,
+) {
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
     let behind = |back: usize| (rank + 2 * size - back) % size;
-    let blocks = request.blocks();
     // Every block is cut into the same number of segments, for all to go round together.
-    let longest = blocks.longest();
+    let longest = (0..size).map(|rank| block(rank).len).max().unwrap_or(0);
     let segments = parts(longest, choice.segment);
     let sets = choice.in_flight.clamp(1, segments);
     let slots = b.slots(2 * sets, longest.div_ceil(segments));
-    let staged = super::Staged::new(request, b);
     let mut ends = Vec::with_capacity(segments);
 
     for segment in 0..segments {
-        let own = |block: usize| {
-            let (start, whole) = blocks.block(block);
-            let (offset, len) = part(whole, segments, segment);
-            Span::input(start + offset, len)
+        let cut = |span: Span| {
+            let (offset, len) = part(span.len, segments, segment);
+            span.part(offset, len)
         };
+        let own = |rank: usize| cut(block(rank));
         let mut partial = own(behind(1));
         let mut end = None;
         for step in 0..size - 1 {
@@ -45,12 +63,11 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let slot = slots[2 * (segment % sets) + step % 2].first(own.len);
             b.recv(previous, slot);
             let last = step + 2 == size;
-            let into = if last { staged.part(segments, segment) } else { slot };
+            let into = if last { cut(into) } else { slot };
             let (left, right) = if rank == 0 && size == 2 { (own, slot) } else { (slot, own) };
             end = b.reduce(left, right, into, last).or(send).or(end);
             partial = slot;
         }
         ends.push(end);
     }
-    staged.finish(b);
 }

@@ -50,7 +50,7 @@ pub(crate) fn uneven(
 
 /// A choice with segments of `segment` elements.
 pub(crate) fn choice(algorithm: Algorithm, segment: usize, in_flight: usize) -> Choice {
-    Choice { algorithm, segment, in_flight, reason: "the test says so" }
+    Choice { algorithm, segment, in_flight, reason: "the test says so", hosts: None }
 }
 
 /// The schedules of all ranks.

@@ -8,5 +8,6 @@ mod common;
 mod costs;
 mod every_algorithm;
 mod many_ranks;
+mod placements;
 mod properties;
 mod selection_at_scale;

@@ -4,7 +4,8 @@
 use crate::common::{all, uneven};
 use proptest::prelude::*;
 use ringworld_collectives::{
-    Choice, Collective, Counts, Error, Order, Overrides, Request, Tuning, build, check, schedule, select,
+    Choice, Collective, Counts, Error, Order, Overrides, Placement, Request, Tuning, build, check, schedule,
+    select,
 };
 
 fn collective(size: usize) -> impl Strategy<Value = Collective> {
@@ -71,6 +72,8 @@ fn tunings() -> impl Strategy<Value = Tuning> {
                     in_flight,
                     most_segments,
                     algorithms: Overrides::default(),
+                    leader_bytes: bytes[1] * 2,
+                    hosts: None,
                 }
             },
         )
@@ -81,6 +84,17 @@ proptest! {
 
     #[test]
     fn whatever_is_selected_is_right(request in requests(1..40), tuning in tunings()) {
+        let choice = select(&request, &tuning);
+        if let Err(fault) = check::check(&request, &all(&request, &choice)) {
+            return Err(TestCaseError::fail(format!("{choice}: {fault}")));
+        }
+    }
+
+    #[test]
+    fn whatever_is_selected_on_any_placement_is_right(
+        request in requests(1..40), tuning in tunings(), hosts in prop::collection::vec(0usize..7, 40),
+    ) {
+        let tuning = tuning.on_hosts(&Placement::new(hosts.into_iter().take(request.size)));
         let choice = select(&request, &tuning);
         if let Err(fault) = check::check(&request, &all(&request, &choice)) {
             return Err(TestCaseError::fail(format!("{choice}: {fault}")));
@@ -135,7 +149,7 @@ proptest! {
         let choice = select(&request, &tuning);
         prop_assert!(choice.algorithm.supports(&request));
         prop_assert!(choice.segment > 0 && choice.in_flight > 0);
-        prop_assert_eq!(choice, select(&Request { rank: other, in_place: true, ..request.clone() }, &tuning));
+        prop_assert_eq!(&choice, &select(&Request { rank: other, in_place: true, ..request.clone() }, &tuning));
         prop_assert_eq!(select(&request, &Tuning::default()).algorithm.supports(&request), true);
         if request.validate().is_err() {
             prop_assert!(build(&request, &choice).is_err());

@@ -194,6 +194,12 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(pointer, length) }
     }
 
+    /// Writes the beginning of `bytes` to a span, as much as it has room for: no more than there are.
+    #[inline]
+    pub(crate) fn fill(&self, span: Span, bytes: &[u8]) {
+        self.bytes_mut(span).copy_from_slice(&bytes[..span.len]);
+    }
+
     /// Copies one span to another; they may not overlap unless they are the same.
     pub(crate) fn copy(&self, from: Span, into: Span) {
         if self.resolve(from, false) != self.resolve(into, true) {

@@ -24,6 +24,12 @@ pub struct Lend<'a> {
 pub fn blocking<S: Startable>(engine: &Arc<Engine>, lend: Lend<'_>, what: S) -> (Ending, S::Number) {
     let guard = NoUnwinding;
     let mut core = engine.lock();
+    let mut lend = lend;
+    if let Some(done) = what.at_once(engine, &mut core, lend.input, lend.output.as_deref_mut()) {
+        engine.go(core);
+        guard.passed();
+        return done;
+    }
     // SAFETY: both borrows outlive this function, which returns only after the call has ended; the
     // call reclaims the names when it ends; unwinding ends the process.
     let input = lend.input.map_or(Span::EMPTY, |bytes| unsafe { core.buffers.lend(bytes) });
@@ -59,14 +65,33 @@ pub fn blocking_pair(
 ) -> Endings {
     let guard = NoUnwinding;
     let mut core = engine.lock();
+    let (mut send, mut recv) = (send, recv);
+    let mut done = Endings { send: None, recv: None };
+    if let Some((call, data)) = send
+        && let Some((ending, ())) = call.at_once(engine, &mut core, Some(data), None)
+    {
+        (send, done.send) = (None, Some(ending));
+    }
+    // Not before what is sent has left: its answer may be what is received.
+    if send.is_none()
+        && let Some((call, data)) = &mut recv
+        && let Some((ending, ())) = call.at_once(engine, &mut core, None, Some(data))
+    {
+        (recv, done.recv) = (None, Some(ending));
+    }
+    if send.is_none() && recv.is_none() {
+        engine.go(core);
+        guard.passed();
+        return done;
+    }
     // SAFETY: both borrows outlive this function, which returns only after both calls have ended; each
     // call reclaims its name when it ends; unwinding ends the process.
     let send = send.map(|(send, data)| (send, unsafe { core.buffers.lend(data) }));
     // SAFETY: as above; a shared and an exclusive borrow never overlap.
     let recv = recv.map(|(recv, data)| (recv, unsafe { core.buffers.lend_mut(data) }));
-    let endings = exchange(engine, core, send, recv);
+    let Endings { send, recv } = exchange(engine, core, send, recv);
     guard.passed();
-    endings
+    Endings { send: done.send.or(send), recv: done.recv.or(recv) }
 }
 
 /// Like [`blocking_pair`], for a send and a receive of the same memory: what is sent is staged in memory

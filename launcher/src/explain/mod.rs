@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use ringworld_collectives::cost::cost;
-use ringworld_collectives::{Choice, Tuning, build, select};
+use ringworld_collectives::{Choice, build, select};
 use ringworld_simulate::{Time, timeline};
 
 use crate::exit::{Failure, Status};
@@ -29,7 +29,7 @@ const MOST_STEPS: usize = 50_000;
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) question: Question,
-    /// Ranks, each on a host of its own
+    /// Ranks; on hosts of their own, unless --ranks-per-host says otherwise
     #[arg(short = 'n', long, value_name = "N", default_value = "6", value_parser = network::ranks)]
     pub(crate) ranks: usize,
     #[command(flatten)]
@@ -79,14 +79,14 @@ pub(crate) fn explain(options: &Options) -> Status {
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
-    let ranks = options.ranks;
+    let ranks = options.network.place.ranks(options.ranks)?;
     let request = options.question.request(ranks)?;
     if let Some(Ranks(shown)) = options.rank.as_ref().filter(|Ranks(shown)| shown.end > ranks) {
         let (last, most) = (shown.end - 1, ranks - 1);
         return Err(Failure::usage(format!("there is no --rank {last}; the ranks are 0 to {most}")));
     }
     let fabric = options.network.fabric(ranks);
-    let tuning = Tuning::default();
+    let tuning = options.network.place.tuning(ranks);
     let choice = match &options.algorithm {
         None => select(&request, &tuning),
         Some(name) => {

@@ -1,7 +1,7 @@
 //! The job's processes, pipes and signals, and the one loop that waits for all of them.
 //!
 //! Invariant: a rank that has ended stays a zombie until the whole job is over, so that its process id,
-//! which names its process group, cannot be reused by a stranger while the group may still be signalled.
+//! which names its process group, cannot be reused by another process while the group may still be signalled.
 //! Decisions are `supervisor`'s, bytes are `output`'s; this file only carries out.
 
 use super::descendants;

@@ -1,5 +1,5 @@
-//! Whether the kernel has ended processes for lack of memory while the job ran. It tells nobody why it killed; a rank that
-//! was killed then was probably one of them.
+//! Whether the kernel has ended processes for lack of memory while the job ran. It tells nobody why it killed; a rank
+//! that was killed then was probably one of them.
 
 /// How often it had happened on this host when the job began.
 #[derive(Clone, Copy, Debug)]

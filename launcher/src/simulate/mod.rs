@@ -27,7 +27,7 @@ use table::{Row, Table};
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) question: Question,
-    /// Ranks, each on a host of its own
+    /// Ranks; on hosts of their own, unless --ranks-per-host says otherwise
     #[arg(short = 'n', long, value_name = "N", default_value = "1024", value_parser = network::ranks)]
     pub(crate) ranks: usize,
     #[command(flatten)]
@@ -67,10 +67,11 @@ fn forced(algorithm: Algorithm, request: &Request, tuning: &Tuning) -> Result<Ch
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
-    let request = options.question.request(options.ranks)?;
-    let fabric = options.network.fabric(options.ranks);
+    let ranks = options.network.place.ranks(options.ranks)?;
+    let request = options.question.request(ranks)?;
+    let fabric = options.network.fabric(ranks);
     let algorithms = network::algorithms(&options.algorithms, &request)?;
-    let tuning = Tuning::default();
+    let tuning = options.network.place.tuning(ranks);
     let selected = select(&request, &tuning);
     // Better to fail now than after minutes.
     let plot = options.svg.as_deref().map(Plot::create).transpose()?;
@@ -105,15 +106,20 @@ fn run(options: &Options) -> Result<(), Failure> {
     drop(progress);
     table.end()?;
     match plot {
-        Some(plot) => draw(plot, &request, &algorithms, &fabric),
+        Some(plot) => draw(plot, &request, &algorithms, &fabric, &tuning),
         None => Ok(()),
     }
 }
 
 /// Simulates many sizes, each with less effort than the table takes.
-fn draw(plot: Plot, request: &Request, algorithms: &[Algorithm], fabric: &Fabric) -> Result<(), Failure> {
+fn draw(
+    plot: Plot,
+    request: &Request,
+    algorithms: &[Algorithm],
+    fabric: &Fabric,
+    tuning: &Tuning,
+) -> Result<(), Failure> {
     const BUDGET: Budget = Budget { steps: 3_000_000, every: 200_000 };
-    let tuning = Tuning::default();
     let sizes: Vec<usize> = (3..30).step_by(3).chain([30]).map(|power| 1usize << power).collect();
     let progress = Progress::new(sizes.len() * algorithms.len());
     let mut curves: Vec<Curve> = algorithms.iter().map(|algorithm| Curve::new(*algorithm)).collect();
@@ -124,10 +130,10 @@ fn draw(plot: Plot, request: &Request, algorithms: &[Algorithm], fabric: &Fabric
         if request.validate().is_err() {
             continue;
         }
-        let selected = select(&request, &tuning).algorithm;
+        let selected = select(&request, tuning).algorithm;
         for curve in &mut curves {
             progress.now(format!("{} of {}", curve.algorithm, units::sized(bytes as u64)));
-            let choice = forced(curve.algorithm, &request, &tuning)?;
+            let choice = forced(curve.algorithm, &request, tuning)?;
             match ringworld_simulate::simulate(&request, &choice, fabric, &BUDGET).map_err(failed)? {
                 Verdict::Done(outcome) => curve.add(bytes, outcome.time, curve.algorithm == selected),
                 Verdict::TooMuch(Estimate { .. }) => skipped += 1,

@@ -135,7 +135,8 @@ impl Table {
             "The formula is that of the textbook, with alpha, beta and gamma of this network (docs/simulate.md).",
         )?;
         print(
-            "Messages, steps, and the bytes sent, of scratch memory and of the schedule are those of the busiest rank; 64K is 64 KiB.",
+            "Messages, steps, and the bytes sent, of scratch memory and of the schedule are those of the busiest \
+             rank; 64K is 64 KiB.",
         )?;
         for note in &self.notes {
             print(note)?;

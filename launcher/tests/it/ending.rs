@@ -229,7 +229,8 @@ fn what_ranks_leave_in_their_groups_ends_with_the_job() {
     wait_until("the left-over processes are gone", || pids.iter().all(|&pid| is_gone(pid)));
 }
 
-/// Prints the process id of a child that leaves its process group and its parent, as a daemon does, but keeps the output.
+/// Prints the process id of a child that leaves its process group and its parent, as a daemon does, but keeps the
+/// output.
 const ESCAPE: &str = "setsid sh -c 'echo $$; exec sleep 300' &";
 
 #[test]

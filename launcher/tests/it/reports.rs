@@ -125,12 +125,14 @@ fn info_shows_the_selection_of_algorithms() {
 #[test]
 fn info_of_a_world_shows_which_transport_leads_where_and_why() {
     let program = ["run", "-n", "3", "--", env!("CARGO_BIN_EXE_ringworld"), "info", "--join"];
-    let job = finish(&mut ringworld(&program));
-    assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
-    let lines: Vec<&str> = job.out.lines().map(str::trim).collect();
-    assert_eq!(lines.len(), 6, "{}", job.out);
-    assert!(lines[0].starts_with("rank 0 on ") && lines[1].starts_with("to 1-2 "), "{}", job.out);
-    assert!(lines[3].starts_with("to 0,2 ") && lines[3].contains("tcp ("), "{}", job.out);
+    for (setting, chosen) in [("", "shm ("), ("^shm", "tcp (")] {
+        let job = finish(ringworld(&program).env("RINGWORLD_TRANSPORT", setting));
+        assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
+        let lines: Vec<&str> = job.out.lines().map(str::trim).collect();
+        assert_eq!(lines.len(), 6, "{}", job.out);
+        assert!(lines[0].starts_with("rank 0 on ") && lines[1].starts_with("to 1-2 "), "{}", job.out);
+        assert!(lines[3].starts_with("to 0,2 ") && lines[3].contains(chosen), "{}", job.out);
+    }
 }
 
 #[test]

@@ -4,12 +4,13 @@
 //! Neighbours: `wire/` (form), `receive.rs` (the other order of events), `send.rs` (answers to sends).
 
 use super::peers::is_users;
-use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Send};
+use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Room, Send};
 use super::{CONTROL, Id, Machine};
 use crate::credit::{Class, Credit};
 use crate::wire::{Header, Key, Packet};
 use crate::{
-    Completion, Done, Envelope, Failure, Incoming, Malformed, OVERHEAD, Place, Rank, RequestId, Target,
+    Completion, Done, Envelope, Expected, Failure, Incoming, Malformed, OVERHEAD, Place, Rank, RequestId,
+    Selector, Span, Target,
 };
 
 /// A packet whose claims have been checked against what is known.
@@ -96,6 +97,70 @@ impl Machine {
             }
             Checked::Credit | Checked::ProbeAck => NOTHING,
         })
+    }
+
+    /// Whether a receive with this selector could be [expected](Machine::take_expected): no message that it accepts has
+    /// come yet, and one may.
+    #[must_use]
+    #[inline]
+    pub fn may_expect(&self, selector: &Selector) -> bool {
+        !self.leaving && self.ended(selector.source).is_none() && self.unexpected.find(selector).is_none()
+    }
+
+    /// Takes an eager message, all of which has arrived, if a receive that is not posted gets it: no posted one is before
+    /// it, and no message before this one is for it. Says how many bytes of the payload the receive gets, and how it
+    /// ends.
+    ///
+    /// `None`: nothing has happened, and the message is to be announced by [`Machine::header`].
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
+    /// let departure = there.depart(0, &envelope, 100).expect("there is room");
+    /// let mut room = [0; Header::MAX];
+    /// let header = departure.header.encode(&mut room);
+    /// departure.left();
+    /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
+    /// let expected = Expected { selector, element: Element::RAW, room: 200 };
+    /// assert!(here.may_expect(&selector));
+    /// let (bytes, ending) = here.take_expected(1, header, 100, &expected).expect("it is the one");
+    /// assert_eq!((bytes, ending.map(|done| done.len)), (100, Ok(100)));
+    /// ```
+    pub fn take_expected(
+        &mut self,
+        peer: Rank,
+        header: &[u8],
+        payload_len: usize,
+        expected: &Expected,
+    ) -> Option<(usize, Result<Done, Failure>)> {
+        let Header { credit, packet: Packet::Eager { envelope } } = Header::decode(header).ok()? else {
+            return None;
+        };
+        if !expected.selector.accepts(peer, &envelope)
+            || self.posted.accepts(envelope.context, peer, envelope.tag)
+            || !self.may_expect(&expected.selector)
+        {
+            return None;
+        }
+        let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none())?;
+        let available = account.credit.refilled(credit, &self.limits)?;
+        if !account.credit.admits_eager(payload_len, &self.limits) {
+            return None;
+        }
+        account.credit.refill(available, &self.limits);
+        if credit > 0 && account.holds_back() {
+            self.pump(peer);
+        }
+        let incoming = Incoming { source: peer, envelope, len: payload_len, arrival: self.arrivals };
+        self.arrivals += 1;
+        if let Some(account) = self.peers.get_mut(peer) {
+            account.credit.admit(payload_len + OVERHEAD);
+        }
+        self.free_credit(peer, payload_len + OVERHEAD);
+        let into = Span { buffer: None, offset: 0, len: expected.room };
+        let room = Room { into, element: expected.element };
+        Some((room.of(&incoming).len, room.filled_by(&incoming)))
     }
 
     /// The payload of a message has arrived where [`Machine::header`] said; also called when there was

@@ -11,11 +11,11 @@ use crate::credit::{Class, Way};
 use crate::wire::{Key, Packet};
 use crate::{Action, Envelope, Failure, Header, Malformed, Mode, Rank, RequestId, Span};
 
-/// A message that the machine has let go, before it is known whether the transport takes all of it at once; made by
-/// [`Machine::depart`].
+/// A message that may leave, before it is known whether the transport takes it; made by [`Machine::depart`].
 ///
-/// Dropped when all of it has left: the send has ended, and leaves nothing behind. Otherwise it becomes a request, by
-/// [`Departure::keep`]. Until then nothing else can be asked of the machine:
+/// If all of it has left, the send has ended by [`Departure::left`], and leaves nothing behind. If the transport keeps
+/// some of it, it becomes a request, by [`Departure::keep`]. Dropped, it has never been. Until then nothing else can be
+/// asked of the machine:
 ///
 /// ```compile_fail,E0499
 /// use ringworld_protocol::*;
@@ -37,12 +37,24 @@ pub struct Departure<'a> {
     pub header: Header,
     /// What the request will be called, if it becomes one.
     pub token: u64,
+    /// The credit that is then available.
+    rest: usize,
 }
 
 impl Departure<'_> {
+    /// All of the message has left.
+    #[inline]
+    pub fn left(self) {
+        if let Some(account) = self.machine.peers.get_mut(self.peer) {
+            account.credit.departs(self.rest);
+            account.credit.take_owed();
+        }
+    }
+
     /// Makes a request of the message, of which the transport keeps some; [`Machine::sent`] with the token ends it.
     pub fn keep(self, data: Span) -> RequestId {
-        let Self { machine, peer, envelope, token, .. } = self;
+        let Self { machine, peer, envelope, token, header, rest } = self;
+        Departure { machine: &mut *machine, peer, envelope, token, header, rest }.left();
         let (envelope, stage) = (*envelope, SendStage::Leaving);
         let id = machine.start(Request::Send(Send { peer, envelope, data, mode: Mode::Standard, stage }));
         debug_assert_eq!(id.to_bits(), token, "the next request has the name that was promised");
@@ -96,15 +108,14 @@ impl Machine {
             return None;
         }
         let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none())?;
-        if account.queue(Class::of(envelope.context)).first().is_some()
-            || !account.credit.depart_now(len, &self.limits)
-        {
+        if account.queue(Class::of(envelope.context)).first().is_some() {
             return None;
         }
+        let rest = account.credit.rest_after(len, &self.limits)?;
         let packet = Packet::Eager { envelope: *envelope };
-        let header = Header { credit: account.credit.take_owed(), packet };
+        let header = Header { credit: account.credit.owed(), packet };
         let token = self.requests.next_id().to_bits();
-        Some(Departure { machine: self, peer, envelope, header, token })
+        Some(Departure { machine: self, peer, envelope, header, token, rest })
     }
 
     /// The transport is done with the payload of the [`Action::Message`] or [`Action::Put`] that had

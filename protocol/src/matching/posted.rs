@@ -56,6 +56,14 @@ impl Posted {
         self.chain.push_back(list, index);
     }
 
+    /// Whether a receive accepts this message.
+    #[inline]
+    pub(crate) fn accepts(&self, context: u64, source: Rank, tag: u64) -> bool {
+        let Some(lists) = self.contexts.get(context).filter(|lists| lists.count > 0) else { return false };
+        let accepts = |list: &List| first_match(&self.chain, &self.entries, list, tag).is_some();
+        lists.by_source.get(source).is_some_and(accepts) || accepts(&lists.any_source)
+    }
+
     /// Takes out the earliest receive that accepts this message.
     pub(crate) fn take_match(&mut self, context: u64, source: Rank, tag: u64) -> Option<u32> {
         let Self { contexts, chain, entries, .. } = self;

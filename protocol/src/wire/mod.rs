@@ -14,8 +14,8 @@
 //! left    10    0        0        credit  id
 //! ```
 //!
-//! A `probe` is an rts that is acknowledged at once (`p. ack`) when nothing matches. An eager message whose signature is
-//! all zeros, as those of users are, is plain: it saves half of the header, and most of what it takes to read one.
+//! A `probe` is an rts that is acknowledged at once (`p. ack`) when nothing matches. An eager message whose signature
+//! is all zeros, as those of users are, is plain: it saves half of the header, and most of what it takes to read one.
 //!
 //! Invariant: a header has exactly one encoding, and decoding refuses everything else; what a decoded
 //! header *claims* is checked by the machine. There is no version here: the handshake that opens a

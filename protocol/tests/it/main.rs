@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "what is printed explains a failure")]
 
 mod ends;
+mod expected;
 mod flow;
 mod malformed;
 #[path = "../net/mod.rs"]

@@ -235,6 +235,7 @@ impl Net {
                 self.kinds[from][kind(&header)] += 1;
                 self.wires[from][to].push_back(Flying { header, payload });
                 if self.random.below(2) == 0 {
+                    departure.left();
                     None
                 } else {
                     self.loose.push(Loose::Sent { rank: from, to, token });

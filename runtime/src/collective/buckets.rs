@@ -1,8 +1,8 @@
 //! Gradients that are reduced while others are still computed: buckets that leave as soon as they are full.
 //!
-//! What `fused.rs` does for tensors that are all there, for those that come one after another, as in the backward pass of
-//! a network (Li and others, "PyTorch Distributed", VLDB 2020). Invariant: what goes together, and in which order, depends
-//! on the lengths and the capacity alone, so all ranks do alike.
+//! What `fused.rs` does for tensors that are all there, for those that come one after another, as in the backward pass
+//! of a network (Li and others, "PyTorch Distributed", VLDB 2020). Invariant: what goes together, and in which order,
+//! depends on the lengths and the capacity alone, so all ranks do alike.
 
 use std::fmt;
 
@@ -48,8 +48,8 @@ impl Communicator {
     /// All-reduces of many tensors that come one after another, such as gradients in the backward pass: each is given
     /// as soon as it is complete, short ones travel together, and all of it goes on while the next is computed.
     ///
-    /// Every rank pushes tensors of the same lengths in the same order, and finishes after the same one. The bits of the
-    /// result may differ from those of single calls as they may between lengths, unless the communicator is
+    /// Every rank pushes tensors of the same lengths in the same order, and finishes after the same one. The bits of
+    /// the result may differ from those of single calls as they may between lengths, unless the communicator is
     /// [reproducible](crate::Options::reproducible).
     ///
     /// ```
@@ -82,14 +82,15 @@ impl Communicator {
 }
 
 impl<T: Pod + Send, R: Reduction<T>> Buckets<T, R> {
-    /// Closes buckets at so many bytes, in place of 4 MiB; alike on all ranks. Tensors of at least so many bytes, and of
-    /// 128 KiB, go alone and are not copied.
+    /// Closes buckets at so many bytes, in place of 4 MiB; alike on all ranks. Tensors of at least so many bytes, and
+    /// of 128 KiB, go alone and are not copied.
     #[must_use]
     pub fn capacity(self, bytes: usize) -> Self {
         Self { capacity: bytes, ..self }
     }
 
-    /// Takes the next tensor, and begins an all-reduce when a bucket is full. Returns the tensor's number, counted from 0.
+    /// Takes the next tensor, and begins an all-reduce when a bucket is full. Returns the tensor's number, counted
+    /// from 0.
     ///
     /// # Errors
     ///

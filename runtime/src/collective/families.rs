@@ -3,8 +3,8 @@
 //!
 //! A way is a macro that makes a call of each row, with its documentation: [`owned`](super::owned),
 //! [`scoped`](super::scoped) and [`persistent`](super::persistent). Blocking calls, which are more, stand by hand in
-//! `blocking.rs`, as the reference to which the others' documentation refers; the barrier, which takes nothing, stands by
-//! hand everywhere. To add a collective, add its plan and a row.
+//! `blocking.rs`, as the reference to which the others' documentation refers; the barrier, which takes nothing, stands
+//! by hand everywhere. To add a collective, add its plan and a row.
 //!
 //! ```text
 //! name(arguments)

@@ -14,7 +14,8 @@ use ringworld_engine::{Op, Reduction};
 
 /// # Collectives on single values, and into new vectors
 impl Communicator {
-    /// Combines one value of each rank, and returns the result on every rank: [`Communicator::all_reduce`] of one element.
+    /// Combines one value of each rank, and returns the result on every rank: [`Communicator::all_reduce`] of one
+    /// element.
     ///
     /// # Errors
     ///
@@ -79,8 +80,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// As for [`Communicator::gather`], and [`Error::System`] when the root has no memory for all of them; it has not taken
-    /// part then, which the others learn at its next call or its end.
+    /// As for [`Communicator::gather`], and [`Error::System`] when the root has no memory for all of them; it has not
+    /// taken part then, which the others learn at its next call or its end.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();

@@ -1,7 +1,7 @@
 //! Collectives that another call of the user is made of: calls on objects, and those that make communicators.
 //!
-//! They carry the signature of that call, so that ranks which disagree are told what they have called, and so that nothing the
-//! user calls by its own name goes together with a part of something else. Neighbours: `object`, `split`.
+//! They carry the signature of that call, so that ranks which disagree are told what they have called, and so that
+//! nothing the user calls by its own name goes together with a part of something else. Neighbours: `object`, `split`.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 

@@ -5,9 +5,10 @@
 //! of the signature of every message, so that ranks that do not are told.
 
 use std::hash::Hasher as _;
+use std::sync::Arc;
 
 use ringworld_bootstrap::Settings;
-use ringworld_collectives::{Algorithm, Tuning};
+use ringworld_collectives::{Algorithm, Placement, Tuning};
 
 #[cfg(doc)]
 use super::Communicator;
@@ -16,24 +17,48 @@ use crate::{Error, Result};
 /// What collectives of one handle go by.
 #[derive(Clone, Debug)]
 pub(crate) struct Effective {
+    /// The numbers before the placement and the wishes.
+    base: Tuning,
+    /// All that was wished for, the settings first.
+    wishes: Options,
+    /// Which ranks of the communicator share a host.
+    placement: Placement,
     pub(crate) tuning: Tuning,
     pub(crate) reproducible: bool,
     pub(crate) digest: u8,
 }
 
 impl Effective {
-    pub(crate) fn new(tuning: Tuning, reproducible: bool) -> Self {
+    pub(crate) fn new(base: Tuning, wishes: Options, placement: Placement) -> Self {
+        let mut tuning = base.clone().on_hosts(&placement);
+        if let Some(segment) = wishes.segment {
+            tuning = tuning.with_segment(segment);
+        }
+        for algorithm in &wishes.algorithms {
+            tuning.algorithms.insert(*algorithm);
+        }
+        let reproducible = wishes.reproducible.unwrap_or(false);
         let digest = digest(&tuning, reproducible);
-        Self { tuning, reproducible, digest }
+        Self { base, wishes, placement, tuning, reproducible, digest }
     }
 
-    /// With segments that go without asking first: in large worlds, whose eager limit is lower, a segment
-    /// that asks costs a round trip more (simulated with 300 ranks and 16 MiB, 50 ms instead of 36).
-    pub(crate) fn within(self, eager: usize) -> Self {
+    /// Those of a world, with segments that go without asking first: in large worlds, whose eager limit is lower, a
+    /// segment that asks costs a round trip more (simulated with 300 ranks and 16 MiB, 50 ms instead of 36).
+    pub(crate) fn of_world(mut settings: Options, placement: Placement, eager: usize) -> Self {
         const WORTH_A_MESSAGE: usize = 64 << 10;
-        let Self { mut tuning, reproducible, .. } = self;
-        tuning.segment = tuning.segment.min(eager.max(WORTH_A_MESSAGE));
-        Self::new(tuning, reproducible)
+        let longest = eager.max(WORTH_A_MESSAGE);
+        let base = Tuning::default();
+        let segment = base.segment.min(longest);
+        settings.segment = settings.segment.map(|segment| segment.min(longest));
+        Self::new(Tuning { segment, ..base }, settings, placement)
+    }
+
+    /// The same for other ranks.
+    pub(super) fn placed(self: &Arc<Self>, placement: Placement) -> Arc<Self> {
+        if placement == self.placement {
+            return Arc::clone(self);
+        }
+        Arc::new(Self::new(self.base.clone(), self.wishes.clone(), placement))
     }
 }
 
@@ -120,20 +145,16 @@ impl Options {
     }
 
     /// What they come to where otherwise these numbers serve.
-    pub(crate) fn effective(&self, tuning: Tuning) -> Effective {
-        self.apply(&Effective::new(tuning, false))
+    pub(super) fn effective(&self, tuning: Tuning, placement: Placement) -> Effective {
+        Effective::new(tuning, self.clone(), placement)
     }
 
     pub(super) fn apply(&self, base: &Effective) -> Effective {
-        let mut tuning = base.tuning.clone();
-        if let Some(segment) = self.segment {
-            tuning.segment = segment.max(1);
-            tuning.shortest_segment = tuning.shortest_segment.min(tuning.segment);
-        }
-        for algorithm in &self.algorithms {
-            tuning.algorithms.insert(*algorithm);
-        }
-        Effective::new(tuning, self.reproducible.unwrap_or(base.reproducible))
+        let mut wishes = base.wishes.clone();
+        wishes.algorithms.extend(&self.algorithms);
+        wishes.segment = self.segment.or(wishes.segment);
+        wishes.reproducible = self.reproducible.or(wishes.reproducible);
+        Effective::new(base.base.clone(), wishes, base.placement.clone())
     }
 }
 

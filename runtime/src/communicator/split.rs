@@ -8,6 +8,8 @@ use std::hash::Hasher as _;
 use std::panic::Location;
 use std::sync::Arc;
 
+use ringworld_collectives::Placement;
+
 use super::Communicator;
 use super::context_id::{Allocation, number};
 use super::group::{Comparison, Group, invalid};
@@ -282,7 +284,8 @@ impl Communicator {
         })?;
         let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);
         let size = members.len();
-        let options = Arc::clone(&self.inner.options);
+        let hosts = members.iter().map(|(_, rank)| shared.host_ids[self.world_rank(*rank)]);
+        let options = self.inner.options.placed(Placement::new(hosts));
         let group = self.subgroup(&members);
         Ok(Some(Communicator::new(Arc::clone(shared), number, rank, group, size, options)))
     }

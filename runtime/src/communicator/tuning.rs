@@ -1,6 +1,6 @@
 //! Which algorithm serves which size.
 
-use ringworld_collectives::{Collective, Counts, Order, Request, Tuning, select};
+use ringworld_collectives::{Collective, Counts, Order, Placement, Request, Tuning, select};
 
 use super::options::{Effective, Options};
 use ringworld_engine::Limits;
@@ -19,8 +19,8 @@ pub struct Selection {
     pub reason: &'static str,
 }
 
-/// The selection of algorithms under these options in a world of `ranks`: for each collective the sizes (powers of two, up
-/// to 1 GiB) at which another algorithm begins, in ascending order. `one_host`: all ranks run on one host.
+/// The selection of algorithms under these options in a world of `ranks`: for each collective the sizes (powers of two,
+/// up to 1 GiB) at which another algorithm begins, in ascending order. `one_host`: all ranks run on one host.
 /// `ringworld info --tuning` prints it.
 ///
 /// ```
@@ -31,9 +31,8 @@ pub struct Selection {
 /// ```
 #[must_use]
 pub fn selections(options: &Options, ranks: usize, one_host: bool) -> Vec<Selection> {
-    let tuning = Tuning::default();
-    let Effective { tuning, reproducible, .. } =
-        options.effective(if one_host { tuning.on_one_host() } else { tuning });
+    let placement = if one_host { Placement::regular(1, ranks) } else { Placement::regular(ranks, 1) };
+    let Effective { tuning, reproducible, .. } = options.effective(Tuning::default(), placement);
     let order = if reproducible { Order::Left } else { Order::Free };
     let mut selections: Vec<Selection> = Vec::new();
     for collective in Collective::family(0) {

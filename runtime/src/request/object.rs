@@ -1,4 +1,5 @@
-//! Objects without waiting: sent from memory of the call's own, received by a future that takes nothing before it is ready.
+//! Objects without waiting: sent from memory of the call's own, received by a future that takes nothing before it is
+//! ready.
 
 use std::fmt;
 use std::future::Future;

@@ -35,9 +35,10 @@ use ringworld_engine::{CollectiveCall, ElementCode, Ending, ReceiveCall, SendCal
 /// # Ok::<(), ringworld::Error>(())
 /// ```
 ///
-/// Buffers that take part in messages longer than [the eager limit](crate::eager_limit) stay registered with the transports
-/// that gain by that (see [`Communicator::register`]) for as long as it has them. A card that refuses them, for another
-/// reason than the limit on pinned memory, makes `prepare_*` fail with [`Error::System`](crate::Error::System).
+/// Buffers that take part in messages longer than [the eager limit](crate::eager_limit) stay registered with the
+/// transports that gain by that (see [`Communicator::register`]) for as long as it has them. A card that refuses them,
+/// for another reason than the limit on pinned memory, makes `prepare_*` fail with
+/// [`Error::System`](crate::Error::System).
 ///
 /// While it runs, its buffers cannot be touched:
 ///
@@ -86,8 +87,8 @@ impl<T: Pod + Send> Prepared<T> {
         Ok(running)
     }
 
-    /// The longest message that is sent from or received into each buffer (input, output), in bytes. Collectives cut long
-    /// vectors into segments, so this may be far less than the length of the buffer.
+    /// The longest message that is sent from or received into each buffer (input, output), in bytes. Collectives cut
+    /// long vectors into segments, so this may be far less than the length of the buffer.
     fn longest_messages(&self) -> [usize; 2] {
         let What::Collective(start) = &self.what else { return self.loan.lengths().into() };
         let mut longest = [0; 2];

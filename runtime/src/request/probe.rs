@@ -19,8 +19,8 @@ use ringworld_engine::{ElementCode, MatchedReceiveCall, Topic, WatchId};
 
 /// A message that has not come yet: what a probe that does not block waits for.
 ///
-/// A future: `.await` it under any executor. A message is taken only in the moment in which the future is ready; dropped
-/// before, it has taken none.
+/// A future: `.await` it under any executor. A message is taken only in the moment in which the future is ready;
+/// dropped before, it has taken none.
 ///
 /// ```
 /// # let world = ringworld::testing::alone();

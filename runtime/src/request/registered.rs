@@ -2,8 +2,9 @@
 //!
 //! A network card reaches memory only where it has been pinned and registered. That is work for every page, which each
 //! long transfer otherwise does at both ends. [`Registered`] owns its memory: a guard on borrowed memory
-//! could be forgotten, and would leave a card with access to memory that has become something else; one that owns it leaks
-//! it then. Neighbours: `engine/lend` keeps the memory and its registrations together, `prepared` registers by itself.
+//! could be forgotten, and would leave a card with access to memory that has become something else; one that owns it
+//! leaks it then. Neighbours: `engine/lend` keeps the memory and its registrations together, `prepared` registers by
+//! itself.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -28,9 +29,9 @@ pub struct Registered<T: Pod + Send> {
 }
 
 impl<T: Pod + Send> Registered<T> {
-    /// Whether any transport pinned the memory when it was registered. If not, nothing is lost but the gain: no transport
-    /// of this world gains by it (TCP has nothing to prepare), the vector is empty, the limit on pinned memory was
-    /// reached, of which a warning tells, or the world was over already.
+    /// Whether any transport pinned the memory when it was registered. If not, nothing is lost but the gain: no
+    /// transport of this world gains by it (TCP has nothing to prepare), the vector is empty, the limit on pinned
+    /// memory was reached, of which a warning tells, or the world was over already.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();
@@ -86,8 +87,8 @@ impl Communicator {
     /// anything over TCP. Prepared operations (`prepare_*`) register by themselves what gains by it.
     ///
     /// Pinning takes time, during which other calls of this process wait. The memory stays pinned until the
-    /// [`Registered`] is dropped, and counts against the limit on pinned memory (`ulimit -l`). So long, a rank that once was
-    /// to write a message into it could write to it again: ranks of a world trust each other not to.
+    /// [`Registered`] is dropped, and counts against the limit on pinned memory (`ulimit -l`). So long, a rank that
+    /// once was to write a message into it could write to it again: ranks of a world trust each other not to.
     ///
     /// # Errors
     ///

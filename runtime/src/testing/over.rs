@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ringworld_collectives::Tuning;
+use ringworld_collectives::{Placement, Tuning};
 use ringworld_transport::Transport;
 
 use crate::Result;
 use crate::communicator::context_id::ContextIds;
-use crate::communicator::{Communicator, Effective, Plane, Shared};
+use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
 use crate::error::{fault_error, unsupported};
 use ringworld_engine::{Control, Engine, Fault, Inbox, LastCalls, Limits, Notice, Parts, REMIND, Spin};
 
@@ -228,7 +228,8 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         remind: choice.remind,
     };
     let engine = Engine::new(parts).expect("an engine for a test");
-    let options = Arc::new(Effective::new(choice.tuning, choice.reproducible));
+    let wishes = Options::new().reproducible(choice.reproducible);
+    let options = Arc::new(Effective::new(choice.tuning, wishes, Placement::new((0..size).map(host))));
     let shared = Arc::new(Shared {
         engine: Arc::clone(&engine),
         plane: Box::new(NoPlane),

@@ -1,7 +1,7 @@
 //! Open files enough for a world.
 //!
-//! Each rank that this one talks to is a connection or several, and each connection is an open file. Which ranks those will be
-//! nobody knows, so room is made for all of them; a world in which few pairs talk does with less.
+//! Each rank that this one talks to is a connection or several, and each connection is an open file. Which ranks those
+//! will be nobody knows, so room is made for all of them; a world in which few pairs talk does with less.
 
 use ringworld_bootstrap::{Settings, raise_descriptor_limit};
 

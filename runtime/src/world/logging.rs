@@ -1,11 +1,11 @@
 //! Log lines for people who have not set up logging themselves.
 //!
-//! The library speaks through `tracing`, and a program that has a subscriber decides alone what becomes of it. Where there
-//! is none, nobody would see a warning (a stranger at the door, ranks that are missing, a message that nobody received):
-//! so they go to standard error, by a subscriber of this
-//! library's own, which is nobody's default; a program may still install any, and is heard from then on. Only the setting `log`, by which somebody
-//! asks for more, installs one for the whole program. Each line begins with the seconds since the first world was asked
-//! for, and with the rank as soon as there is one.
+//! The library speaks through `tracing`, and a program that has a subscriber decides alone what becomes of it. Where
+//! there is none, nobody would see a warning (an unauthenticated connection, ranks that are missing, a message that
+//! nobody received): so they go to standard error, by a subscriber of this library's own, which is nobody's default; a
+//! program may still install any, and is heard from then on. Only the setting `log`, by which somebody asks for more,
+//! installs one for the whole program. Each line begins with the seconds since the first world was asked for, and with
+//! the rank as soon as there is one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -53,7 +53,8 @@ fn to_standard_error(targets: Targets, modules: bool) -> impl Subscriber + Send 
     tracing_subscriber::registry().with(lines).with(targets)
 }
 
-/// The rank that all lines of this process are of; [`UNKNOWN`] before there is one, [`SEVERAL`] where threads are ranks.
+/// The rank that all lines of this process are of; [`UNKNOWN`] before there is one, [`SEVERAL`] where threads are
+/// ranks.
 static RANK: AtomicUsize = AtomicUsize::new(UNKNOWN);
 const UNKNOWN: usize = usize::MAX;
 const SEVERAL: usize = usize::MAX - 1;
@@ -82,8 +83,8 @@ fn head(line: &mut impl std::fmt::Write, seconds: f64, rank: usize) -> std::fmt:
     }
 }
 
-/// Reads a filter: levels, and targets with levels. A word alone must be a level: taken for a target, as the parser would
-/// take it, a misspelt level would silence everything else.
+/// Reads a filter: levels, and targets with levels. A word alone must be a level: taken for a target, as the parser
+/// would take it, a misspelt level would silence everything else.
 fn targets(filter: &str) -> Result<Targets, String> {
     let refused = |why: String| {
         format!(

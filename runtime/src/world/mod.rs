@@ -16,12 +16,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
-use ringworld_collectives::Tuning;
+use ringworld_collectives::Placement;
 use ringworld_transport::log;
 
 use self::transports::Place;
 use crate::communicator::context_id::ContextIds;
-use crate::communicator::{Communicator, Options, Plane, Shared};
+use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
 use crate::error::fault_error;
 use crate::{Error, Result};
 use ringworld_engine::{
@@ -31,9 +31,10 @@ use ringworld_engine::{
 /// All ranks, brought together.
 ///
 /// Derefs to the [`Communicator`] of all ranks. A program has one, for as long as it communicates:
-/// [`World::finish`] ends this rank's part in good order, and so does dropping it. Collectives that have been begun end,
-/// everything sent is still delivered, and the end waits until those it was sent to have taken it; on the process that
-/// serves the rendezvous it waits until every rank has left. If this rank panics or fails, the others are told instead.
+/// [`World::finish`] ends this rank's part in good order, and so does dropping it. Collectives that have been begun
+/// end, everything sent is still delivered, and the end waits until those it was sent to have taken it; on the process
+/// that serves the rendezvous it waits until every rank has left. If this rank panics or fails, the others are told
+/// instead.
 #[derive(Debug)]
 pub struct World {
     communicator: Communicator,
@@ -206,9 +207,8 @@ impl World {
             None => [0].into(),
         };
         // All ranks know the same members, and so choose alike.
-        let one_host = host_ids.windows(2).all(|pair| pair[0] == pair[1]);
-        let tuning = if one_host { Tuning::default().on_one_host() } else { Tuning::default() };
-        let options = Options::from_settings(settings)?.effective(tuning).within(parts.limits.eager);
+        let placement = Placement::new(&host_ids);
+        let options = Effective::of_world(Options::from_settings(settings)?, placement, parts.limits.eager);
         let engine = Engine::new(parts).map_err(|error| Error::System {
             operation: "starting the engine".into(),
             cause: error.to_string(),
@@ -349,9 +349,9 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Nothing but what is set here counts: no variable of the environment, of schedulers or of launchers, and no file but
-    /// one that is set as `config`. For programs that bring their ranks together by means of their own, and for tests
-    /// ([`testing::ranks`](crate::testing::ranks)).
+    /// Nothing but what is set here counts: no variable of the environment, of schedulers or of launchers, and no file
+    /// but one that is set as `config`. For programs that bring their ranks together by means of their own, and for
+    /// tests ([`testing::ranks`](crate::testing::ranks)).
     ///
     /// ```
     /// // Whatever a scheduler says around it.

@@ -17,6 +17,8 @@ use crate::{Error, Result};
 #[must_use]
 pub fn compiled_in() -> &'static [&'static str] {
     &[
+        #[cfg(feature = "shm")]
+        "shm",
         #[cfg(feature = "ibverbs")]
         "ibverbs",
         #[cfg(feature = "tcp")]
@@ -90,6 +92,8 @@ fn bind(
     place: &Place<'_>,
 ) -> Result<std::result::Result<Bound, String>> {
     match name {
+        #[cfg(feature = "shm")]
+        "shm" => shm::open(settings, place),
         #[cfg(feature = "ibverbs")]
         "ibverbs" => ibverbs::open(settings, place),
         #[cfg(feature = "tcp")]
@@ -174,7 +178,26 @@ impl Prepared {
             reasons.push(route);
         }
         let transports = transports.into_iter().map(|(_, transport)| transport).collect();
-        Ok(Opened { transports, routes, reasons })
+        Ok(Opened { transports, routes, reasons }.without_idle())
+    }
+}
+
+impl Opened {
+    /// Without the transports that reach nobody: nobody reaches this rank by them either, since both ends of a pair choose
+    /// alike, and each would be asked at every poll whether something has come.
+    fn without_idle(mut self) -> Self {
+        let mut index = 0;
+        while index < self.transports.len() {
+            if self.routes.contains(&Some(index)) {
+                index += 1;
+                continue;
+            }
+            self.transports.remove(index).abort();
+            for route in self.routes.iter_mut().flatten() {
+                *route -= usize::from(*route > index);
+            }
+        }
+        self
     }
 }
 
@@ -215,11 +238,56 @@ fn report(name: &'static str, settings: &Settings) -> TransportReport {
         return TransportReport { name, usable: false, verdict, details: Vec::new() };
     }
     match name {
+        #[cfg(feature = "shm")]
+        "shm" => shm::report(),
         #[cfg(feature = "ibverbs")]
         "ibverbs" => ibverbs::report(settings),
         #[cfg(feature = "tcp")]
         "tcp" => tcp::report(settings),
         _ => TransportReport { name, usable: true, verdict: "usable".into(), details: Vec::new() },
+    }
+}
+
+#[cfg(feature = "shm")]
+mod shm {
+    use ringworld_bootstrap::Settings;
+    use ringworld_transport::Transport as _;
+    use ringworld_transport_shm::{BindError, Config, Shm};
+
+    use super::{Bound, Place, TransportReport};
+    use crate::{Error, Result};
+
+    /// Makes this rank's part of the memory before it knows its rank. `Err` says why there is none, so that another
+    /// transport may serve; what was asked for by name and cannot be is an error.
+    pub(super) fn open(settings: &Settings, place: &Place<'_>) -> Result<std::result::Result<Bound, String>> {
+        let mut config = Config::new(0, 1, place.job);
+        config.secret = settings.secret.clone();
+        let refused = |error: BindError| {
+            Error::Bootstrap(format!(
+                "shared memory cannot be used: {error}; RINGWORLD_TRANSPORT=^shm does without it"
+            ))
+        };
+        match Shm::bind(config) {
+            Ok(shm) => {
+                let address = shm.address();
+                let open = move |rank, size| Ok(Box::new(shm.with_rank(rank, size).map_err(refused)?) as _);
+                Ok(Ok(Bound { name: "shm", address, open: Box::new(open) }))
+            }
+            Err(error) if settings.transport.is_exclusion() || settings.transport.names().is_empty() => {
+                tracing::warn!("shared memory is not used: {error}");
+                Ok(Err(error.to_string()))
+            }
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// Whether this process can share memory, found out by making some.
+    pub(super) fn report() -> TransportReport {
+        let (usable, verdict) = match Shm::bind(Config::new(0, 1, 0)) {
+            Ok(_) => (true, "usable, between ranks of one host and network namespace".to_owned()),
+            Err(error) => (false, format!("cannot be used: {error}")),
+        };
+        TransportReport { name: "shm", usable, verdict, details: Vec::new() }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Worlds for tests: ranks as threads of this process, over the simulator or over a real wire.
 //!
-//! Every rule is tested over the simulator and over TCP. `RINGWORLD_TEST_TRANSPORT` chooses one wire instead
-//! (`sim`, `tcp`, `ibverbs`), with which the same tests run on a verbs device (`tests/soft-roce`).
+//! Every rule is tested over the simulator, shared memory and TCP. `RINGWORLD_TEST_TRANSPORT` chooses one wire instead
+//! (`sim`, `shm`, `tcp`, `ibverbs`), with which the same tests run on a verbs device (`tests/soft-roce`).
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use ringworld::testing::{self, Choice, Rank};
@@ -25,6 +27,9 @@ pub(crate) fn patient(time: Duration) -> Duration {
 pub(crate) enum Wire {
     /// The simulator, with this seed.
     Sim(u64),
+    /// Memory.
+    #[cfg(feature = "shm")]
+    Shm,
     /// Sockets on the loopback interface.
     #[cfg(feature = "tcp")]
     Tcp,
@@ -38,6 +43,8 @@ fn chosen() -> Option<Wire> {
     let name = std::env::var("RINGWORLD_TEST_TRANSPORT").ok()?;
     match name.as_str() {
         "sim" => Some(Wire::Sim(1)),
+        #[cfg(feature = "shm")]
+        "shm" => Some(Wire::Shm),
         #[cfg(feature = "tcp")]
         "tcp" => Some(Wire::Tcp),
         #[cfg(feature = "ibverbs")]
@@ -54,6 +61,8 @@ pub(crate) fn wires() -> Vec<Wire> {
             Wire::Sim(1),
             Wire::Sim(2),
             Wire::Sim(3),
+            #[cfg(feature = "shm")]
+            Wire::Shm,
             #[cfg(feature = "tcp")]
             Wire::Tcp,
         ],
@@ -81,11 +90,19 @@ fn transports(wire: Wire, size: usize) -> Vec<Box<dyn Transport>> {
             let mut fabric = ringworld_transport_sim::Fabric::new(size, config);
             fabric.connected_transports().into_iter().map(|sim| Box::new(sim) as Box<dyn Transport>).collect()
         }
+        #[cfg(feature = "shm")]
+        Wire::Shm => shm(size),
         #[cfg(feature = "tcp")]
         Wire::Tcp => tcp(size),
         #[cfg(feature = "ibverbs")]
         Wire::Ibverbs => ibverbs(size),
     }
+}
+
+#[cfg(feature = "shm")]
+fn shm(size: usize) -> Vec<Box<dyn Transport>> {
+    use ringworld_transport_shm::{Config, Shm};
+    acquainted((0..size).map(|rank| Shm::bind(Config::new(rank, size, 1)).unwrap()).collect())
 }
 
 #[cfg(feature = "tcp")]
@@ -127,7 +144,7 @@ pub(crate) fn world<R: Send>(
     choice: &Choice,
     body: impl Fn(&Rank) -> R + Sync,
 ) -> Vec<R> {
-    owned_world(wire, size, choice, |rank| body(&rank))
+    collected(&format!("{wire:?}"), transports(wire, size), &|_| choice.clone(), &|rank| body(&rank))
 }
 
 /// Like [`world`], but each rank is its body's own, to end as it likes.
@@ -137,7 +154,7 @@ pub(crate) fn owned_world<R: Send>(
     choice: &Choice,
     body: impl Fn(Rank) -> R + Sync,
 ) -> Vec<R> {
-    mixed_world(wire, size, |_| choice.clone(), body)
+    collected(&format!("{wire:?}"), transports(wire, size), &|_| choice.clone(), &body)
 }
 
 /// Like [`owned_world`], with a choice of its own for each rank.
@@ -147,7 +164,7 @@ pub(crate) fn mixed_world<R: Send>(
     choice: impl Fn(usize) -> Choice,
     body: impl Fn(Rank) -> R + Sync,
 ) -> Vec<R> {
-    world_over(&format!("{wire:?}"), transports(wire, size), choice, body)
+    collected(&format!("{wire:?}"), transports(wire, size), &choice, &body)
 }
 
 /// Like [`mixed_world`], over transports that know one another.
@@ -157,6 +174,31 @@ pub(crate) fn world_over<R: Send>(
     choice: impl Fn(usize) -> Choice,
     body: impl Fn(Rank) -> R + Sync,
 ) -> Vec<R> {
+    collected(wire, transports, &choice, &body)
+}
+
+/// Compiled once for each type of result, and not for each test: threads were a third of what these tests compile.
+fn collected<R: Send>(
+    wire: &str,
+    transports: Vec<Box<dyn Transport>>,
+    choice: &dyn Fn(usize) -> Choice,
+    body: &(dyn Fn(Rank) -> R + Sync),
+) -> Vec<R> {
+    let results = Mutex::new(BTreeMap::new());
+    run(wire, transports, choice, &|number, rank| {
+        let result = body(rank);
+        results.lock().unwrap().insert(number, result);
+    });
+    results.into_inner().unwrap().into_values().collect()
+}
+
+/// Runs `body` with the number of each rank, and the rank, in a thread for each.
+fn run(
+    wire: &str,
+    transports: Vec<Box<dyn Transport>>,
+    choice: &dyn Fn(usize) -> Choice,
+    body: &(dyn Fn(usize, Rank) + Sync),
+) {
     let size = transports.len();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -174,18 +216,17 @@ pub(crate) fn world_over<R: Send>(
             .into_iter()
             .enumerate()
             .map(|(rank, transport)| {
-                let (body, choice) = (&body, choice(rank));
-                scope.spawn(move || body(testing::rank(rank, size, Some(transport), choice)))
+                let choice = choice(rank);
+                scope.spawn(move || body(rank, testing::rank(rank, size, Some(transport), choice)))
             })
             .collect();
         let results: Vec<_> = ranks.into_iter().map(|rank| rank.join()).collect();
         done.store(true, std::sync::atomic::Ordering::SeqCst);
         watch.thread().unpark();
-        results
-            .into_iter()
-            .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    })
+        for result in results {
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+    });
 }
 
 /// Small limits, so that small messages take every path: eager, rendezvous, and waiting for credit.

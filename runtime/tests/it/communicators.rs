@@ -160,7 +160,7 @@ fn calls_that_differ_end_on_every_rank_by_name() {
 }
 
 #[test]
-fn a_group_with_strangers_is_refused_without_anybody_left_waiting() {
+fn a_group_with_ranks_of_elsewhere_is_refused_without_anybody_left_waiting() {
     for wire in wires() {
         world(wire, 4, &small(), |rank| {
             let low = rank.split(Some(rank.rank() / 2), 0).unwrap().unwrap();

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
-use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning};
-use ringworld_simulate::{Budget, Fabric, Outcome, Time, Verdict, simulate, simulate_watched};
+use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Placement, Request, Tuning};
+use ringworld_simulate::{Budget, Fabric, Inside, Outcome, Time, Verdict, simulate, simulate_watched};
 
 /// A byte takes 800 ps on the wire, 100 ps to reduce; copies cost nothing, nothing is asked for.
 const FABRIC: Fabric = Fabric {
@@ -13,6 +13,7 @@ const FABRIC: Fabric = Fabric {
     reduce: Some(10_000_000_000),
     copy: None,
     eager: u64::MAX,
+    inside: None,
 };
 const ALPHA: Time = Time::from_micros(21);
 
@@ -180,4 +181,56 @@ fn whoever_watches_a_long_simulation_hears_of_every_step_in_time() {
         simulate(&request, &choice, &Fabric::default(), &budget).unwrap(),
         "looking changes nothing"
     );
+}
+
+fn on_hosts(placement: Placement) -> Fabric {
+    let (latency, overhead) = (Time::from_micros(2), Time::ZERO);
+    let inside = Inside { placement, latency, overhead, bandwidth: Some(10_000_000_000) };
+    Fabric { inside: Some(inside), ..FABRIC }
+}
+
+#[test]
+fn ranks_of_one_host_are_near_and_hosts_of_one_rank_are_as_far_as_ever() {
+    let request = request(Collective::Broadcast { root: 0 }, 2, 1000);
+    let of = |fabric: &Fabric| run(Algorithm::BroadcastBinomial, &request, fabric).time;
+    assert_eq!(of(&on_hosts(Placement::regular(1, 2))), Time::from_micros(2) + Time::from_picos(100 * 4000));
+    assert_eq!(of(&on_hosts(Placement::regular(2, 1))), ALPHA + beta(4000));
+    let ring = Request { size: 5, ..self::request(Collective::AllReduce, 5, 5000) };
+    let alone = run(Algorithm::AllReduceRing, &ring, &FABRIC).time;
+    assert_eq!(run(Algorithm::AllReduceRing, &ring, &on_hosts(Placement::regular(5, 1))).time, alone);
+}
+
+#[test]
+fn ranks_of_one_host_share_its_wire() {
+    // Each rank of the first host sends its whole vector to the second, at the same time.
+    let placement = Placement::new([0, 1, 0, 1, 0, 1, 0, 1]);
+    let request = request(Collective::AllReduce, 8, 1 << 20);
+    let fabric = on_hosts(placement.clone());
+    let doubling = run(Algorithm::AllReduceRecursiveDoubling, &request, &fabric).time;
+    let wire = beta(4 * (4 << 20));
+    assert!(
+        doubling > wire && doubling < wire + Time::from_picos(wire.picos() / 4),
+        "{doubling}, the wire alone {wire}"
+    );
+    // By two levels it carries the vector once each way.
+    let tuning = Tuning::default().on_hosts(&placement);
+    let choice = Choice::forced(Algorithm::AllReduceTwoLevel, &request, &tuning).unwrap();
+    let Verdict::Done(two) = simulate(&request, &choice, &fabric, &Budget::default()).unwrap() else {
+        panic!()
+    };
+    let wire = beta(4 << 20);
+    assert!(
+        two.time > wire && two.time < wire + Time::from_picos(wire.picos() / 2),
+        "{}, the wire alone {wire}",
+        two.time
+    );
+}
+
+#[test]
+fn a_placement_of_another_number_of_ranks_is_refused() {
+    let request = request(Collective::AllReduce, 5, 8);
+    let fabric = on_hosts(Placement::regular(2, 2));
+    let error = simulate(&request, &uncut(Algorithm::AllReduceRing, &request), &fabric, &Budget::default());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("of 4 ranks") && error.contains("of 5"), "{error}");
 }

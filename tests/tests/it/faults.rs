@@ -1,4 +1,4 @@
-//! Ranks that are killed or fall silent, a launcher that is killed, and strangers at every door.
+//! Ranks that are killed or fall silent, a launcher that is killed, and unauthenticated connections to every port.
 //!
 //! The promise: a dead process is named by every survivor within 1 s, a silent one within the time-out.
 //! The bounds here leave room for a loaded machine; what was measured is printed.
@@ -18,7 +18,7 @@ use ringworld_tests::job::{Job, clean};
 use ringworld_tests::proc;
 use ringworld_tests::process::{PATIENCE, Process};
 use ringworld_tests::random::Random;
-use ringworld_tests::stranger::Scanner;
+use ringworld_tests::scanner::Scanner;
 use rustix::process::Signal;
 
 use super::programs::{FAILED, LAUNCH, PROBE, REFUSED};
@@ -58,8 +58,9 @@ fn survivors_name(processes: &[Process], victim: usize, since: u64, operation: &
 }
 
 fn kill_each_in_turn(arguments: &[&str], operation: &str) {
-    for victim in 0..RANKS {
-        let mut processes = Job::new(PROBE, RANKS).start_ranks(RANKS, arguments);
+    for (victim, transport) in (0..RANKS).flat_map(|victim| ["shm", "tcp"].map(|name| (victim, name))) {
+        let job = Job::new(PROBE, RANKS).with("RINGWORLD_TRANSPORT", Some(transport));
+        let mut processes = job.start_ranks(RANKS, arguments);
         for process in &processes {
             process.wait_event("looping");
         }
@@ -199,18 +200,19 @@ fn a_killed_launcher_leaves_no_orphan() {
 }
 
 #[test]
-fn strangers_at_every_door_do_no_harm() {
-    let random = Random::new("strangers_at_every_door_do_no_harm");
-    visited(&Job::new(PROBE, RANKS), random);
+fn port_scanners_do_no_harm() {
+    let random = Random::new("port_scanners_do_no_harm");
+    visited(&Job::new(PROBE, RANKS).with("RINGWORLD_TRANSPORT", Some("tcp")), random);
 }
 
 #[test]
-fn strangers_at_every_door_of_a_job_with_a_secret_do_no_harm() {
-    let random = Random::new("strangers_at_every_door_of_a_job_with_a_secret_do_no_harm");
-    visited(&Job::new(PROBE, RANKS).with("RINGWORLD_SECRET", Some("open sesame")), random);
+fn port_scanners_do_no_harm_to_a_job_with_a_secret() {
+    let random = Random::new("port_scanners_do_no_harm_to_a_job_with_a_secret");
+    let job = Job::new(PROBE, RANKS).with("RINGWORLD_TRANSPORT", Some("tcp"));
+    visited(&job.with("RINGWORLD_SECRET", Some("open sesame")), random);
 }
 
-/// Runs a job whose doors are visited by strangers from its first moment to its end.
+/// Runs a job whose ports are visited by scanners from its first moment to its end.
 fn visited(job: &Job, random: Random) {
     let scanner = Scanner::start(&[], random);
     let mut processes = Vec::new();
@@ -220,7 +222,7 @@ fn visited(job: &Job, random: Random) {
             job.start(&[("RANK", &rank)], &["all-reduce", "--elements", "50000", "--iterations", "1500"]),
         );
         scanner.watch(processes.last().unwrap().pid());
-        // Ranks come one by one, so that strangers are there during the rendezvous.
+        // Ranks come one by one, so that scanners are there during the rendezvous.
         std::thread::sleep(Duration::from_millis(200));
     }
     for process in &mut processes {

@@ -164,7 +164,8 @@ fn every_public_method_of_a_communicator_is_in_the_tables() {
         let call = ["start_", "prepare_"].iter().find_map(|way| method.strip_prefix(way)).unwrap_or(&method);
         assert!(
             named.contains(&method) || named.contains(call),
-            "`Communicator::{method}` is not in docs/mpi.md; write there what it is in MPI, or that MPI has no such call"
+            "`Communicator::{method}` is not in docs/mpi.md; write there what it is in MPI, or that MPI has no such \
+             call"
         );
     }
 }
@@ -230,7 +231,8 @@ fn no_alias_stands_where_rustdoc_drops_it() {
     let found: Vec<&str> = sources.iter().flat_map(|source| on_items(source)).collect();
     assert!(
         found.is_empty(),
-        "rustdoc drops the alias of an item that is re-exported; write it before the `pub use` in runtime/src/lib.rs: {found:?}"
+        "rustdoc drops the alias of an item that is re-exported; write it before the `pub use` in runtime/src/lib.rs: \
+         {found:?}"
     );
 }
 

@@ -190,9 +190,9 @@ fn a_wrong_or_missing_secret_is_an_error_at_the_joiner_and_the_job_goes_on() {
     let mut first = job.start(&right, &["meet"]);
     wait_served(&first, job.port());
     for wrong in [&[("RINGWORLD_SECRET", "battery staple")][..], &[]] {
-        let mut stranger = job.start(wrong, &["meet"]);
-        stranger.ends_with(REFUSED);
-        let text = stranger.wait_event("refused").text;
+        let mut refused = job.start(wrong, &["meet"]);
+        refused.ends_with(REFUSED);
+        let text = refused.wait_event("refused").text;
         assert!(text.contains("RINGWORLD_SECRET"), "{text}");
         assert!(!text.contains("battery") && !text.contains("horse"), "a secret was printed: {text}");
     }

@@ -200,6 +200,7 @@ impl Case {
             reduce: None,
             copy: None,
             eager: self.eager as u64,
+            inside: None,
         };
         let request = self.request();
         let choice = select(&request, &self.tuning());

@@ -1,6 +1,11 @@
 //! The conformance kit itself: a transport with one planted fault must fail the promise it breaks.
 
-#![allow(clippy::expect_used, clippy::result_large_err, reason = "helpers of tests fail like tests")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::result_large_err,
+    reason = "helpers of tests fail like tests"
+)]
 
 use std::io::{PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ringworld_transport::conformance::{self, PROMISES};
 use ringworld_transport::{
-    Address, Capabilities, Cause, ConnectError, Event, Operation, Placement, Placer, Posted, Rank,
+    Address, Capabilities, Cause, ConnectError, Event, Header, Operation, Placement, Placer, Posted, Rank,
     RecvMemory, Refused, Region, RegionId, RemoteKey, SendMemory, Token, Transport,
 };
 use ringworld_transport_sim::{Config, Fabric, Sim};
@@ -46,12 +51,16 @@ enum Fault {
     CompleteTooEarly,
     OwedIsForgotten,
     OwesForEver,
+    InjectedOvertakes,
+    InjectedIsLost,
+    InjectedTooLong,
 }
 
 /// A simulated transport with a fault.
 struct Faulty {
     fault: Fault,
     sim: Sim,
+    capabilities: Capabilities,
     closed: bool,
     /// `close` or `abort` has been called.
     over: bool,
@@ -135,7 +144,14 @@ impl Faulty {
             (Fault::FirstMessageWaits, event @ Event::Sent { .. }) if !self.others_polled() => {
                 self.held.push(event)
             }
-            (Fault::SentNever | Fault::CompleteTooEarly | Fault::OwedIsForgotten, Event::Sent { .. })
+            (
+                Fault::SentNever
+                | Fault::CompleteTooEarly
+                | Fault::OwedIsForgotten
+                | Fault::InjectedOvertakes,
+                Event::Sent { .. },
+            )
+            | (Fault::InjectedTooLong, Event::Sent { token: Token(u64::MAX) })
             | (Fault::PeerDownNever, Event::PeerDown { .. })
             | (Fault::PeerClosedNever, Event::PeerClosed { .. }) => {}
             (Fault::ClosedAtOnce, Event::Closed) => {}
@@ -148,7 +164,7 @@ impl Faulty {
 
 impl Transport for Faulty {
     fn capabilities(&self) -> &Capabilities {
-        self.sim.capabilities()
+        &self.capabilities
     }
 
     fn address(&self) -> Address {
@@ -160,7 +176,7 @@ impl Transport for Faulty {
     }
 
     fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
-        if self.fault == Fault::OwedIsForgotten {
+        if matches!(self.fault, Fault::OwedIsForgotten | Fault::InjectedOvertakes) {
             self.kept.push(Self::taken_over(operation));
             return Ok(Posted::Complete);
         }
@@ -178,6 +194,19 @@ impl Transport for Faulty {
         }
     }
 
+    fn inject(&mut self, peer: Rank, header: &[u8], payload: &[u8]) -> bool {
+        match self.fault {
+            // What was posted before is kept for the next poll.
+            Fault::InjectedOvertakes | Fault::InjectedTooLong if payload.len() < 41 => {
+                let header = Header::new(header).expect("the kit's headers fit");
+                let payload = SendMemory::from_static(payload.to_vec().leak());
+                self.sim.post(Operation::Message { peer, header, payload, token: Token(u64::MAX) }).is_ok()
+            }
+            Fault::InjectedIsLost => true,
+            _ => self.sim.inject(peer, header, payload),
+        }
+    }
+
     fn owes(&self) -> bool {
         self.fault == Fault::OwesForEver && self.polls > 0
     }
@@ -190,7 +219,11 @@ impl Transport for Faulty {
         self.polls += 1;
         self.polled[self.rank].store(true, Ordering::Relaxed);
         for operation in std::mem::take(&mut self.kept) {
-            let _answered_already = self.sim.post(operation).expect("the simulator has room for one message");
+            match self.sim.post(operation) {
+                Ok(_answered_already) => {}
+                Err(Refused::Busy(operation)) => self.kept.push(operation),
+                Err(refused) => panic!("the simulator refuses {refused:?}"),
+            }
         }
         let mut found = Vec::new();
         if self.others_polled() {
@@ -270,9 +303,14 @@ impl conformance::Fabric for Faults {
             if self.fault != Fault::NeverWakes {
                 bell.1.write_all(b"!").expect("a pipe takes a byte");
             }
+            let mut capabilities = sim.capabilities().clone();
+            if matches!(self.fault, Fault::InjectedOvertakes | Fault::InjectedIsLost) {
+                capabilities.inject = 64;
+            }
             Faulty {
                 fault: self.fault,
                 rank: sim.rank(),
+                capabilities,
                 sim,
                 closed: false,
                 over: false,
@@ -348,5 +386,8 @@ faults! {
     complete_too_early: CompleteTooEarly, the_first_message_waits_for_nobody, "differs at byte";
     owed_is_forgotten: OwedIsForgotten, the_first_message_waits_for_nobody, "polled only while it owes";
     owes_for_ever: OwesForEver, the_first_message_waits_for_nobody, "nothing owed once all has arrived";
+    injected_overtakes: InjectedOvertakes, injected_messages_keep_their_order, ": header";
+    injected_is_lost: InjectedIsLost, injected_messages_keep_their_order, "not in time";
+    injected_too_long: InjectedTooLong, injected_messages_keep_their_order, "but `inject` is 0";
     abort_forgotten: AbortForgotten, abort_frees_everything_at_once, "after abort";
 }

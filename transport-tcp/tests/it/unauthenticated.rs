@@ -6,18 +6,10 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::support::{Buffer, Side, local, pattern, until_all, world};
+use crate::support::{Side, exchange, listener, local, until_all, world};
 use ringworld_auth::Secret;
 use ringworld_transport::{Address, Cause, SendMemory, Transport};
 use ringworld_transport_tcp::{Config, Tcp};
-
-/// The first listener behind an address, by the documented encoding.
-fn listener(address: &Address) -> SocketAddr {
-    let bytes = address.as_bytes();
-    assert_eq!(bytes[..2], [1, 4], "an IPv4 address comes first");
-    let ip = Ipv4Addr::new(bytes[2], bytes[3], bytes[4], bytes[5]);
-    SocketAddr::from((ip, u16::from_be_bytes([bytes[6], bytes[7]])))
-}
 
 /// An address of the transport's own encoding.
 fn address_of(addresses: &[SocketAddr]) -> Address {
@@ -35,16 +27,6 @@ fn config(rank: usize, job: u64, secret: &str) -> Config {
     let mut config = Config::new(rank, 2, job, vec![Ipv4Addr::LOCALHOST.into()]);
     config.secret = Secret::new(secret.into());
     config
-}
-
-fn exchange(sides: &mut [Side]) {
-    let bytes = Buffer::new(pattern(1, 100_000));
-    let before: Vec<usize> = sides.iter().map(|side| side.received).collect();
-    sides[0].send(1, b"there", bytes.lend_to_send());
-    sides[1].send(0, b"back", bytes.lend_to_send());
-    until_all(sides, "a message each way", |s| (0..2).all(|rank| s[rank].received == before[rank] + 1));
-    assert!(sides.iter().all(|side| side.down.is_empty()));
-    assert_eq!(sides[0].inbox.arrivals.last().unwrap().memory.bytes(), bytes.bytes());
 }
 
 #[test]

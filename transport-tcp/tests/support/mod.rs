@@ -1,16 +1,18 @@
 //! Two or more transports driven by tests and examples: memory to lend, an inbox, and waiting.
 //!
 //! Memory lives for the whole process, so that a broken transport cannot make a test undefined. The only
-//! `unsafe` code around this crate is here. Neighbours: `sockets.rs`, `unauthenticated.rs`, the example `pingpong`.
+//! `unsafe` code around this crate is here. Neighbours: `sockets.rs`, `unauthenticated.rs`, `flood.rs`, the example
+//! `pingpong`.
 
 #![allow(dead_code, reason = "every user needs a part of it")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use ringworld_transport::{
-    Cause, Event, Header, Operation, Placement, Placer, Posted, Rank, RecvMemory, Refused, RemoteKey,
-    SendMemory, Token, Transport,
+    Address, Cause, Event, Header, Operation, Placement, Placer, Posted, Rank, RecvMemory, Refused,
+    RemoteKey, SendMemory, Token, Transport,
 };
 use ringworld_transport_tcp::{Config, Tcp};
 
@@ -223,4 +225,25 @@ pub(crate) fn until_all(world: &mut [Side], what: &str, mut reached: impl FnMut(
         }
         assert!(Instant::now() < deadline, "not in time: {what}");
     }
+}
+
+/// The first listener behind an address, by the documented encoding.
+pub(crate) fn listener(address: &Address) -> SocketAddr {
+    let bytes = address.as_bytes();
+    assert_eq!(bytes[..2], [1, 4], "an IPv4 address comes first");
+    let ip = Ipv4Addr::new(bytes[2], bytes[3], bytes[4], bytes[5]);
+    SocketAddr::from((ip, u16::from_be_bytes([bytes[6], bytes[7]])))
+}
+
+/// A message each way between the first two, after which nobody is down.
+pub(crate) fn exchange(sides: &mut [Side]) {
+    let bytes = Buffer::new(pattern(1, 100_000));
+    let before: Vec<usize> = sides.iter().map(|side| side.received).collect();
+    sides[0].send(1, b"there", bytes.lend_to_send());
+    sides[1].send(0, b"back", bytes.lend_to_send());
+    until_all(sides, "a message each way", |s| (0..2).all(|rank| s[rank].received == before[rank] + 1));
+    assert!(sides.iter().all(|side| side.down.is_empty()));
+    assert!(
+        sides[..2].iter().all(|side| side.inbox.arrivals.last().unwrap().memory.bytes() == bytes.bytes())
+    );
 }

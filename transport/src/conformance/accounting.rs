@@ -280,7 +280,8 @@ impl End {
         let pending =
             |states: &mut dyn Iterator<Item = State>| states.filter(|s| *s == State::Pending).count();
         format!(
-            "sends pending {}/{}, placements pending {}/{}, exposures pending {}/{}, down {:?}, peers closed {:?}, closed {}",
+            "sends pending {}/{}, placements pending {}/{}, exposures pending {}/{}, down {:?}, peers closed {:?}, \
+             closed {}",
             pending(&mut self.sendings.iter().map(|s| s.state)),
             self.sendings.len(),
             pending(&mut self.desk.arrivals.iter().map(|a| a.state)),

@@ -21,6 +21,9 @@ pub(super) struct Harness<'f> {
     idle_rounds: u32,
     /// Whether messages are posted by a caller that will poll soon.
     pub(super) soon: bool,
+    /// Whether messages are injected where the transport takes them so, and how many it has.
+    pub(super) inject: bool,
+    pub(super) injected: usize,
 }
 
 impl<'f> Harness<'f> {
@@ -28,7 +31,16 @@ impl<'f> Harness<'f> {
         let transports = fabric.world(size);
         assert_eq!(transports.len(), size, "the fabric makes one transport per rank");
         let ends = transports.into_iter().map(End::new).collect();
-        Self { fabric, promise, ends, events: Vec::new(), idle_rounds: 0, soon: false }
+        Self {
+            fabric,
+            promise,
+            ends,
+            events: Vec::new(),
+            idle_rounds: 0,
+            soon: false,
+            inject: false,
+            injected: 0,
+        }
     }
 
     pub(super) fn end(&mut self, rank: Rank) -> &mut End {
@@ -221,7 +233,26 @@ impl<'f> Harness<'f> {
 
     /// Posts a message, waiting out `Busy`.
     pub(super) fn send(&mut self, from: Rank, to: Rank, header: &[u8], bytes: &[u8]) {
+        if self.inject && self.try_inject(from, to, header, bytes) {
+            return;
+        }
         self.post(from, bytes, &message(to, header));
+    }
+
+    /// Injects a message, if the transport takes it so.
+    pub(super) fn try_inject(&mut self, from: Rank, to: Rank, header: &[u8], bytes: &[u8]) -> bool {
+        let end = &mut self.ends[from];
+        let most = end.transport().capabilities().inject;
+        let taken = end.transport().inject(to, header, bytes);
+        if taken {
+            let buffer = Buffer::new(bytes.to_vec());
+            end.sendings.push(Sending { peer: to, state: State::Done, buffer });
+            self.injected += 1;
+        }
+        if taken && (most == 0 || bytes.len() > most) {
+            self.broken(format!("{} bytes were injected, but `inject` is {most}", bytes.len()));
+        }
+        taken
     }
 
     /// Posts a put, waiting out `Busy`.

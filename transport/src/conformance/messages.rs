@@ -79,6 +79,44 @@ pub fn coalesced_messages_keep_their_order(fabric: &mut dyn Fabric) {
     h.check_received(1, 0, &messages);
 }
 
+/// Messages that are injected keep their order among themselves and with those that are posted or coalesced, before
+/// there is a connection and after, and nothing is injected any more once the transport is closed. A transport that
+/// says it can inject does so when nothing is in the way.
+pub fn injected_messages_keep_their_order(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 2, "injected_messages_keep_their_order");
+    let most = h.end(0).transport().capabilities().inject;
+    let small =
+        |draw: u64| (pattern(draw, draw as usize % (MAX_HEADER + 1)), pattern(draw, draw as usize % 41));
+    let mut messages: Vec<_> = (0..300u64).map(small).collect();
+    messages.extend(mixed(&mut h, 15, 60));
+    messages.extend((300..400u64).map(small));
+    messages.extend([most, most + 1].map(|length| (b"longest".to_vec(), pattern(9, clamp(&mut h, length)))));
+    let mut sent = 0;
+    for (run, length) in [1, 3, 60, 2, 200, 1, 30, usize::MAX].into_iter().enumerate() {
+        for (index, (header, bytes)) in messages.iter().skip(sent).take(length).enumerate() {
+            // One that is posted and one that is coalesced now and then, to have some of each in front.
+            h.inject = !(index + run).is_multiple_of(7);
+            h.soon = (index + run).is_multiple_of(14);
+            h.send(0, 1, header, bytes);
+            sent += 1;
+        }
+        h.until("all messages received", |h| h.end(1).received_from(0).count() == sent);
+        h.until("all messages sent", |h| h.end(0).all_sent());
+    }
+    h.check_received(1, 0, &messages);
+    h.run_until_idle();
+    (h.inject, h.soon) = (true, false);
+    let before = h.injected;
+    h.send(0, 1, b"idle", b"");
+    h.check(h.injected > before || most == 0, "a message was not injected although nothing was in the way");
+    messages.push((b"idle".to_vec(), Vec::new()));
+    h.end(0).transport().close();
+    let late = h.try_inject(0, 1, b"late", b"");
+    h.check(!late, "a message was injected after `close`");
+    h.until("the last message received", |h| h.end(1).received_from(0).count() == messages.len());
+    h.check_received(1, 0, &messages);
+}
+
 /// Headers from none to `MAX_HEADER` bytes arrive as posted, with and without a payload behind them.
 pub fn headers_of_every_length_are_intact(fabric: &mut dyn Fabric) {
     let mut h = Harness::new(fabric, 2, "headers_of_every_length_are_intact");

@@ -129,3 +129,11 @@ programs! {
     messages_match_as_the_oracle_allows_over_a_real_wire: Messages, 15 over |_| real_wire();
     everything_at_once_agrees_with_the_oracle_over_a_real_wire: Everything, 15 over |_| real_wire();
 }
+
+#[cfg(feature = "shm")]
+programs! {
+    collectives_agree_with_the_oracle_in_shared_memory: Collectives, 15 over |_| Wire::Shm;
+    collectives_in_flight_together_agree_with_the_oracle_in_shared_memory: Batches, 15 over |_| Wire::Shm;
+    messages_match_as_the_oracle_allows_in_shared_memory: Messages, 15 over |_| Wire::Shm;
+    everything_at_once_agrees_with_the_oracle_in_shared_memory: Everything, 15 over |_| Wire::Shm;
+}

@@ -16,13 +16,14 @@ train() { # port, transport
 # Over both from the same two machines, because ranks that share a host may take other algorithms, which add up in
 # another order.
 weights() {
-    train 29502 ibverbs && train 29503 tcp || return 1
+    train 29502 ibverbs && train 29503 tcp && train 29504 shm,ibverbs || return 1
     [ "$NAME" = two-a ] || return 0
-    local verbs tcp
+    local verbs tcp mixed
     verbs=$(sed -n 's/^weights *\([0-9a-f]*\).*/\1/p' /tmp/trainer-ibverbs)
     tcp=$(sed -n 's/^weights *\([0-9a-f]*\).*/\1/p' /tmp/trainer-tcp)
-    echo "weights of 2 + 2 ranks: over tcp $tcp, over ibverbs $verbs"
-    [ -n "$tcp" ] && [ "$tcp" = "$verbs" ]
+    mixed=$(sed -n 's/^weights *\([0-9a-f]*\).*/\1/p' /tmp/trainer-shm,ibverbs)
+    echo "weights of 2 + 2 ranks: over tcp $tcp, over ibverbs $verbs, in memory within machines and over ibverbs between $mixed"
+    [ -n "$tcp" ] && [ "$tcp" = "$verbs" ] && [ "$tcp" = "$mixed" ]
 }
 step "a world of 2 + 2 forms, and all-reduces" 240 joint 29500 ibverbs /mnt/bin/probe all-reduce --elements 250000 --iterations 5
 step "it is reached by verbs" 120 joint 29501 ibverbs /mnt/bin/ringworld info --join

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("ringworld-engine", &["ringworld-protocol", "ringworld-collectives", "ringworld-transport"], &[]),
     ("ringworld-bootstrap", &["ringworld-auth"], &[]),
     ("ringworld-transport-sim", &["ringworld-transport"], &[]),
+    ("ringworld-transport-shm", &["ringworld-transport", "ringworld-auth"], &[]),
     ("ringworld-transport-tcp", &["ringworld-transport", "ringworld-auth"], &[]),
     // Over the TCP transport two ranks tell one another of their queue pairs, and notice each other's death.
     ("ringworld-transport-ibverbs", &["ringworld-transport", "ringworld-auth"], &["ringworld-transport-tcp"]),
@@ -35,7 +36,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
             "ringworld-bootstrap",
             "ringworld-transport",
         ],
-        &["ringworld-transport-tcp", "ringworld-transport-ibverbs"],
+        &["ringworld-transport-shm", "ringworld-transport-tcp", "ringworld-transport-ibverbs"],
     ),
     ("ringworld-simulate", &["ringworld-collectives"], &[]),
     (
@@ -199,7 +200,8 @@ fn what_decides_uses_no_clock_socket_thread_file_or_environment() {
 
 #[test]
 fn concrete_transports_are_named_in_one_file_of_the_runtime() {
-    let found = lines_with("runtime/src", &["ringworld_transport_tcp", "ringworld_transport_ibverbs"]);
+    let names = ["ringworld_transport_shm", "ringworld_transport_tcp", "ringworld_transport_ibverbs"];
+    let found = lines_with("runtime/src", &names);
     assert!(!found.is_empty(), "the search finds nothing at all");
     let elsewhere: Vec<_> =
         found.iter().filter(|line| !line.starts_with("runtime/src/world/transports.rs:")).collect();
@@ -263,6 +265,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "collectives",
         &[
             "action",
+            "placement",
             "counts",
             "request",
             "algorithm",
@@ -289,6 +292,14 @@ const ORDERS: &[(&str, &[&str])] = &[
             "all_reduce",
             "reduce_scatter",
             "scan",
+            "flat",
+            "levels",
+            "barrier/two_level",
+            "broadcast/two_level",
+            "all_gather/two_level",
+            "reduce/two_level",
+            "all_reduce/two_level",
+            "reduce_scatter/two_level",
             "cost",
             "check",
         ],

@@ -1,4 +1,4 @@
-//! Strangers: connections to a job's ports by programs that know nothing of it.
+//! Unauthenticated connections: programs that know nothing of a job, and come to its ports.
 //!
 //! A port scanner, a web browser, a health check of a load balancer: they come to every listening port of a
 //! data centre. A [`Scanner`] visits all ports on which the given processes listen, again and again, until
@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::proc;
 use crate::random::Random;
 
-/// How a stranger behaves.
+/// How such a program behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// Says nothing and stays.
@@ -55,7 +55,7 @@ impl Manner {
     }
 }
 
-/// What the strangers did.
+/// What they did.
 #[derive(Clone, Debug, Default)]
 pub struct Visits {
     /// Connections made.

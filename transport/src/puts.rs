@@ -1,28 +1,34 @@
-//! Puts on their way out ([`PutQueue`]) and memory that is open to puts of the peer ([`Exposures`]).
+//! Puts on their way out ([`PutQueue`]) and memory that is open to puts of a peer ([`Exposures`]), for wires that move
+//! their bytes by frames. Pure.
 //!
-//! Outgoing puts are cut into fragments that lanes *pull* when they have room, so that several lanes share
-//! the work at their own speeds and a message on lane 0 never waits behind more than one fragment.
-//! Invariant: a put is reported sent, and an exposure filled, when the last byte has moved and no lane
-//! holds a fragment of it. Both structures keep their storage, so the steady state allocates nothing.
-//! Neighbours: `lane.rs` moves the bytes, `peer.rs` owns one of each per peer.
+//! Outgoing puts are cut into fragments that a wire *pulls* when it has room, so that several streams share the work at
+//! their own speeds and a message never waits behind more than one fragment. Invariant: a put is reported sent, and an
+//! exposure filled, when the last byte has moved and nobody holds a fragment of it. Both structures keep their storage, so
+//! the steady state allocates nothing. Neighbours: `transport-tcp` and `transport-shm` own one of each per peer.
 
 use std::collections::VecDeque;
 
-use ringworld_transport::{Event, RecvMemory, SendMemory, Token};
+use crate::{Event, RecvMemory, SendMemory, Token};
 
-/// The most bytes of a put in one frame.
-pub(crate) const FRAGMENT: usize = 512 << 10;
-/// The same on one host while nothing is expected from the peer.
-pub(crate) const LONG_FRAGMENT: usize = 2 << 20;
-
-/// One fragment of a put, held by the lane that writes it.
+/// One fragment of a put, held by whoever writes it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fragment {
+pub struct Fragment {
     put: u64,
     start: usize,
-    pub(crate) length: usize,
+    length: usize,
 }
 
+impl Fragment {
+    /// Bytes in it.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "none is empty")]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+}
+
+#[derive(Debug)]
 struct Put {
     key: u64,
     offset: u64,
@@ -33,8 +39,8 @@ struct Put {
 }
 
 /// Puts of which some bytes have not yet gone to the kernel, oldest first.
-#[derive(Default)]
-pub(crate) struct PutQueue {
+#[derive(Debug, Default)]
+pub struct PutQueue {
     puts: VecDeque<Put>,
     /// Number of the first put of the queue, counted over the life of the queue.
     first: u64,
@@ -43,21 +49,27 @@ pub(crate) struct PutQueue {
 }
 
 impl PutQueue {
-    pub(crate) fn push(&mut self, key: u64, offset: u64, payload: SendMemory, token: Token) {
+    /// Appends a put to memory `key` of the peer.
+    pub fn push(&mut self, key: u64, offset: u64, payload: SendMemory, token: Token) {
         self.puts.push_back(Put { key, offset, payload, token, pulled: 0, written: 0 });
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether every byte of every put has been written.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
         self.puts.is_empty()
     }
 
     /// Whether [`PutQueue::pull`] would answer.
-    pub(crate) fn has_more(&self) -> bool {
+    #[must_use]
+    #[inline]
+    pub fn has_more(&self) -> bool {
         self.exhausted < self.puts.len()
     }
 
     /// Hands out the next fragment, of `longest` bytes at most, with its key and the offset at the receiver.
-    pub(crate) fn pull(&mut self, longest: usize) -> Option<(Fragment, u64, u64)> {
+    pub fn pull(&mut self, longest: usize) -> Option<(Fragment, u64, u64)> {
         let put = self.puts.get_mut(self.exhausted)?;
         let start = put.pulled;
         let length = longest.min(put.payload.len() - start);
@@ -71,14 +83,14 @@ impl PutQueue {
     }
 
     /// The bytes of a fragment that was pulled here.
-    pub(crate) fn bytes(&self, fragment: &Fragment) -> &[u8] {
+    pub fn bytes(&self, fragment: &Fragment) -> &[u8] {
         let put = self.puts.get((fragment.put - self.first) as usize);
         put.and_then(|put| put.payload.as_slice().get(fragment.start..fragment.start + fragment.length))
             .unwrap_or(&[])
     }
 
     /// A whole fragment has gone to the kernel.
-    pub(crate) fn written(&mut self, fragment: &Fragment, events: &mut Vec<Event>) {
+    pub fn written(&mut self, fragment: &Fragment, events: &mut Vec<Event>) {
         let Some(put) = self.puts.get_mut((fragment.put - self.first) as usize) else { return };
         put.written += fragment.length;
         if put.written == put.payload.len() {
@@ -95,6 +107,7 @@ impl PutQueue {
     }
 }
 
+#[derive(Debug)]
 struct Exposure {
     memory: RecvMemory,
     token: Token,
@@ -108,15 +121,15 @@ struct Exposure {
 ///
 /// A key is an index and, above it, the number of times that index has been used before: a put that
 /// comes late or twice finds nothing.
-#[derive(Default)]
-pub(crate) struct Exposures {
+#[derive(Debug, Default)]
+pub struct Exposures {
     slots: Vec<(u32, Option<Exposure>)>,
     free: Vec<u32>,
 }
 
 impl Exposures {
     /// Opens `memory`; returns its key.
-    pub(crate) fn open(&mut self, memory: RecvMemory, token: Token) -> u64 {
+    pub fn open(&mut self, memory: RecvMemory, token: Token) -> u64 {
         let length = memory.len();
         let exposure = Exposure { memory, token, unclaimed: length, missing: length };
         let index = self.free.pop().unwrap_or_else(|| {
@@ -129,7 +142,10 @@ impl Exposures {
         u64::from(slot.0) << 32 | u64::from(index)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is open.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
         self.free.len() == self.slots.len()
     }
 
@@ -143,7 +159,7 @@ impl Exposures {
     /// # Errors
     ///
     /// When the key is unknown or the bytes are outside of the memory or more than are missing.
-    pub(crate) fn claim(&mut self, key: u64, offset: u64, length: usize) -> Result<usize, String> {
+    pub fn claim(&mut self, key: u64, offset: u64, length: usize) -> Result<usize, String> {
         let Some(exposure) = self.find(key) else {
             return Err(format!("a put into memory {key:#x}, which is not exposed"));
         };
@@ -162,13 +178,13 @@ impl Exposures {
     }
 
     /// Memory for `length` bytes at `offset` of what has been claimed; empty when it is gone.
-    pub(crate) fn memory(&mut self, key: u64, offset: usize, length: usize) -> &mut [u8] {
+    pub fn memory(&mut self, key: u64, offset: usize, length: usize) -> &mut [u8] {
         let exposure = self.find(key);
         exposure.and_then(|e| e.memory.as_mut_slice().get_mut(offset..offset + length)).unwrap_or_default()
     }
 
     /// `length` claimed bytes have been written.
-    pub(crate) fn arrived(&mut self, key: u64, length: usize, events: &mut Vec<Event>) {
+    pub fn arrived(&mut self, key: u64, length: usize, events: &mut Vec<Event>) {
         let Some(exposure) = self.find(key) else { return };
         exposure.missing = exposure.missing.saturating_sub(length);
         if exposure.missing == 0 {
@@ -183,6 +199,8 @@ impl Exposures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FRAGMENT: usize = 512 << 10;
 
     #[test]
     fn a_put_is_sent_when_its_last_fragment_is_written_in_any_order() {

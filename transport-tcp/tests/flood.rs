@@ -7,7 +7,7 @@
 mod support;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use ringworld_auth::{Initiator, Secret};
 use ringworld_transport::Transport;
 use ringworld_transport_tcp::Config;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use support::{Buffer, Side, pattern, until_all, world};
+use support::{Side, exchange, listener, world};
 
 const SECRET: &str = "the secret of this job";
 
@@ -34,12 +34,6 @@ fn sides() -> Vec<Side> {
     world(configs.collect())
 }
 
-fn listener(side: &Side) -> SocketAddr {
-    let address = side.tcp.address();
-    let bytes = address.as_bytes();
-    SocketAddr::from(([bytes[2], bytes[3], bytes[4], bytes[5]], u16::from_be_bytes([bytes[6], bytes[7]])))
-}
-
 /// The Hello of rank 0 to rank 1, by the documented layout, made with `secret`.
 fn hello(secret: &str) -> Vec<u8> {
     let purpose = [&b"ringworld tcp "[..], &3u32.to_le_bytes()].concat();
@@ -50,15 +44,6 @@ fn hello(secret: &str) -> Vec<u8> {
     claim.extend([0, 0, Config::LANES as u8, 0, 0, 0, 0, 0]);
     let (_, first) = Initiator::new(&Secret::new(secret.into()), &purpose, &claim).unwrap();
     [&b"RINGWTCP"[..], &3u32.to_le_bytes(), &first].concat()
-}
-
-fn exchange(sides: &mut [Side]) {
-    let bytes = Buffer::new(pattern(1, 100_000));
-    let before: Vec<usize> = sides.iter().map(|side| side.received).collect();
-    sides[0].send(1, b"there", bytes.lend_to_send());
-    sides[1].send(0, b"back", bytes.lend_to_send());
-    until_all(sides, "a message each way", |s| (0..2).all(|rank| s[rank].received == before[rank] + 1));
-    assert!(sides.iter().all(|side| side.down.is_empty()));
 }
 
 /// How many of these are still connected; everything that was said to them is added to `heard`.
@@ -89,7 +74,7 @@ fn poll_for(sides: &mut [Side], time: Duration) {
 }
 
 fn knock(sides: &mut [Side], hello: &[u8], count: usize) -> Vec<TcpStream> {
-    let target = listener(&sides[1]);
+    let target = listener(&sides[1].tcp.address());
     let connect = |_| {
         let mut other = TcpStream::connect_timeout(&target, Duration::from_secs(1)).unwrap();
         other.write_all(hello).unwrap();
@@ -131,7 +116,7 @@ fn repeated_hellos_are_bounded_and_keep_nobody_out() {
 fn an_endless_stream_after_a_refusal_stops_nobody() {
     let mut sides = sides();
     exchange(&mut sides);
-    let target = listener(&sides[1]);
+    let target = listener(&sides[1].tcp.address());
     let (stop, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let streams: Vec<_> = (0..4)
         .map(|_| {

@@ -1,0 +1,142 @@
+//! Where a rank is reached, and whether that is on this host. Pure, but for the one question to the system whether somebody
+//! has a name.
+//!
+//! ```text
+//! VERSION (1)   boot (16)   name (16)
+//! ```
+//!
+//! `boot` tells running kernels apart and is a first sieve: it is the same in all containers of a host, and may be the same on
+//! copies of a virtual machine. `name` is random; a socket of that name can be reached within a network namespace only, and
+//! whoever reaches it runs under the same kernel, where descriptors can be handed over and memory mapped. Invariant: two
+//! addresses lead to one another from both sides or from neither. Neighbours: `transport.rs` publishes and tries addresses.
+
+use ringworld_transport::Address;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+/// Changes with the layout of addresses, links or outboxes.
+pub(crate) const VERSION: u8 = 1;
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+const LENGTH: usize = 33;
+
+/// Where a rank is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    boot: [u8; 16],
+    name: [u8; 16],
+}
+
+impl Place {
+    /// A new one on this host.
+    pub(crate) fn new() -> Result<Self, String> {
+        let mut name = [0; 16];
+        getrandom::fill(&mut name).map_err(|error| format!("no random numbers: {error}"))?;
+        let text = std::fs::read_to_string(BOOT_ID).map_err(|error| format!("{BOOT_ID}: {error}"))?;
+        let boot = boot(&text).ok_or_else(|| format!("{BOOT_ID} says {text:?}"))?;
+        Ok(Self { boot, name })
+    }
+
+    /// What others are told.
+    pub(crate) fn address(&self) -> Address {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.boot);
+        bytes.extend(self.name);
+        Address::new(bytes)
+    }
+
+    /// What another has told.
+    ///
+    /// # Errors
+    ///
+    /// Why it makes no sense.
+    pub(crate) fn parse(address: &Address) -> Result<Self, String> {
+        let bytes = address.as_bytes();
+        match bytes.first() {
+            Some(&VERSION) if bytes.len() == LENGTH => {}
+            Some(&VERSION) | None => {
+                return Err(format!("an address of {} bytes instead of {LENGTH}", bytes.len()));
+            }
+            Some(other) => {
+                return Err(format!(
+                    "version {other} of shared memory there, {VERSION} here; run the same release"
+                ));
+            }
+        }
+        let part = |from: usize| bytes[from..].first_chunk().copied().unwrap_or_default();
+        Ok(Self { boot: part(1), name: part(17) })
+    }
+
+    /// The name of a rank's sockets.
+    pub(crate) fn socket(&self) -> Result<SocketAddrUnix, Errno> {
+        let mut name = *b"ringworld-shm-                ";
+        name[14..].copy_from_slice(&self.name);
+        SocketAddrUnix::new_abstract_name(&name)
+    }
+
+    /// Whether `other` can be reached from here, found out by reaching it. A socket for datagrams is what is asked for: to be
+    /// connected with one costs its owner nothing.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub(crate) fn reaches(&self, other: &Self) -> Result<(), String> {
+        if self.boot != other.boot {
+            return Err("it is on another host".into());
+        }
+        let probe = || {
+            let socket = rustix::net::socket_with(
+                AddressFamily::UNIX,
+                SocketType::DGRAM,
+                SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+                None,
+            )?;
+            rustix::net::connect(&socket, &other.socket()?)
+        };
+        match probe() {
+            Ok(()) => Ok(()),
+            Err(Errno::CONNREFUSED) => {
+                Err("it is in another network namespace, on another copy of this machine, or gone".into())
+            }
+            Err(error) => Err(format!("its socket cannot be reached: {error}")),
+        }
+    }
+}
+
+/// The 16 bytes of what is written with hexadecimal digits and dashes.
+fn boot(text: &str) -> Option<[u8; 16]> {
+    let digits: Option<Vec<u8>> =
+        text.trim().chars().filter(|c| *c != '-').map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
+    let digits = digits.filter(|digits| digits.len() == 32)?;
+    let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+    bytes.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_was_told() {
+        let place = Place::new().unwrap();
+        assert_eq!(Place::parse(&place.address()), Ok(place));
+        for wrong in [vec![], vec![VERSION], vec![VERSION; 34], vec![9; 33]] {
+            assert!(Place::parse(&Address::new(wrong.clone())).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_boot_has_sixteen_bytes() {
+        let parsed = boot("01234567-89ab-cdef-0123-456789ABCDEF\n");
+        let half = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef];
+        assert_eq!(parsed.map(|bytes| bytes.to_vec()), Some([half, half].concat()));
+        assert_eq!((boot(""), boot("xyz"), boot("0123")), (None, None, None));
+    }
+
+    #[test]
+    fn nobody_is_reached_whose_socket_is_not_there() {
+        let (one, other) = (Place::new().unwrap(), Place::new().unwrap());
+        assert!(one.reaches(&other).unwrap_err().contains("network namespace"));
+        let elsewhere = Place { boot: [1; 16], ..other };
+        assert_eq!(one.reaches(&elsewhere), Err("it is on another host".to_owned()));
+    }
+}

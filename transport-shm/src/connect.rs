@@ -1,0 +1,348 @@
+//! How connections come to be: dialling, accepting, and which of two counts when both sides dial at once.
+//!
+//! The attempt of the lower rank has precedence. So a rank that is dialled by a higher one while it dials that one itself lets
+//! the other attempt wait, and drops it when its own has come to an end; the higher rank answers in any case, and drops its
+//! own attempt when the other is established. Neighbours: `handshake.rs` has the messages, `pending.rs` the sockets.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use ringworld_transport::{Cause, Rank, warn};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use tracing::debug;
+
+use crate::handshake::{self, Initiator, Responder, Trouble, Verdict};
+use crate::link::{self, Link, PROOF, Parts};
+use crate::memory::{MapError, Mapping, Writers};
+use crate::outbox::TheirOutbox;
+use crate::packet::{self, Received};
+use crate::peer::State;
+use crate::pending::{Pending, Role};
+use crate::transport::{Shm, Watch};
+
+/// How often an attempt is begun again when the peer has hung up.
+const ROUNDS: u32 = 3;
+
+/// Why a connection in its handshake goes no further.
+enum Stop {
+    /// Nothing is to be done about it but to close it.
+    Close,
+    /// The same, with a line in the log.
+    Tell(String),
+    /// The peer can never be reached.
+    Fail(Cause),
+    /// This process lacks something.
+    Lack(Errno),
+}
+
+impl From<Errno> for Stop {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Self::Lack(error),
+            // It has hung up.
+            _ => Self::Close,
+        }
+    }
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Self {
+        Self::Tell(trouble.to_string())
+    }
+}
+
+impl From<MapError> for Stop {
+    fn from(error: MapError) -> Self {
+        match error {
+            MapError::System(errno) => errno.into(),
+            other => Self::Tell(format!("the memory that it offers cannot be mapped: {other}")),
+        }
+    }
+}
+
+impl Shm {
+    /// Begins a connection to a peer with which there is none.
+    pub(crate) fn dial(&mut self, rank: Rank) {
+        if matches!(self.peers[rank].state, State::Idle) {
+            self.peers[rank].state = State::Dialing { under_way: false, rounds: 0 };
+            self.dialing.push(rank);
+            self.try_to_dial(rank);
+        }
+    }
+
+    /// Dials again where there was no room in the peer's queue, or in this process.
+    pub(crate) fn dial_again(&mut self) {
+        for index in 0..self.dialing.len() {
+            let Some(&rank) = self.dialing.get(index) else { return };
+            if matches!(self.peers[rank].state, State::Dialing { under_way: false, .. }) {
+                self.try_to_dial(rank);
+            }
+        }
+    }
+
+    /// Whether somebody is to be dialled again.
+    pub(crate) fn is_to_dial(&self) -> bool {
+        self.dialing
+            .iter()
+            .any(|rank| matches!(self.peers[*rank].state, State::Dialing { under_way: false, .. }))
+    }
+
+    fn try_to_dial(&mut self, rank: Rank) {
+        let Some(place) = self.peers[rank].place else { return };
+        let begin = || -> Result<(OwnedFd, Initiator), Stop> {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+            rustix::net::connect(&socket, &place.socket()?).map_err(|error| match error {
+                // Its queue is full: it has not looked for a long time.
+                Errno::AGAIN => Stop::Close,
+                Errno::CONNREFUSED => Stop::Fail(Cause::Lost(
+                    "nobody listens at its socket any more: the process is gone".into(),
+                )),
+                error => Stop::from(error),
+            })?;
+            let (initiator, hello) = Initiator::new(&self.identity, rank)?;
+            packet::send(&socket, &hello, &[])?;
+            Ok((socket, initiator))
+        };
+        let begun = begin().and_then(|(socket, initiator)| {
+            let watch = |socket: &OwnedFd, slot| Self::watch(&self.epoll, socket, Watch::Pending(slot));
+            Ok(self.pending.insert(socket, Role::Greeting(rank, initiator), watch)?)
+        });
+        match begun {
+            Ok(_) => {
+                if let State::Dialing { under_way, .. } = &mut self.peers[rank].state {
+                    *under_way = true;
+                }
+            }
+            Err(Stop::Close) => {}
+            Err(Stop::Lack(error)) => self.lack(error),
+            Err(Stop::Fail(cause)) => self.fail(rank, cause),
+            Err(Stop::Tell(why)) => self.fail(rank, Cause::Unreachable(why)),
+        }
+    }
+
+    /// Accepts whoever has come; whether anybody has.
+    pub(crate) fn accept(&mut self) -> bool {
+        let mut moved = false;
+        loop {
+            let Some((listener, _)) = &self.listeners else { return moved };
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = match rustix::net::accept_with(listener, flags) {
+                Ok(socket) => socket,
+                Err(error) => {
+                    if let Stop::Lack(error) = error.into() {
+                        self.lack(error);
+                    }
+                    return moved;
+                }
+            };
+            moved = true;
+            self.pending.make_room();
+            let watch = |socket: &OwnedFd, slot| Self::watch(&self.epoll, socket, Watch::Pending(slot));
+            match self.pending.insert(socket, Role::Unauthenticated, watch) {
+                // Whoever belongs here has spoken already.
+                Ok(slot) => _ = self.drive(slot),
+                Err(error) => self.lack(error),
+            }
+        }
+    }
+
+    /// Goes on with a handshake, if a packet has come; whether one has.
+    pub(crate) fn drive(&mut self, slot: usize) -> bool {
+        let Some(pending) = self.pending.get(slot) else { return false };
+        let received = match packet::receive(&pending.socket) {
+            Ok(Received::Nothing) => return false,
+            Ok(Received::Packet(bytes, fds)) => Ok((bytes, fds)),
+            Ok(Received::End) => Err(Stop::Close),
+            Err(error) => Err(error.into()),
+        };
+        let Some(pending) = self.pending.take(slot) else { return false };
+        let dialled = match pending.role {
+            Role::Greeting(peer, _) | Role::Offering(peer, ..) => Some(peer),
+            _ => None,
+        };
+        let stopped = received.and_then(|(bytes, fds)| self.proceed(pending, &bytes, fds));
+        match (stopped, dialled) {
+            (Ok(()), _) => {}
+            (Err(Stop::Lack(error)), dialled) => {
+                self.lack(error);
+                if let Some(rank) = dialled {
+                    self.hung_up(rank, None);
+                }
+            }
+            (Err(Stop::Close), None) => {}
+            (Err(Stop::Tell(why)), None) => match self.strangers.note(std::time::Instant::now()) {
+                Some(more) => warn!(more, "dropped a connection for shared memory: {why}"),
+                None => debug!("dropped a connection for shared memory: {why}"),
+            },
+            (Err(Stop::Fail(cause)), Some(rank)) => self.fail(rank, cause),
+            (Err(Stop::Fail(_)), None) => {}
+            (Err(Stop::Tell(why)), Some(rank)) => self.hung_up(rank, Some(why)),
+            (Err(Stop::Close), Some(rank)) => self.hung_up(rank, None),
+        }
+        true
+    }
+
+    /// An attempt of this side has come to nothing: begins another, but not for ever.
+    fn hung_up(&mut self, rank: Rank, why: Option<String>) {
+        let State::Dialing { under_way, rounds } = &mut self.peers[rank].state else { return };
+        (*under_way, *rounds) = (false, *rounds + 1);
+        if *rounds < ROUNDS {
+            return self.try_to_dial(rank);
+        }
+        let why = why.unwrap_or_else(|| "it hung up".to_owned());
+        self.fail(
+            rank,
+            Cause::Unreachable(format!("{ROUNDS} attempts at shared memory came to nothing: {why}")),
+        );
+    }
+
+    /// Digests a packet. The connection has been taken out of its slot, and is put back where it goes on.
+    fn proceed(&mut self, pending: Pending, bytes: &[u8], fds: Vec<OwnedFd>) -> Result<(), Stop> {
+        let Pending { socket, role, .. } = pending;
+        match role {
+            Role::Unauthenticated => {
+                let responder = Responder::new(&self.identity, bytes)?;
+                self.greeted(socket, responder)
+            }
+            Role::Parked(_) => Err(Stop::Tell("it spoke before it was answered".into())),
+            Role::Answered(rank, session) => self.offered(rank, socket, session, bytes, fds),
+            Role::Greeting(rank, initiator) => self.welcomed(rank, socket, initiator, bytes),
+            Role::Offering(rank, mut session, memory, proof) => {
+                let answer = handshake::open(&mut session, bytes)?;
+                if answer != handshake::answer_to(proof) || memory.load(PROOF) != answer {
+                    return Err(Trouble::OtherMemory.into());
+                }
+                let Ok([outbox, bell]) = <[OwnedFd; 2]>::try_from(fds) else {
+                    return Err(Trouble::Nonsense.into());
+                };
+                let theirs = TheirOutbox::open(&outbox)?;
+                self.establish(rank, Parts { socket, memory, theirs, bell, first: true })
+            }
+        }
+    }
+
+    /// Somebody who knows the secret wants a connection.
+    fn greeted(&mut self, socket: OwnedFd, responder: Responder) -> Result<(), Stop> {
+        let Some(rank) = responder.claimed else {
+            return Self::turn_away(&socket, responder, Verdict::Wrong, "it looks for another job or rank");
+        };
+        let closing = !self.life.is_live();
+        match &self.peers[rank].state {
+            State::Idle if closing => {
+                Self::turn_away(&socket, responder, Verdict::Finished, "all is over here")
+            }
+            State::Gone(Cause::Finished) => {
+                Self::turn_away(&socket, responder, Verdict::Finished, "its connection has ended")
+            }
+            State::Gone(_) => Self::turn_away(&socket, responder, Verdict::Down, "it is taken for down"),
+            State::Open(_) => Err(Stop::Tell("it is connected already".into())),
+            State::Dialing { .. } if self.identity.rank < rank => self.put_back(socket, Role::Parked(rank)),
+            State::Idle | State::Dialing { .. } => {
+                let (session, welcome) = responder.answer(Verdict::Ready)?;
+                packet::send(&socket, &welcome, &[])?;
+                self.put_back(socket, Role::Answered(rank, session))
+            }
+        }
+    }
+
+    fn turn_away(socket: &OwnedFd, responder: Responder, verdict: Verdict, why: &str) -> Result<(), Stop> {
+        let (_, welcome) = responder.answer(verdict)?;
+        packet::send(socket, &welcome, &[])?;
+        Err(Stop::Tell(why.to_owned()))
+    }
+
+    fn put_back(&mut self, socket: OwnedFd, role: Role) -> Result<(), Stop> {
+        let epoll = &self.epoll;
+        self.pending
+            .insert(socket, role, |socket, slot| Self::rewatch(epoll, socket, Watch::Pending(slot)))?;
+        Ok(())
+    }
+
+    /// The peer has answered an attempt of this side.
+    fn welcomed(
+        &mut self,
+        rank: Rank,
+        socket: OwnedFd,
+        initiator: Initiator,
+        bytes: &[u8],
+    ) -> Result<(), Stop> {
+        let (mut session, verdict) = initiator.welcomed(bytes)?;
+        match verdict {
+            Verdict::Ready => {}
+            Verdict::Wrong => {
+                return Err(Stop::Fail(Cause::Rejected(
+                    "it is of another job, or counts ranks otherwise; start all ranks of a job alike".into(),
+                )));
+            }
+            Verdict::Down => return Err(Stop::Fail(Cause::Rejected("it takes this rank for down".into()))),
+            Verdict::Finished => return Err(Stop::Fail(Cause::Finished)),
+        }
+        let (memory, fd) = Mapping::create(link::SIZE, Writers::Both)?;
+        let mut proof = [0; 8];
+        getrandom::fill(&mut proof).map_err(|error| Stop::Tell(format!("no random numbers: {error}")))?;
+        let proof = u64::from_ne_bytes(proof);
+        memory.store(PROOF, proof);
+        let offer = handshake::seal(&mut session, proof)?;
+        packet::send(&socket, &offer, &[fd.as_fd(), self.outbox.fd(), self.bell.as_fd()])?;
+        self.put_back(socket, Role::Offering(rank, session, memory, proof))?;
+        Ok(())
+    }
+
+    /// The peer has handed over what a link is made of.
+    fn offered(
+        &mut self,
+        rank: Rank,
+        socket: OwnedFd,
+        mut session: ringworld_auth::Session,
+        bytes: &[u8],
+        fds: Vec<OwnedFd>,
+    ) -> Result<(), Stop> {
+        let proof = handshake::open(&mut session, bytes)?;
+        let Ok([memory, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
+            return Err(Trouble::Nonsense.into());
+        };
+        if !matches!(self.peers[rank].state, State::Idle | State::Dialing { .. }) {
+            return Err(Stop::Close);
+        }
+        let memory = Mapping::open(&memory, link::SIZE, Writers::Both)?;
+        if memory.load(PROOF) != proof {
+            return Err(Trouble::OtherMemory.into());
+        }
+        let theirs = TheirOutbox::open(&outbox)?;
+        let answer = handshake::answer_to(proof);
+        memory.store(PROOF, answer);
+        let accept = handshake::seal(&mut session, answer)?;
+        packet::send(&socket, &accept, &[self.outbox.fd(), self.bell.as_fd()])?;
+        self.establish(rank, Parts { socket, memory, theirs, bell, first: false })
+    }
+
+    /// A connection stands.
+    fn establish(&mut self, rank: Rank, parts: Parts) -> Result<(), Stop> {
+        Self::rewatch(&self.epoll, &parts.socket, Watch::Link(rank))?;
+        // Attempts that have become needless, from either side.
+        self.pending.drop_all_of(rank);
+        self.dialing.retain(|other| *other != rank);
+        self.peers[rank].state = State::Open(Box::new(Link::new(parts)));
+        self.open.push(rank);
+        debug!(rank, "shares memory");
+        self.flush(rank);
+        // Something may have been written before this side looked.
+        self.life.call_for_poll();
+        Ok(())
+    }
+
+    /// This process lacks descriptors or memory.
+    fn lack(&mut self, error: Errno) {
+        let since = *self.lacking.get_or_insert_with(std::time::Instant::now);
+        if since.elapsed() > crate::transport::PATIENCE && !std::mem::replace(&mut self.told_lack, true) {
+            warn!(%error, "connections for shared memory cannot be made");
+            self.life.defer(ringworld_transport::Event::Broken {
+                cause: format!(
+                    "{error}: connections to ranks of this host cannot be made; raise the limit on open files \
+                     (`ulimit -n`) or on memory, or set RINGWORLD_TRANSPORT=^shm"
+                ),
+            });
+        }
+    }
+}

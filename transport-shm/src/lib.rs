@@ -1,0 +1,52 @@
+//! Shared memory: a [`Transport`](ringworld_transport::Transport) between ranks of one host.
+//!
+//! Each pair of ranks that talks has a *link*: memory that both have mapped, with a ring of records for each direction.
+//! Short messages lie in the rings. Longer payloads are copied, piece by piece, into slots of their sender's *outbox*, memory
+//! that its peers can only read; a record in the ring names the slot, and the receiver copies on to where the payload
+//! belongs, while the sender copies the next piece. All memory is anonymous (`memfd`), handed over by a Unix socket once both
+//! sides have shown that they know the job's secret, and gone with the processes: nothing has a name in a file system.
+//!
+//! ```text
+//! config.rs      settings, errors of `bind`         handshake.rs  who is who (pure)
+//! address.rs     where a rank is, and whether here  pending.rs    sockets in the handshake
+//! transport.rs   post, poll, sleep                  connect.rs    dialling, accepting, the tie-break
+//! peer.rs        state of one peer                  shutdown.rs   losing a peer, the orderly end
+//! link.rs        records: what goes and comes       packet.rs     packets and descriptors on sockets
+//! ring.rs        a ring of records (pure)           outbox.rs     slots, and who sleeps
+//! memory/        what is mapped: all `unsafe` code
+//! ```
+//!
+//! **Trust.** Ranks of a job trust one another not to lie; but whatever a peer writes, it harms nothing but what it was to
+//! write: lengths and places are checked after they have been copied, nothing that another process can write is ever a Rust
+//! reference, and sizes are sealed. A peer can end the connection by nonsense, and is named for it.
+//!
+//! **Death.** The end of a process closes its socket, which is noticed at once by whoever sleeps, and within microseconds
+//! by whoever polls. What it had published before is read; what it had half written is not seen.
+//!
+//! ```
+//! use ringworld_transport::Transport;
+//! use ringworld_transport_shm::{Config, Shm};
+//! let mut one = Shm::bind(Config::new(0, 2, 7))?;
+//! let other = Shm::bind(Config::new(1, 2, 7))?;
+//! one.connect(1, &other.address())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+mod address;
+mod config;
+mod connect;
+mod handshake;
+mod link;
+mod memory;
+mod outbox;
+mod packet;
+mod peer;
+mod pending;
+mod ring;
+mod shutdown;
+mod transport;
+
+pub use config::{BindError, Config};
+pub use transport::Shm;

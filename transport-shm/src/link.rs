@@ -1,0 +1,604 @@
+//! One established connection: two rings, the peer's outbox, and what has come half.
+//!
+//! What a record of a ring is about:
+//!
+//! ```text
+//! MESSAGE   header, payload                          detail: length of the header
+//! BEGIN     length of the payload (8), header        detail: likewise; pieces follow, and no other message before the last
+//! PIECE     slot (4), length (4)
+//! PUT       key (8), offset (8), slot (4), length (4)
+//! BRIEF     key (8), offset (8), payload             a put that needs no slot
+//! FIN, FIN_ACK                                       see `ringworld_transport::lifecycle`
+//! ```
+//!
+//! Integers are little-endian. Invariants: a slot is given back when the record that names it has been read; whatever is read
+//! is checked before anything is done with it, for it may have been written by anybody whom the peer lets write; a peer that
+//! sleeps is woken once for each sleep. Neighbours: `ring.rs` and `outbox.rs` keep the bytes, `peer.rs` knows what is to be
+//! sent, `connect.rs` makes links.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use ringworld_transport::puts::{Exposures, PutQueue};
+use ringworld_transport::{
+    Event, Header, MAX_HEADER, Placement, Placer, Rank, RecvMemory, SendMemory, Token,
+};
+
+use crate::memory::Mapping;
+use crate::outbox::{Outbox, SLOT, TheirOutbox};
+use crate::ring::{self, Consumer, Producer, Record, Shared as _};
+
+/// The longest payload that lies in a ring.
+pub(crate) const INLINE: usize = 4 << 10;
+/// A record of a message that is so long is copied out whole, and delivered as one. Longer ones are placed.
+const BRIEF_MESSAGE: usize = 256;
+/// Slots that may be on their way to one peer. More are of no use to one, and would be missed by others.
+const DEPTH: usize = 8;
+/// The same while puts are sent, whose pieces are whole slots: what is on its way then stays in the caches.
+const PUT_DEPTH: usize = 4;
+/// Bytes that one link may take in per poll, so that no peer starves the others.
+const BUDGET: usize = 1 << 20;
+
+const MESSAGE: u8 = 1;
+const BEGIN: u8 = 2;
+const PIECE: u8 = 3;
+const PUT: u8 = 4;
+const BRIEF: u8 = 5;
+const FIN: u8 = 6;
+const FIN_ACK: u8 = 7;
+
+const _: () = assert!(INLINE + MAX_HEADER <= ring::LONGEST && INLINE + 16 <= ring::LONGEST);
+
+/// Bytes of the memory that both sides write: a ring for each direction, and behind them the word that proves that it is
+/// the same memory.
+pub(crate) const SIZE: usize = (PROOF + 8).next_multiple_of(4096);
+/// Where that word is.
+pub(crate) const PROOF: usize = 2 * ring::SIZE;
+
+/// Into how long pieces a payload of `length` bytes is cut, so that the receiver copies one while the sender copies the next.
+fn piece(length: usize) -> usize {
+    match length {
+        0..0x1_0001 => 8 << 10,
+        0x1_0001..0x8_0001 => 32 << 10,
+        _ => SLOT / 2,
+    }
+}
+
+/// Bytes of a message on its way out.
+#[derive(Debug)]
+pub(crate) enum Payload {
+    /// Of whoever posted it.
+    Lent(SendMemory, Token),
+    /// Taken over, and complete for whoever posted it.
+    Kept(Vec<u8>),
+}
+
+impl Payload {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Lent(memory, _) => memory.as_slice(),
+            Self::Kept(bytes) => bytes,
+        }
+    }
+}
+
+/// A message on its way out.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) header: Header,
+    pub(crate) payload: Payload,
+    /// The receiver knows of it.
+    begun: bool,
+    /// Bytes of the payload that are in slots.
+    sent: usize,
+}
+
+impl Outgoing {
+    pub(crate) fn new(header: Header, payload: Payload) -> Self {
+        Self { header, payload, begun: false, sent: 0 }
+    }
+}
+
+/// A message that comes in pieces.
+#[derive(Debug)]
+struct Incoming {
+    token: Token,
+    memory: RecvMemory,
+    length: usize,
+    arrived: usize,
+}
+
+/// Where what comes in goes.
+pub(crate) struct Inward<'a> {
+    pub(crate) rank: Rank,
+    pub(crate) exposures: &'a mut Exposures,
+    pub(crate) ends: &'a mut Ends,
+    pub(crate) placer: &'a mut dyn Placer,
+    pub(crate) events: &'a mut Vec<Event>,
+}
+
+/// Which last words of the peer have been read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ends {
+    pub(crate) fin: bool,
+    pub(crate) fin_ack: bool,
+}
+
+/// What a link is made of.
+pub(crate) struct Parts {
+    pub(crate) socket: OwnedFd,
+    pub(crate) memory: Mapping,
+    pub(crate) theirs: TheirOutbox,
+    /// The peer's: writing to it wakes the peer.
+    pub(crate) bell: OwnedFd,
+    /// Whether this side sends by the first ring.
+    pub(crate) first: bool,
+}
+
+/// One established connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Says when the peer has gone, and nothing else.
+    pub(crate) socket: OwnedFd,
+    memory: Mapping,
+    theirs: TheirOutbox,
+    bell: OwnedFd,
+    /// The last of the peer's sleeps in which it has been woken.
+    woken: u64,
+    producer: Producer,
+    consumer: Consumer,
+    /// Slots on their way, and up to where the ring must have been read before they are free.
+    slots: VecDeque<(u64, u8)>,
+    incoming: Option<Incoming>,
+}
+
+impl Link {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { socket, memory, theirs, bell, first } = parts;
+        let (out, into) = if first { (0, ring::SIZE) } else { (ring::SIZE, 0) };
+        Self {
+            socket,
+            memory,
+            theirs,
+            bell,
+            woken: 0,
+            producer: Producer::new(out),
+            consumer: Consumer::new(into),
+            slots: VecDeque::with_capacity(DEPTH),
+            incoming: None,
+        }
+    }
+
+    /// Wakes the peer if it sleeps. What was written before, it finds when it wakes, or has found before it slept.
+    #[inline]
+    fn wake(&mut self) {
+        self.memory.fence();
+        if let Some(sleep) = self.theirs.sleep()
+            && sleep != self.woken
+        {
+            self.woken = sleep;
+            // The only possible failure is a counter that is full: then the peer is being woken already.
+            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Sends a message that fits into the ring, at once; `false` when it does not, or there is no room.
+    #[inline]
+    pub(crate) fn send_now(&mut self, header: &[u8], payload: &[u8]) -> bool {
+        let sent = payload.len() <= INLINE
+            && self.producer.push(&self.memory, MESSAGE, header.len() as u8, &[header, payload]);
+        if sent {
+            self.wake();
+        }
+        sent
+    }
+
+    /// Sends as much of a message as there is room for; whether that was the rest of it.
+    pub(crate) fn send(&mut self, outgoing: &mut Outgoing, outbox: &mut Outbox) -> bool {
+        let payload = outgoing.payload.bytes();
+        if !outgoing.begun {
+            if payload.len() <= INLINE {
+                return self.send_now(outgoing.header.as_bytes(), payload);
+            }
+            let (header, length) = (outgoing.header.as_bytes(), (payload.len() as u64).to_le_bytes());
+            if !self.producer.push(&self.memory, BEGIN, header.len() as u8, &[&length, header]) {
+                return false;
+            }
+            outgoing.begun = true;
+        }
+        let longest = piece(payload.len());
+        while outgoing.sent < payload.len() {
+            let rest = &payload[outgoing.sent..];
+            let bytes = &rest[..longest.min(rest.len())];
+            let Some(slot) = self.fill_slot(bytes, 8, outbox) else { return false };
+            let length = (bytes.len() as u32).to_le_bytes();
+            self.name_slot(PIECE, slot, &[&u32::from(slot).to_le_bytes(), &length]);
+            outgoing.sent += bytes.len();
+        }
+        true
+    }
+
+    /// Sends as much of puts as there is room for; whether anything was sent.
+    pub(crate) fn put(&mut self, puts: &mut PutQueue, outbox: &mut Outbox, events: &mut Vec<Event>) -> bool {
+        let mut moved = false;
+        while puts.has_more() && self.producer.has_room(&self.memory, ring::LONGEST) {
+            // Taken before the fragment is: what is pulled has to be sent.
+            let Some(slot) = self.free_slot(PUT_DEPTH, outbox) else { break };
+            let Some((fragment, key, offset)) = puts.pull(SLOT) else { break };
+            let bytes = puts.bytes(&fragment);
+            let (key, offset) = (key.to_le_bytes(), offset.to_le_bytes());
+            if bytes.len() <= INLINE {
+                outbox.give(slot);
+                self.producer.push(&self.memory, BRIEF, 0, &[&key, &offset, bytes]);
+                self.wake();
+            } else {
+                outbox.fill(slot, bytes);
+                let length = (bytes.len() as u32).to_le_bytes();
+                self.name_slot(PUT, slot, &[&key, &offset, &u32::from(slot).to_le_bytes(), &length]);
+            }
+            puts.written(&fragment, events);
+            moved = true;
+        }
+        moved
+    }
+
+    /// Sends a last word; `false` when there is no room.
+    pub(crate) fn say(&mut self, control: ringworld_transport::lifecycle::Control) -> bool {
+        use ringworld_transport::lifecycle::Control;
+        let kind = match control {
+            Control::Fin => FIN,
+            Control::FinAck => FIN_ACK,
+        };
+        let said = self.producer.push(&self.memory, kind, 0, &[]);
+        if said {
+            self.wake();
+        }
+        said
+    }
+
+    /// Gives back the slots that have been read.
+    pub(crate) fn reclaim(&mut self, outbox: &mut Outbox) {
+        let read = self.producer.read_up_to(&self.memory);
+        while let Some((until, slot)) = self.slots.front()
+            && *until <= read
+        {
+            outbox.give(*slot);
+            self.slots.pop_front();
+        }
+    }
+
+    fn free_slot(&mut self, depth: usize, outbox: &mut Outbox) -> Option<u8> {
+        if self.slots.len() >= depth {
+            self.reclaim(outbox);
+        }
+        if self.slots.len() >= depth {
+            return None;
+        }
+        outbox.take()
+    }
+
+    /// Puts bytes into a slot, if there is one, and room for a record of `record` bytes that names it.
+    fn fill_slot(&mut self, bytes: &[u8], record: usize, outbox: &mut Outbox) -> Option<u8> {
+        if !self.producer.has_room(&self.memory, record) {
+            return None;
+        }
+        let slot = self.free_slot(DEPTH, outbox)?;
+        outbox.fill(slot, bytes);
+        Some(slot)
+    }
+
+    /// Sends the record that names a slot. There must be room for it.
+    fn name_slot(&mut self, kind: u8, slot: u8, body: &[&[u8]]) {
+        let pushed = self.producer.push(&self.memory, kind, 0, body);
+        debug_assert!(pushed, "room that was there has gone");
+        self.slots.push_back((self.producer.tail(), slot));
+        self.wake();
+    }
+
+    /// Gives everything of the outbox back: the connection has ended.
+    pub(crate) fn give_all(&mut self, outbox: &mut Outbox) {
+        while let Some((_, slot)) = self.slots.pop_front() {
+            outbox.give(slot);
+        }
+    }
+
+    /// Whether any slots are on their way.
+    pub(crate) fn holds_slots(&self) -> bool {
+        !self.slots.is_empty()
+    }
+
+    /// Says that this side will sleep until the peer has read something. To be followed by a fence.
+    pub(crate) fn want(&mut self) {
+        self.producer.want(&self.memory);
+    }
+
+    /// Takes that back.
+    #[inline]
+    pub(crate) fn want_no_more(&mut self) {
+        self.producer.want_no_more(&self.memory);
+    }
+
+    /// Whether the peer has read anything that this side has not yet looked at.
+    pub(crate) fn has_been_read(&self) -> bool {
+        self.producer.has_been_read(&self.memory)
+    }
+
+    /// Whether anything has come.
+    #[inline]
+    pub(crate) fn has_come(&self) -> bool {
+        !matches!(self.consumer.peek(&self.memory), Ok(None))
+    }
+
+    /// Takes in what has come, up to a bound; whether anything has.
+    ///
+    /// # Errors
+    ///
+    /// What the peer has written that cannot be.
+    pub(crate) fn receive(&mut self, inward: &mut Inward<'_>) -> Result<bool, String> {
+        let (mut taken, mut moved) = (0, false);
+        while taken < BUDGET {
+            let next = self.consumer.peek(&self.memory);
+            let Some(record) = next.map_err(|length| format!("a record of {length} bytes"))? else { break };
+            let (bytes, names_slot) = self.take(record, inward)?;
+            taken += bytes;
+            moved = true;
+            let due = self.consumer.pop(record);
+            // A slot is wanted back at once.
+            if (due || names_slot) && self.consumer.publish(&self.memory) {
+                self.wake();
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Does what a record says. Returns how many bytes it has brought, and whether they were in a slot.
+    fn take(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<(usize, bool), String> {
+        match record.kind {
+            MESSAGE => self.take_message(record, inward).map(|bytes| (bytes, false)),
+            BEGIN => self.begin(record, inward).map(|()| (0, false)),
+            PIECE => self.take_piece(record, inward).map(|bytes| (bytes, true)),
+            PUT | BRIEF => self.take_put(record, inward).map(|bytes| (bytes, record.kind == PUT)),
+            FIN => {
+                inward.ends.fin = true;
+                Ok((0, false))
+            }
+            FIN_ACK => {
+                inward.ends.fin_ack = true;
+                Ok((0, false))
+            }
+            kind => Err(format!("a record of kind {kind}")),
+        }
+    }
+
+    /// The header of a message, `before` bytes behind the beginning of the record, and its length.
+    #[inline]
+    fn header(&self, record: Record, before: usize) -> Result<([u8; MAX_HEADER], usize), String> {
+        if let Some(incoming) = &self.incoming {
+            return Err(format!("a message within another, of which {} bytes have come", incoming.arrived));
+        }
+        let (length, mut header) = (usize::from(record.detail), [0; MAX_HEADER]);
+        if length > MAX_HEADER || before + length > record.length {
+            return Err(format!("a header of {length} bytes in a record of {}", record.length));
+        }
+        self.consumer.read(&self.memory, before, &mut header[..length]);
+        Ok((header, length))
+    }
+
+    #[inline]
+    fn take_message(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
+        let length = usize::from(record.detail);
+        if record.length <= BRIEF_MESSAGE
+            && length <= record.length.min(MAX_HEADER)
+            && self.incoming.is_none()
+        {
+            let mut room = [0; BRIEF_MESSAGE];
+            self.consumer.read(&self.memory, 0, &mut room[..record.length]);
+            let (header, payload) = room[..record.length].split_at(length);
+            inward.placer.deliver(inward.rank, header, payload, inward.events)?;
+            return Ok(record.length);
+        }
+        let (header, at) = self.header(record, 0)?;
+        let length = record.length - at;
+        let Placement { token, mut memory } = inward.placer.place(inward.rank, &header[..at], length)?;
+        let room = memory.len().min(length);
+        self.consumer.read(&self.memory, at, &mut memory.as_mut_slice()[..room]);
+        drop(memory);
+        inward.events.push(Event::Received { peer: inward.rank, token });
+        Ok(record.length)
+    }
+
+    fn begin(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<(), String> {
+        let (header, at) = self.header(record, 8)?;
+        let [length] = self.words(record)?;
+        let length = usize::try_from(length).map_err(|_| format!("a message of {length} bytes"))?;
+        if record.length != 8 + at || length == 0 {
+            return Err(format!("a message of {length} bytes begins in a record of {}", record.length));
+        }
+        let Placement { token, memory } = inward.placer.place(inward.rank, &header[..at], length)?;
+        self.incoming = Some(Incoming { token, memory, length, arrived: 0 });
+        Ok(())
+    }
+
+    fn take_piece(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
+        let [word] = self.words(record)?;
+        let (slot, length) = slot_of(word)?;
+        let incoming = self.incoming.as_mut().ok_or("a piece of no message")?;
+        if length > incoming.length - incoming.arrived {
+            return Err(format!(
+                "{length} bytes more of a message of {} bytes, of which {} have come",
+                incoming.length, incoming.arrived
+            ));
+        }
+        let room = incoming.memory.len().saturating_sub(incoming.arrived).min(length);
+        let into = incoming.memory.as_mut_slice().get_mut(incoming.arrived..).unwrap_or_default();
+        self.theirs.read(slot, &mut into[..room]);
+        incoming.arrived += length;
+        if incoming.arrived == incoming.length
+            && let Some(Incoming { token, memory, .. }) = self.incoming.take()
+        {
+            drop(memory);
+            inward.events.push(Event::Received { peer: inward.rank, token });
+        }
+        Ok(length)
+    }
+
+    fn take_put(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
+        let [key, offset] = self.words(record)?;
+        let (slot, length) = if record.kind == BRIEF {
+            (None, record.length - 16)
+        } else {
+            let [_, _, word] = self.words(record)?;
+            let (slot, length) = slot_of(word)?;
+            (Some(slot), length)
+        };
+        let at = inward.exposures.claim(key, offset, length)?;
+        let into = inward.exposures.memory(key, at, length);
+        match slot {
+            Some(slot) => self.theirs.read(slot, into),
+            None => self.consumer.read(&self.memory, 16, into),
+        }
+        inward.exposures.arrived(key, length, inward.events);
+        Ok(length)
+    }
+
+    /// The first words of a record's body.
+    fn words<const N: usize>(&self, record: Record) -> Result<[u64; N], String> {
+        if record.length < 8 * N {
+            return Err(format!("a record of kind {} with {} bytes", record.kind, record.length));
+        }
+        let mut words = [[0; 8]; N];
+        self.consumer.read(&self.memory, 0, words.as_flattened_mut());
+        Ok(words.map(u64::from_le_bytes))
+    }
+}
+
+/// A slot and how many bytes are in it.
+fn slot_of(word: u64) -> Result<(u32, usize), String> {
+    let (slot, length) = (word as u32, (word >> 32) as usize);
+    if length == 0 || !TheirOutbox::has(slot, length) {
+        return Err(format!("{length} bytes in slot {slot}"));
+    }
+    Ok((slot, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::event::{EventfdFlags, eventfd};
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    use super::*;
+    use crate::memory::Writers;
+
+    struct Side {
+        link: Link,
+        outbox: Outbox,
+    }
+
+    /// Both sides of a link, and the memory between them.
+    fn pair() -> ([Side; 2], Mapping) {
+        let (memory, fd) = Mapping::create(SIZE, Writers::Both).unwrap();
+        let (one, other) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+        let outboxes = [Outbox::new().unwrap(), Outbox::new().unwrap()];
+        let link = |socket, theirs: &Outbox, first| {
+            let memory = Mapping::open(&fd, SIZE, Writers::Both).unwrap();
+            let theirs = TheirOutbox::open(&theirs.fd().try_clone_to_owned().unwrap()).unwrap();
+            let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+            Link::new(Parts { socket, memory, theirs, bell, first })
+        };
+        let links = [link(one, &outboxes[1], true), link(other, &outboxes[0], false)];
+        let mut sides = links.into_iter().zip(outboxes).map(|(link, outbox)| Side { link, outbox });
+        (std::array::from_fn(|_| sides.next().unwrap()), memory)
+    }
+
+    /// Takes every message there is into memory of its own.
+    struct Taker(Vec<(Vec<u8>, usize)>);
+
+    impl Placer for Taker {
+        fn place(&mut self, _: Rank, header: &[u8], length: usize) -> Result<Placement, String> {
+            self.0.push((header.to_vec(), length));
+            Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+        }
+    }
+
+    fn receive(side: &mut Side, exposures: &mut Exposures) -> Result<(Taker, usize), String> {
+        let (mut taker, mut events, mut ends) = (Taker(Vec::new()), Vec::new(), Ends::default());
+        let inward =
+            &mut Inward { rank: 1, exposures, ends: &mut ends, placer: &mut taker, events: &mut events };
+        while side.link.receive(inward)? {}
+        Ok((taker, events.len()))
+    }
+
+    #[test]
+    fn whatever_stands_in_a_ring_is_refused_or_harmless() {
+        let mut state = 7u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 24
+        };
+        let (mut refused, mut taken) = (0, 0);
+        for _ in 0..3_000 {
+            let ([_, mut reader], memory) = pair();
+            let mut exposures = Exposures::default();
+            let key = exposures.open(RecvMemory::empty(), Token(1));
+            // Records as they should be, each with something wrong, one behind the other.
+            let mut producer = Producer::new(0);
+            for _ in 0..1 + random() % 4 {
+                let kind = 1 + (random() % 8) as u8;
+                let mut body = vec![0; (random() % 64) as usize];
+                body.fill_with(|| if random() % 3 == 0 { random() as u8 } else { 0 });
+                if random() % 2 == 0 {
+                    let words = [key, random() % 3, (random() % 40) | ((random() % 2_000) << 32)];
+                    body = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    body.rotate_left(8 * (random() % 3) as usize);
+                    body.truncate(24 - 4 * (random() % 5) as usize);
+                }
+                assert!(producer.push(&memory, kind, (random() % 70) as u8, &[&body]));
+            }
+            match receive(&mut reader, &mut exposures) {
+                Ok((_, events)) => taken += events,
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(refused > 1_000 && taken > 20, "{refused} refused, {taken} taken");
+    }
+
+    #[test]
+    fn messages_of_all_lengths_arrive_and_all_slots_come_back() {
+        let ([mut sender, mut reader], _memory) = pair();
+        let mut exposures = Exposures::default();
+        for length in [0, 1, INLINE, INLINE + 1, 64 << 10, (64 << 10) + 1, 3 << 20] {
+            let payload = Payload::Kept(vec![7; length]);
+            let mut outgoing = Outgoing::new(Header::new(b"h").unwrap(), payload);
+            let mut placed = Vec::new();
+            let mut done = false;
+            while !done {
+                done = sender.link.send(&mut outgoing, &mut sender.outbox);
+                placed.extend(receive(&mut reader, &mut exposures).unwrap().0.0);
+            }
+            assert_eq!(placed, [(b"h".to_vec(), length)]);
+        }
+        sender.link.reclaim(&mut sender.outbox);
+        assert!(!sender.link.holds_slots());
+        let free = std::iter::from_fn(|| sender.outbox.take()).count();
+        assert_eq!(free, crate::outbox::SLOTS);
+    }
+
+    #[test]
+    fn a_sleeper_is_woken_once_for_each_sleep() {
+        let ([mut sender, mut reader], _memory) = pair();
+        let mut count = [0; 8];
+        let mut wakes =
+            |link: &Link| rustix::io::read(&link.bell, &mut count).map_or(0, |_| u64::from_ne_bytes(count));
+        for expected in [1, 1] {
+            reader.outbox.sleeps(true);
+            for _ in 0..5 {
+                assert!(sender.link.send_now(b"h", b"x"));
+            }
+            assert_eq!(wakes(&sender.link), expected);
+            reader.outbox.sleeps(false);
+            assert!(sender.link.send_now(b"h", b"x"));
+            assert_eq!(wakes(&sender.link), 0);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Packets on Unix sockets, and descriptors that travel with them.
+//!
+//! Sockets of the kind `SOCK_SEQPACKET` keep the borders of packets, so nothing is ever read in part. Neighbours:
+//! `handshake.rs` makes the packets, `pending.rs` owns the sockets.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+
+/// The longest packet that anybody sends here.
+pub(crate) const LONGEST: usize = 256;
+/// The most descriptors that come with one.
+pub(crate) const FDS: usize = 3;
+
+/// What has come.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// Nothing yet.
+    Nothing,
+    /// A packet, and the descriptors that came with it.
+    Packet(Vec<u8>, Vec<OwnedFd>),
+    /// Nothing will come any more.
+    End,
+}
+
+/// Sends one packet.
+///
+/// # Errors
+///
+/// What the system says: no packet here is so long, and none of them so many, that there would be no room for it.
+pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(Errno::INVAL);
+    }
+    rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Receives one packet if there is one.
+///
+/// # Errors
+///
+/// What the system says; `MFILE` when descriptors came that this process has no room for.
+pub(crate) fn receive(socket: impl AsFd) -> Result<Received, Errno> {
+    let mut bytes = [0; LONGEST + 1];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let answer = rustix::net::recvmsg(
+        socket,
+        &mut [IoSliceMut::new(&mut bytes)],
+        &mut control,
+        RecvFlags::CMSG_CLOEXEC,
+    );
+    let received = match answer {
+        Err(Errno::AGAIN | Errno::INTR) => return Ok(Received::Nothing),
+        other => other?,
+    };
+    let fds = control.drain().flat_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(fds) => fds.collect(),
+        _ => Vec::new(),
+    });
+    let fds: Vec<OwnedFd> = fds.collect();
+    if received.flags.contains(ReturnFlags::CTRUNC) {
+        return Err(Errno::MFILE);
+    }
+    if received.bytes == 0 {
+        return Ok(Received::End);
+    }
+    Ok(Received::Packet(bytes[..received.bytes].to_vec(), fds))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    use super::*;
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::NONBLOCK, None).unwrap()
+    }
+
+    #[test]
+    fn packets_keep_their_borders_and_their_descriptors() {
+        let (one, other) = pair();
+        assert!(matches!(receive(&other), Ok(Received::Nothing)));
+        send(&one, b"first", &[]).unwrap();
+        send(&one, b"second", &[one.as_fd(), other.as_fd()]).unwrap();
+        let mut all = Vec::new();
+        while let Ok(Received::Packet(bytes, fds)) = receive(&other) {
+            all.push((bytes, fds.len()));
+        }
+        assert_eq!(all, [(b"first".to_vec(), 0), (b"second".to_vec(), 2)]);
+        drop(one);
+        assert!(matches!(receive(&other), Ok(Received::End)));
+        assert!(send(&other, b"late", &[]).is_err());
+    }
+
+    #[test]
+    fn more_descriptors_than_are_expected_are_refused() {
+        let (one, other) = pair();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(9))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let many = [one.as_fd(); 9];
+        assert!(control.push(SendAncillaryMessage::ScmRights(&many)));
+        rustix::net::sendmsg(&one, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()).unwrap();
+        assert!(matches!(receive(&other), Err(Errno::MFILE)));
+    }
+}

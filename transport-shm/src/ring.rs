@@ -1,0 +1,351 @@
+//! A ring of records in shared memory, from one producer to one consumer. Pure, over whatever keeps its words and bytes.
+//!
+//! ```text
+//! HEAD    word of the consumer: all records before are read, and what they name is free
+//! WANTS   word of the producer: it will sleep until there is room, and is to be woken
+//! DATA    CAPACITY bytes, used round and round:  word | body, rounded up to words | word | body | 0
+//! ```
+//!
+//! The word before a body is its kind and its length, and is not 0. Invariants: the word behind the last record is 0, for
+//! the producer clears it before it publishes the record in front of it, by that record's word, which it writes last. So
+//! the consumer looks at one word to see whether there is something, and that word comes with the first bytes of the record;
+//! what a producer has half written when it dies is never seen. The consumer believes of a record that it is not longer than
+//! [`LONGEST`], once it has checked that, and nothing else: places are taken modulo the capacity by both.
+//!
+//! **Nobody sleeps for ever.** A producer that finds no room sets WANTS before it sleeps, and then looks at HEAD once more; the
+//! consumer looks at WANTS after it has moved HEAD ([`Consumer::publish`] says whether). It moves HEAD for each quarter of
+//! the ring only, or when asked: a producer that finds no room for a record finds more than half of the ring
+//! unread or free, so reading on moves HEAD. Neighbours: `link.rs` gives records a meaning, `memory` is what they lie in.
+
+use std::sync::atomic::{Ordering, fence};
+
+use crate::memory::Mapping;
+
+/// Bytes for records.
+pub(crate) const CAPACITY: usize = 64 << 10;
+/// The longest body.
+pub(crate) const LONGEST: usize = CAPACITY / 8;
+/// Bytes of a whole ring.
+pub(crate) const SIZE: usize = DATA + CAPACITY;
+
+// Words of the two sides are on cache lines of their own, two apart because processors fetch pairs.
+const HEAD: usize = 0;
+const WANTS: usize = 128;
+const DATA: usize = 256;
+const WORD: usize = 8;
+
+/// Words and bytes that both sides reach; see [`Mapping`], which is what it is but in tests.
+pub(crate) trait Shared {
+    /// A word; what was written before it was stored has happened before.
+    fn load(&self, at: usize) -> u64;
+    /// Stores a word, after everything that was written before.
+    fn store(&self, at: usize, value: u64);
+    /// Copies bytes out.
+    fn read(&self, at: usize, into: &mut [u8]);
+    /// Copies bytes in.
+    fn write(&self, at: usize, from: &[u8]);
+    /// What was stored before is seen by whoever has not yet passed such a fence itself.
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl Shared for Mapping {
+    #[inline]
+    fn load(&self, at: usize) -> u64 {
+        Self::load(self, at)
+    }
+
+    #[inline]
+    fn store(&self, at: usize, value: u64) {
+        Self::store(self, at, value);
+    }
+
+    #[inline]
+    fn read(&self, at: usize, into: &mut [u8]) {
+        Self::read(self, at, into);
+    }
+
+    #[inline]
+    fn write(&self, at: usize, from: &[u8]) {
+        Self::write(self, at, from);
+    }
+}
+
+/// Where a byte of the ring lies, and how many follow it before the ring begins anew.
+#[inline]
+fn place(base: usize, position: u64) -> (usize, usize) {
+    let offset = (position % CAPACITY as u64) as usize;
+    (base + DATA + offset, CAPACITY - offset)
+}
+
+/// Bytes of the ring that a record with a body of `length` bytes takes.
+#[inline]
+fn taken(length: usize) -> u64 {
+    (WORD + length.next_multiple_of(WORD)) as u64
+}
+
+/// The side that writes.
+#[derive(Debug)]
+pub(crate) struct Producer {
+    base: usize,
+    tail: u64,
+    /// HEAD when it was last looked at.
+    head: u64,
+    wants: bool,
+}
+
+impl Producer {
+    /// Of the ring at `base`, in zeroed memory.
+    pub(crate) fn new(base: usize) -> Self {
+        Self { base, tail: 0, head: 0, wants: false }
+    }
+
+    /// Writes a record with a body of all `parts`, and publishes it; `false` when there is no room. The body must be at most
+    /// [`LONGEST`] bytes long; `kind` is not 0.
+    #[inline]
+    pub(crate) fn push(&mut self, memory: &impl Shared, kind: u8, detail: u8, parts: &[&[u8]]) -> bool {
+        let length = parts.iter().map(|part| part.len()).sum();
+        debug_assert!(length <= LONGEST && kind != 0);
+        if !self.has_room(memory, length) {
+            return false;
+        }
+        let next = self.tail + taken(length);
+        memory.store(place(self.base, next).0, 0);
+        let mut at = self.tail + WORD as u64;
+        for part in parts {
+            let (start, straight) = place(self.base, at);
+            let (first, rest) = part.split_at(straight.min(part.len()));
+            memory.write(start, first);
+            if !rest.is_empty() {
+                memory.write(self.base + DATA, rest);
+            }
+            at += part.len() as u64;
+        }
+        let word = u64::from(kind) | u64::from(detail) << 8 | (length as u64) << 32;
+        memory.store(place(self.base, self.tail).0, word);
+        self.tail = next;
+        true
+    }
+
+    /// Whether there is room for a record with a body of `length` bytes. It stays so until the next record.
+    #[inline]
+    pub(crate) fn has_room(&mut self, memory: &impl Shared, length: usize) -> bool {
+        // The word behind it is cleared, so it needs room as well.
+        let end = self.tail + taken(length) + WORD as u64;
+        if end - self.head <= CAPACITY as u64 {
+            return true;
+        }
+        self.head = self.published_head(memory);
+        end - self.head <= CAPACITY as u64
+    }
+
+    /// HEAD, as far as it can be: the other side may write anything there.
+    #[inline]
+    fn published_head(&self, memory: &impl Shared) -> u64 {
+        let head = memory.load(self.base + HEAD);
+        if head > self.tail { self.head } else { head.max(self.head) }
+    }
+
+    /// Where the next record will be.
+    #[inline]
+    pub(crate) fn tail(&self) -> u64 {
+        self.tail
+    }
+
+    /// Everything before this position has been read.
+    #[inline]
+    pub(crate) fn read_up_to(&mut self, memory: &impl Shared) -> u64 {
+        self.head = self.published_head(memory);
+        self.head
+    }
+
+    /// Whether anything has been read that was not known to be. Asked by who is about to sleep, after
+    /// [`want`](Self::want) and a fence.
+    pub(crate) fn has_been_read(&self, memory: &impl Shared) -> bool {
+        self.published_head(memory) != self.head
+    }
+
+    /// Says that the consumer is to wake this side when it has read something. To be followed by a fence.
+    pub(crate) fn want(&mut self, memory: &impl Shared) {
+        if !self.wants {
+            self.wants = true;
+            memory.store(self.base + WANTS, 1);
+        }
+    }
+
+    /// Takes that back.
+    #[inline]
+    pub(crate) fn want_no_more(&mut self, memory: &impl Shared) {
+        if self.wants {
+            self.wants = false;
+            memory.store(self.base + WANTS, 0);
+        }
+    }
+}
+
+/// What stands in front of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) kind: u8,
+    pub(crate) detail: u8,
+    /// Bytes of the body.
+    pub(crate) length: usize,
+}
+
+/// The side that reads.
+#[derive(Debug)]
+pub(crate) struct Consumer {
+    base: usize,
+    head: u64,
+    published: u64,
+}
+
+impl Consumer {
+    /// Of the ring at `base`.
+    pub(crate) fn new(base: usize) -> Self {
+        Self { base, head: 0, published: 0 }
+    }
+
+    /// The next record, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Its length, when that cannot be.
+    #[inline]
+    pub(crate) fn peek(&self, memory: &impl Shared) -> Result<Option<Record>, usize> {
+        let word = memory.load(place(self.base, self.head).0);
+        if word == 0 {
+            return Ok(None);
+        }
+        let length = (word >> 32) as usize;
+        if length > LONGEST {
+            return Err(length);
+        }
+        Ok(Some(Record { kind: word as u8, detail: (word >> 8) as u8, length }))
+    }
+
+    /// Copies bytes of the next record's body, from `offset` on. `into` must end within the body.
+    #[inline]
+    pub(crate) fn read(&self, memory: &impl Shared, offset: usize, into: &mut [u8]) {
+        debug_assert!(offset + into.len() <= LONGEST);
+        let (start, straight) = place(self.base, self.head + (WORD + offset) as u64);
+        let (first, rest) = into.split_at_mut(straight.min(into.len()));
+        memory.read(start, first);
+        if !rest.is_empty() {
+            memory.read(self.base + DATA, rest);
+        }
+    }
+
+    /// Goes on behind `record`, which was the next. The producer hears of it when it is [published](Self::publish), which
+    /// is due if this says so.
+    #[inline]
+    #[must_use]
+    pub(crate) fn pop(&mut self, record: Record) -> bool {
+        self.head += taken(record.length);
+        self.head - self.published >= CAPACITY as u64 / 4
+    }
+
+    /// Lets the producer know how far this side has read; whether it waits to be woken.
+    #[inline]
+    pub(crate) fn publish(&mut self, memory: &impl Shared) -> bool {
+        self.published = self.head;
+        memory.store(self.base + HEAD, self.head);
+        memory.fence();
+        memory.load(self.base + WANTS) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::memory::Writers;
+
+    fn ring() -> (Mapping, Producer, Consumer) {
+        let (memory, _fd) = Mapping::create(2 * SIZE.next_multiple_of(4096), Writers::Both).unwrap();
+        (memory, Producer::new(SIZE), Consumer::new(SIZE))
+    }
+
+    fn body(seed: u64, length: usize) -> Vec<u8> {
+        (0..length).map(|index| (seed as usize * 31 + index * 7) as u8).collect()
+    }
+
+    #[test]
+    fn records_of_all_lengths_arrive_in_order_at_every_place_of_the_ring() {
+        let (memory, mut producer, mut consumer) = ring();
+        let mut under_way = VecDeque::new();
+        let mut state = 1u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        let (mut sent, mut full) = (0u64, 0);
+        while sent < 20_000 {
+            if random() % 3 != 0 {
+                let length = if random() % 20 == 0 { LONGEST - random() % 9 } else { random() % 300 };
+                let bytes = body(sent, length);
+                let (one, two) = bytes.split_at(random() % (length + 1));
+                if producer.push(&memory, 1 + (sent % 255) as u8, sent as u8, &[one, two]) {
+                    under_way.push_back((sent, bytes));
+                    sent += 1;
+                } else {
+                    full += 1;
+                    assert!(!under_way.is_empty(), "an empty ring has no room");
+                }
+            } else if let Some(record) = consumer.peek(&memory).unwrap() {
+                let (number, bytes) = under_way.pop_front().expect("nobody has sent that");
+                assert_eq!((record.kind, record.detail), (1 + (number % 255) as u8, number as u8));
+                let mut read = vec![0; record.length];
+                consumer.read(&memory, 0, &mut read);
+                assert_eq!(read, bytes);
+                if consumer.pop(record) {
+                    consumer.publish(&memory);
+                }
+            } else {
+                assert!(under_way.is_empty(), "a record has not arrived");
+            }
+        }
+        assert!(full > 10, "the ring was never full");
+    }
+
+    #[test]
+    fn a_producer_without_room_is_heard_once_the_consumer_reads() {
+        let (memory, mut producer, mut consumer) = ring();
+        for length in [0, 1, 500, LONGEST] {
+            let bytes = body(0, length);
+            // Some are read, and not told of.
+            for _ in 0..3 {
+                assert!(producer.push(&memory, 1, 0, &[&bytes]));
+                let record = consumer.peek(&memory).unwrap().unwrap();
+                if consumer.pop(record) {
+                    consumer.publish(&memory);
+                }
+            }
+            while producer.push(&memory, 1, 0, &[&bytes]) {}
+            producer.want(&memory);
+            assert!(!producer.has_been_read(&memory));
+            let mut woken = false;
+            while let Some(record) = consumer.peek(&memory).unwrap() {
+                woken |= consumer.pop(record) && consumer.publish(&memory);
+            }
+            assert!(woken && producer.has_been_read(&memory), "{length}");
+            producer.want_no_more(&memory);
+        }
+    }
+
+    #[test]
+    fn words_that_cannot_be_are_refused_or_do_no_harm() {
+        let (memory, mut producer, consumer) = ring();
+        memory.store(SIZE + DATA, 1 | (LONGEST as u64 + 1) << 32);
+        assert_eq!(consumer.peek(&memory), Err(LONGEST + 1));
+        memory.store(SIZE + DATA, u64::MAX);
+        assert_eq!(consumer.peek(&memory), Err(u32::MAX as usize));
+        // A head that nobody can have reached gives no room.
+        while producer.push(&memory, 1, 0, &[&[0; LONGEST]]) {
+            memory.store(SIZE + HEAD, u64::MAX);
+        }
+        assert!(producer.tail() < CAPACITY as u64);
+    }
+}

@@ -1,0 +1,479 @@
+//! [`Shm`]: what the runtime calls. Posting, exposing, polling and sleeping; the hot path is here.
+//!
+//! A poll looks at the next word of each ring that is open, which costs a few nanoseconds each and no system call; the
+//! descriptors, by which peers come and go and wake this process, are looked at now and then, and always after a sleep.
+//! Neighbours: `connect.rs` (connections come to be), `shutdown.rs` (connections end), `peer.rs` and `link.rs` (bytes).
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+
+use ringworld_auth::Tally;
+use ringworld_transport::lifecycle::Lifecycle;
+use ringworld_transport::{
+    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
+    RemoteKey, Token, Transport,
+};
+use rustix::event::{EventfdFlags, epoll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use crate::address::Place;
+use crate::config::{BindError, Config};
+use crate::handshake::Identity;
+use crate::link::{self, Inward};
+use crate::outbox::Outbox;
+use crate::packet::{self, Received};
+use crate::peer::{Peer, State};
+use crate::pending::PendingHandshakes;
+
+/// First bytes of every key, so that the key of another transport is noticed.
+const KEY: [u8; 4] = *b"SHM\x01";
+/// While rings are read, how often descriptors are looked at, in polls.
+const LOOK_EVERY: u64 = 64;
+/// Events taken from epoll at a time.
+const EVENTS: usize = 64;
+/// How long this process may lack descriptors before it says so.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What an epoll event is about, packed into its 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    Link(Rank),
+    Pending(usize),
+    Listener,
+    Bell,
+}
+
+impl Watch {
+    fn data(self) -> epoll::EventData {
+        epoll::EventData::new_u64(match self {
+            Self::Link(rank) => rank as u64,
+            Self::Pending(slot) => 1 << 62 | slot as u64,
+            Self::Listener => 2 << 62,
+            Self::Bell => 3 << 62,
+        })
+    }
+
+    fn from_data(data: u64) -> Self {
+        let low = (data & (u64::MAX >> 2)) as usize;
+        match data >> 62 {
+            0 => Self::Link(low),
+            1 => Self::Pending(low),
+            2 => Self::Listener,
+            _ => Self::Bell,
+        }
+    }
+}
+
+/// The shared-memory transport of one rank.
+///
+/// Dropping it is the same as [`Transport::abort`]: peers see the connection lost.
+#[derive(Debug)]
+pub struct Shm {
+    pub(crate) identity: Identity,
+    pub(crate) epoll: OwnedFd,
+    /// What peers write to, to wake this rank.
+    pub(crate) bell: OwnedFd,
+    /// For connections, and for those who want to know whether this rank can be reached.
+    pub(crate) listeners: Option<(OwnedFd, OwnedFd)>,
+    pub(crate) outbox: Outbox,
+    pub(crate) peers: Vec<Peer>,
+    /// Peers with a link.
+    pub(crate) open: Vec<Rank>,
+    /// Peers that are being dialled.
+    pub(crate) dialing: Vec<Rank>,
+    pub(crate) pending: PendingHandshakes,
+    /// Connections that came to nothing, of which not each is told.
+    pub(crate) strangers: Tally,
+    pub(crate) life: Lifecycle,
+    /// Since when this process has lacked descriptors or memory, and whether that has been told.
+    pub(crate) lacking: Option<Instant>,
+    pub(crate) told_lack: bool,
+    place: Place,
+    capabilities: Capabilities,
+    /// Peers to which something is to be sent.
+    owed: usize,
+    /// Links have been told that this side waits for room.
+    wants: bool,
+    polls: u64,
+    force_look: bool,
+}
+
+impl Shm {
+    /// Makes this rank's part of the memory; from here on peers can connect.
+    ///
+    /// # Errors
+    ///
+    /// [`BindError`] says what is wrong with the settings or what the system refused.
+    pub fn bind(config: Config) -> Result<Self, BindError> {
+        let Config { rank, size, job, secret } = config;
+        if rank >= size {
+            return Err(BindError::Rank { rank, size });
+        }
+        let system =
+            |what: &'static str| move |error: Errno| BindError::System(format!("cannot {what}: {error}"));
+        let place = Place::new().map_err(BindError::System)?;
+        let outbox =
+            Outbox::new().map_err(|error| BindError::System(format!("cannot map shared memory: {error}")))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll set"))?;
+        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(system("make an event descriptor"))?;
+        let named = |kind| {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
+            rustix::net::bind(&socket, &place.socket()?)?;
+            Ok(socket)
+        };
+        let listen = || -> Result<(OwnedFd, OwnedFd), Errno> {
+            let listener = named(SocketType::SEQPACKET)?;
+            // More than any host has ranks; the system bounds it.
+            rustix::net::listen(&listener, 4096)?;
+            Ok((listener, named(SocketType::DGRAM)?))
+        };
+        let listeners = listen().map_err(system("listen at a Unix socket"))?;
+        Self::watch(&epoll, &listeners.0, Watch::Listener).map_err(system("watch a descriptor"))?;
+        Self::watch(&epoll, &bell, Watch::Bell).map_err(system("watch a descriptor"))?;
+        let mut capabilities = Capabilities::new("shm");
+        capabilities.latency_ns = 500;
+        capabilities.bytes_per_us = 8_000;
+        capabilities.inject = link::INLINE;
+        Ok(Self {
+            identity: Identity { rank, size, job, secret },
+            epoll,
+            bell,
+            listeners: Some(listeners),
+            outbox,
+            peers: std::iter::repeat_with(Peer::new).take(size).collect(),
+            open: Vec::new(),
+            dialing: Vec::new(),
+            pending: PendingHandshakes::default(),
+            strangers: Tally::default(),
+            life: Lifecycle::default(),
+            lacking: None,
+            told_lack: false,
+            place,
+            capabilities,
+            owed: 0,
+            wants: false,
+            polls: 0,
+            force_look: false,
+        })
+    }
+
+    /// The same as rank `rank` of `size`: a process has to say where it is reached before it is told who it is. To be called
+    /// before the first `connect`; connections that come meanwhile wait in the kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`BindError::Rank`] when there is no such rank.
+    pub fn with_rank(mut self, rank: Rank, size: usize) -> Result<Self, BindError> {
+        if rank >= size {
+            return Err(BindError::Rank { rank, size });
+        }
+        (self.identity.rank, self.identity.size) = (rank, size);
+        self.peers.resize_with(size, Peer::new);
+        Ok(self)
+    }
+
+    pub(crate) fn watch(epoll: &OwnedFd, fd: impl AsFd, what: Watch) -> Result<(), Errno> {
+        epoll::add(epoll, fd, what.data(), epoll::EventFlags::IN)
+    }
+
+    pub(crate) fn rewatch(epoll: &OwnedFd, fd: impl AsFd, what: Watch) -> Result<(), Errno> {
+        epoll::modify(epoll, fd, what.data(), epoll::EventFlags::IN)
+    }
+
+    /// Sends what there is room for, reporting at the next poll.
+    pub(crate) fn flush(&mut self, rank: Rank) -> bool {
+        let puts_first = self.polls % 2 == 1;
+        let moved = self.peers[rank].flush(&mut self.outbox, puts_first, self.life.deferred());
+        self.note(rank);
+        moved
+    }
+
+    /// Counts a peer among those to which something is to be sent, or no more.
+    #[inline]
+    pub(crate) fn note(&mut self, rank: Rank) {
+        let peer = &mut self.peers[rank];
+        let owed = !peer.is_idle();
+        if owed != peer.owed {
+            peer.owed = owed;
+            if owed { self.owed += 1 } else { self.owed -= 1 }
+        }
+    }
+
+    /// Takes in what a peer has sent.
+    fn receive(&mut self, rank: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let Peer { state: State::Open(link), exposures, ends, .. } = &mut self.peers[rank] else {
+            return false;
+        };
+        if !link.has_come() {
+            return false;
+        }
+        match link.receive(&mut Inward { rank, exposures, ends, placer, events }) {
+            Ok(moved) => moved,
+            Err(why) => {
+                self.fail(rank, Cause::Protocol(why));
+                true
+            }
+        }
+    }
+
+    /// Nobody needs to wake this process: it looks by itself.
+    #[inline]
+    fn awake(&mut self) {
+        if self.outbox.is_asleep() {
+            self.outbox.sleeps(false);
+            if std::mem::take(&mut self.wants) {
+                for index in 0..self.open.len() {
+                    if let Some(link) = self.peers[self.open[index]].link() {
+                        link.want_no_more();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks after the descriptors.
+    fn look(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        self.force_look = false;
+        self.dial_again();
+        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+        // The only error is an interruption: nothing is lost, the next poll looks again.
+        let Ok((ready, _)) = epoll::wait(&self.epoll, &mut room[..], Some(&now)) else {
+            self.life.call_for_poll();
+            return false;
+        };
+        let mut moved = false;
+        for event in ready.iter() {
+            match Watch::from_data(event.data.u64()) {
+                Watch::Bell => {
+                    // Whatever it is for is found in the rings.
+                    let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+                }
+                Watch::Listener => moved |= self.accept(),
+                Watch::Pending(slot) => moved |= self.drive(slot),
+                Watch::Link(rank) => moved |= self.hear(rank, placer, events),
+            }
+        }
+        moved
+    }
+
+    /// Something has come by the socket of a link: its end.
+    fn hear(&mut self, rank: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let Some(link) = self.peers.get_mut(rank).and_then(Peer::link) else { return false };
+        match packet::receive(&link.socket) {
+            Ok(Received::Nothing) => false,
+            Ok(Received::Packet(..)) => {
+                self.fail(rank, Cause::Protocol("a packet on a connection that stands".into()));
+                true
+            }
+            Ok(Received::End) | Err(_) => {
+                // What it had written is whole, and no more will follow.
+                while self.receive(rank, placer, events) {}
+                self.link_ended(rank);
+                true
+            }
+        }
+    }
+}
+
+impl Transport for Shm {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn address(&self) -> Address {
+        self.place.address()
+    }
+
+    fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError> {
+        let error = |reason| ConnectError { peer, transport: "shm", reason };
+        if peer == self.identity.rank {
+            return Err(error("it is this process's own rank".to_owned()));
+        }
+        let size = self.identity.size;
+        let Some(entry) = self.peers.get_mut(peer) else {
+            return Err(error(format!("there is no such rank in a world of {size}")));
+        };
+        let place = Place::parse(address).map_err(error)?;
+        self.place.reaches(&place).map_err(error)?;
+        entry.place = Some(place);
+        Ok(())
+    }
+
+    fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        let rank = operation.peer();
+        if !self.life.is_live() {
+            return Err(Refused::PeerDown(operation, Cause::Finished));
+        }
+        let Some(peer) = self.peers.get_mut(rank) else { return Err(Refused::Unknown(operation)) };
+        match &peer.state {
+            State::Open(_) if peer.shutdown.is_peer_closed() => {
+                return Err(Refused::PeerDown(operation, Cause::Finished));
+            }
+            State::Open(_) => {}
+            State::Gone(cause) => return Err(Refused::PeerDown(operation, cause.clone())),
+            _ if peer.place.is_none() => return Err(Refused::Unknown(operation)),
+            _ => {}
+        }
+        match operation {
+            Operation::Message { header, payload, token, .. } => {
+                let posted = peer.send(header, payload, token, &mut self.outbox);
+                if posted == Posted::Pending || !matches!(peer.state, State::Open(_)) {
+                    self.note(rank);
+                    self.dial(rank);
+                }
+                Ok(posted)
+            }
+            Operation::Put { key, offset, payload, token, .. } if !payload.is_empty() => {
+                let word = key.as_bytes().strip_prefix(&KEY).and_then(|rest| rest.try_into().ok());
+                let Some(word) = word.map(u64::from_le_bytes) else {
+                    let operation = Operation::Put { peer: rank, key, offset, payload, token };
+                    return Err(Refused::Invalid(operation, "the key was not made by shared memory"));
+                };
+                peer.puts.push(word, offset as u64, payload, token);
+                self.flush(rank);
+                self.dial(rank);
+                Ok(Posted::Pending)
+            }
+            empty => Err(Refused::Invalid(empty, "a put must not be empty")),
+        }
+    }
+
+    fn inject(&mut self, rank: Rank, header: &[u8], payload: &[u8]) -> bool {
+        if self.life.is_live()
+            && let Some(Peer { state: State::Open(link), shutdown, queue, .. }) = self.peers.get_mut(rank)
+            && !shutdown.is_peer_closed()
+            && queue.is_empty()
+        {
+            return link.send_now(header, payload);
+        }
+        false
+    }
+
+    fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
+        if !self.life.is_live() {
+            return Err(Cause::Finished);
+        }
+        let unknown = || Cause::Unreachable(format!("no address of rank {peer} is known"));
+        let entry = self.peers.get_mut(peer).ok_or_else(unknown)?;
+        match &entry.state {
+            State::Open(_) if entry.shutdown.is_peer_closed() => return Err(Cause::Finished),
+            State::Gone(cause) => return Err(cause.clone()),
+            State::Idle if entry.place.is_none() => return Err(unknown()),
+            _ => {}
+        }
+        if memory.is_empty() {
+            return Err(Cause::Memory("there is none; expose at least one byte".to_owned()));
+        }
+        let mut key = [0; 12];
+        key[..4].copy_from_slice(&KEY);
+        key[4..].copy_from_slice(&entry.exposures.open(memory, token).to_le_bytes());
+        RemoteKey::new(&key).ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
+    }
+
+    fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let before = events.len();
+        self.life.report(events);
+        if self.life.is_over() {
+            return events.len() > before;
+        }
+        self.polls += 1;
+        self.awake();
+        self.life.begin_poll();
+        let mut moved = false;
+        // Backwards: a peer that fails is taken out.
+        for index in (0..self.open.len()).rev() {
+            let Some(&rank) = self.open.get(index) else { continue };
+            moved |= self.receive(rank, placer, events);
+            let peer = &self.peers[rank];
+            if peer.owed {
+                moved |= self.flush(rank);
+            }
+            if self.peers[rank].ends.fin {
+                self.advance_shutdown(rank);
+            }
+        }
+        let handshakes = !self.dialing.is_empty() || !self.pending.is_empty();
+        if self.force_look || handshakes || self.polls.is_multiple_of(LOOK_EVERY) || self.open.is_empty() {
+            moved |= self.look(placer, events);
+        }
+        if self.life.is_closing() {
+            self.advance_shutdowns();
+        }
+        self.life.report(events);
+        moved || events.len() > before
+    }
+
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.epoll.as_fd())
+    }
+
+    fn arm(&mut self) -> bool {
+        if self.life.forbids_sleep() || self.is_to_dial() {
+            return false;
+        }
+        // Whatever wakes the sleeper is to be looked at.
+        self.force_look = true;
+        self.outbox.sleeps(true);
+        if self.owed > 0 {
+            self.wants = true;
+            for index in 0..self.open.len() {
+                let peer = &mut self.peers[self.open[index]];
+                let owed = peer.owed;
+                if let Some(link) = peer.link().filter(|link| owed || link.holds_slots()) {
+                    link.want();
+                }
+            }
+        }
+        fence(Ordering::SeqCst);
+        let wants = self.wants;
+        let found = self.open.iter().any(|rank| match &self.peers[*rank].state {
+            State::Open(link) => link.has_come() || (wants && link.has_been_read()),
+            _ => false,
+        });
+        if found {
+            self.awake();
+        }
+        !found
+    }
+
+    fn is_connected(&self, peer: Rank) -> bool {
+        self.peers.get(peer).is_some_and(|peer| matches!(peer.state, State::Open(_)))
+    }
+
+    fn owes(&self) -> bool {
+        self.owed > 0
+    }
+
+    fn disconnect(&mut self, peer: Rank, cause: Cause) {
+        if !self.life.is_over() && peer != self.identity.rank {
+            self.fail(peer, cause);
+        }
+    }
+
+    fn close(&mut self) {
+        self.life.close();
+    }
+
+    fn abort(&mut self) {
+        self.life.abort();
+        self.end_everything();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_epoll_reports_is_what_was_watched() {
+        for watch in [Watch::Link(70_000), Watch::Pending(9), Watch::Listener, Watch::Bell] {
+            assert_eq!(Watch::from_data(watch.data().u64()), watch);
+        }
+    }
+}

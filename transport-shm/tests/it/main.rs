@@ -1,0 +1,5 @@
+//! Everything that is tested through the public interface, in one program.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod conformance;
