@@ -227,11 +227,7 @@ impl Shm {
         let Some(rank) = responder.claimed else {
             return Self::turn_away(&socket, responder, Verdict::Wrong, "it looks for another job or rank");
         };
-        let closing = !self.life.is_live();
         match &self.peers[rank].state {
-            State::Idle if closing => {
-                Self::turn_away(&socket, responder, Verdict::Finished, "all is over here")
-            }
             State::Gone(Cause::Finished) => {
                 Self::turn_away(&socket, responder, Verdict::Finished, "its connection has ended")
             }

@@ -46,7 +46,8 @@ mod sleeping;
 #[cfg(test)]
 pub(crate) use buffer::Buffer;
 pub use closing::{
-    a_closed_transport_and_its_peers_refuse_everything, a_lonely_transport_closes,
+    a_closed_transport_and_its_peers_refuse_everything,
+    a_first_message_to_a_rank_that_closes_is_not_lost_in_silence, a_lonely_transport_closes,
     a_vanished_peer_does_not_hold_up_close, all_may_close_at_once, close_delivers_everything_first,
 };
 pub use fabric::Fabric;
@@ -127,6 +128,7 @@ macro_rules! conformance_tests {
             a_closed_transport_and_its_peers_refuse_everything
             all_may_close_at_once
             a_vanished_peer_does_not_hold_up_close
+            a_first_message_to_a_rank_that_closes_is_not_lost_in_silence
             a_vanished_peer_is_down_exactly_once
             disconnect_is_reported_once
             abort_frees_everything_at_once

@@ -54,6 +54,7 @@ enum Fault {
     InjectedOvertakes,
     InjectedIsLost,
     InjectedTooLong,
+    LostInGoodOrder,
 }
 
 /// A simulated transport with a fault.
@@ -71,6 +72,8 @@ struct Faulty {
     deregistered: bool,
     /// Which ranks of the world have been polled.
     polled: Arc<[AtomicBool]>,
+    /// Which of them are closing.
+    closing: Arc<[AtomicBool]>,
     /// Events held back until another rank has been polled.
     held: Vec<Event>,
     /// Messages taken over and left lying until the next poll.
@@ -180,6 +183,10 @@ impl Transport for Faulty {
             self.kept.push(Self::taken_over(operation));
             return Ok(Posted::Complete);
         }
+        if self.fault == Fault::LostInGoodOrder && self.closing[operation.peer()].load(Ordering::Relaxed) {
+            self.held.push(Event::PeerDown { peer: operation.peer(), cause: Cause::Finished });
+            return Ok(Posted::Complete);
+        }
         match (self.fault, self.sim.post(operation)) {
             (Fault::UnknownSaysBusy, Err(Refused::Unknown(operation))) => Err(Refused::Busy(operation)),
             (Fault::BusyLosesTheOperation, Err(Refused::Busy(_))) => Ok(Posted::Complete),
@@ -275,6 +282,7 @@ impl Transport for Faulty {
 
     fn close(&mut self) {
         (self.closed, self.over) = (true, true);
+        self.closing[self.rank].store(true, Ordering::Relaxed);
         self.sim.close();
     }
 
@@ -297,7 +305,8 @@ impl conformance::Fabric for Faults {
         let mut fabric = Fabric::new(size, config);
         let sims = fabric.connected_transports();
         self.fabric = Some(fabric);
-        let polled: Arc<[AtomicBool]> = (0..size).map(|_| AtomicBool::new(false)).collect();
+        let flags = || (0..size).map(|_| AtomicBool::new(false)).collect();
+        let (polled, closing): (Arc<[AtomicBool]>, Arc<[AtomicBool]>) = (flags(), flags());
         let faulty = |sim: Sim| {
             let mut bell = std::io::pipe().expect("a pipe can be made");
             if self.fault != Fault::NeverWakes {
@@ -316,6 +325,7 @@ impl conformance::Fabric for Faults {
                 over: false,
                 polls: 0,
                 polled: Arc::clone(&polled),
+                closing: Arc::clone(&closing),
                 held: Vec::new(),
                 kept: Vec::new(),
                 regions: 0,
@@ -389,5 +399,6 @@ faults! {
     injected_overtakes: InjectedOvertakes, injected_messages_keep_their_order, ": header";
     injected_is_lost: InjectedIsLost, injected_messages_keep_their_order, "not in time";
     injected_too_long: InjectedTooLong, injected_messages_keep_their_order, "but `inject` is 0";
+    lost_in_good_order: LostInGoodOrder, a_first_message_to_a_rank_that_closes_is_not_lost_in_silence, "the sender was told";
     abort_forgotten: AbortForgotten, abort_frees_everything_at_once, "after abort";
 }

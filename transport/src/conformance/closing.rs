@@ -3,7 +3,7 @@
 use super::Fabric;
 use super::harness::{Harness, message, put};
 use super::pattern::pattern;
-use crate::Refused;
+use crate::{Cause, Refused};
 
 /// Everything accepted before `close` is delivered; then the peer sees `PeerClosed` and the closer
 /// `Closed`.
@@ -124,4 +124,33 @@ pub fn a_vanished_peer_does_not_hold_up_close(fabric: &mut dyn Fabric) {
     let received = h.end(1).received_from(0).count();
     h.check(received == 2, "a message accepted before close did not arrive");
     h.finish();
+}
+
+/// A first message to a rank that closes meanwhile, which never heard of the sender, arrives; or the sender is told
+/// that the peer is lost, and not that it has finished: somebody has to find out what became of the message.
+pub fn a_first_message_to_a_rank_that_closes_is_not_lost_in_silence(fabric: &mut dyn Fabric) {
+    for turns in 0..8 {
+        let mut h = Harness::new(fabric, 2, "a_first_message_to_a_rank_that_closes_is_not_lost_in_silence");
+        let (closes_first, polls_first) = (turns % 2 == 0, turns / 2 % 2);
+        if closes_first {
+            h.end(1).transport().close();
+        }
+        h.send(0, 1, b"x", b"hello");
+        for _ in 0..turns / 4 {
+            h.poll(polls_first);
+        }
+        if !closes_first {
+            h.end(1).transport().close();
+        }
+        h.until("Closed", |h| h.end(1).closed);
+        h.vanish(1);
+        h.until("a message that has arrived, or a loss", |h| {
+            h.end(1).received_from(0).count() == 1 || h.end(0).is_down(1)
+        });
+        let down = h.end(0).down.clone();
+        let told = down.iter().any(|(_, cause)| *cause != Cause::Finished);
+        let arrived = h.end(1).received_from(0).count() == 1;
+        h.check(arrived || told, format!("it was lost, and the sender was told {down:?}"));
+        h.finish();
+    }
 }
