@@ -2,11 +2,17 @@
 //!
 //! The attempt of the lower rank has precedence. So a rank that is dialled by a higher one while it dials that one itself lets
 //! the other attempt wait, and drops it when its own has come to an end; the higher rank answers in any case, and drops its
-//! own attempt when the other is established. Neighbours: `handshake.rs` has the messages, `pending.rs` the sockets.
+//! own attempt when the other is established. A rank that has answered does not dial before that has come to an end. So no
+//! two handshakes between the same ranks are ever past their first packet, but for one that its own side has given up.
+//!
+//! Where this process lacks descriptors or memory, nobody else is blamed: see `shortage.rs` of the transport interface.
+//! Neighbours: `handshake.rs` has the messages, `pending.rs` the sockets.
 
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::time::Instant;
 
-use ringworld_transport::{Cause, Rank, warn};
+use ringworld_transport::shortage::{self, Meaning};
+use ringworld_transport::{Cause, Event, Rank, warn};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tracing::debug;
@@ -16,12 +22,9 @@ use crate::link::{self, Link, PROOF, Parts};
 use crate::memory::{MapError, Mapping, Writers};
 use crate::outbox::TheirOutbox;
 use crate::packet::{self, Received};
-use crate::peer::State;
-use crate::pending::{Pending, Role};
+use crate::peer::{Attempt, State};
+use crate::pending::{MAX_UNAUTHENTICATED, Pending, Role};
 use crate::transport::{Shm, Watch};
-
-/// How often an attempt is begun again when the peer has hung up.
-const ROUNDS: u32 = 3;
 
 /// Why a connection in its handshake goes no further.
 enum Stop {
@@ -37,11 +40,8 @@ enum Stop {
 
 impl From<Errno> for Stop {
     fn from(error: Errno) -> Self {
-        match error {
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Self::Lack(error),
-            // It has hung up.
-            _ => Self::Close,
-        }
+        // All else says that the peer has hung up.
+        if shortage::is_shortage(error) { Self::Lack(error) } else { Self::Close }
     }
 }
 
@@ -64,30 +64,43 @@ impl Shm {
     /// Begins a connection to a peer with which there is none.
     pub(crate) fn dial(&mut self, rank: Rank) {
         if matches!(self.peers[rank].state, State::Idle) {
-            self.peers[rank].state = State::Dialing { under_way: false, rounds: 0 };
+            self.peers[rank].state = State::Dialing(Attempt::new(Instant::now()));
             self.dialing.push(rank);
-            self.try_to_dial(rank);
+            self.dial_if_due(rank);
         }
     }
 
-    /// Dials again where there was no room in the peer's queue, or in this process.
+    /// Dials again where there was no room in the peer's queue or in this process, or the peer has hung up.
     pub(crate) fn dial_again(&mut self) {
         for index in 0..self.dialing.len() {
             let Some(&rank) = self.dialing.get(index) else { return };
-            if matches!(self.peers[rank].state, State::Dialing { under_way: false, .. }) {
-                self.try_to_dial(rank);
-            }
+            self.dial_if_due(rank);
         }
     }
 
-    /// Whether somebody is to be dialled again.
+    /// Whether somebody is to be dialled, now or soon.
     pub(crate) fn is_to_dial(&self) -> bool {
-        self.dialing
-            .iter()
-            .any(|rank| matches!(self.peers[*rank].state, State::Dialing { under_way: false, .. }))
+        self.dialing.iter().any(|rank| self.is_to_be_dialled(*rank))
     }
 
-    fn try_to_dial(&mut self, rank: Rank) {
+    fn is_to_be_dialled(&self, rank: Rank) -> bool {
+        // What the peer has begun, and this side has answered, comes first.
+        matches!(&self.peers[rank].state, State::Dialing(attempt) if !attempt.under_way)
+            && !self.pending.is_answered(rank)
+    }
+
+    fn dial_if_due(&mut self, rank: Rank) {
+        let now = Instant::now();
+        if self.is_to_be_dialled(rank)
+            && let State::Dialing(attempt) = &mut self.peers[rank].state
+            && attempt.is_due(now)
+        {
+            attempt.put_off(now);
+            self.try_to_dial(rank, now);
+        }
+    }
+
+    fn try_to_dial(&mut self, rank: Rank, now: Instant) {
         let Some(place) = self.peers[rank].place else { return };
         let begin = || -> Result<(OwnedFd, Initiator), Stop> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -110,12 +123,12 @@ impl Shm {
         });
         match begun {
             Ok(_) => {
-                if let State::Dialing { under_way, .. } = &mut self.peers[rank].state {
-                    *under_way = true;
+                if let State::Dialing(attempt) = &mut self.peers[rank].state {
+                    attempt.under_way = true;
                 }
             }
             Err(Stop::Close) => {}
-            Err(Stop::Lack(error)) => self.lack(error),
+            Err(Stop::Lack(error)) => self.lack(error, now),
             Err(Stop::Fail(cause)) => self.fail(rank, cause),
             Err(Stop::Tell(why)) => self.fail(rank, Cause::Unreachable(why)),
         }
@@ -126,23 +139,27 @@ impl Shm {
         let mut moved = false;
         loop {
             let Some((listener, _)) = &self.listeners else { return moved };
+            let now = Instant::now();
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = match rustix::net::accept_with(listener, flags) {
                 Ok(socket) => socket,
-                Err(error) => {
-                    if let Stop::Lack(error) = error.into() {
-                        self.lack(error);
+                Err(error) if shortage::is_shortage(error) => {
+                    // Those who belong here are not silent.
+                    if self.pending.drop_oldest_unauthenticated() {
+                        continue;
                     }
+                    self.lack(error, now);
                     return moved;
                 }
+                Err(_) => return moved,
             };
             moved = true;
-            self.pending.make_room();
+            self.pending.make_room(shortage::share(4).min(MAX_UNAUTHENTICATED));
             let watch = |socket: &OwnedFd, slot| Self::watch(&self.epoll, socket, Watch::Pending(slot));
-            match self.pending.insert(socket, Role::Unauthenticated, watch) {
+            match self.pending.insert(socket, Role::Unauthenticated { since: now }, watch) {
                 // Whoever belongs here has spoken already.
                 Ok(slot) => _ = self.drive(slot),
-                Err(error) => self.lack(error),
+                Err(error) => self.lack(error, now),
             }
         }
     }
@@ -165,13 +182,14 @@ impl Shm {
         match (stopped, dialled) {
             (Ok(()), _) => {}
             (Err(Stop::Lack(error)), dialled) => {
-                self.lack(error);
-                if let Some(rank) = dialled {
-                    self.hung_up(rank, None);
+                let now = Instant::now();
+                self.lack(error, now);
+                if let Some(State::Dialing(attempt)) = dialled.map(|rank| &mut self.peers[rank].state) {
+                    attempt.put_off(now);
                 }
             }
             (Err(Stop::Close), None) => {}
-            (Err(Stop::Tell(why)), None) => match self.strangers.note(std::time::Instant::now()) {
+            (Err(Stop::Tell(why)), None) => match self.strangers.note(Instant::now()) {
                 Some(more) => warn!(more, "dropped a connection for shared memory: {why}"),
                 None => debug!("dropped a connection for shared memory: {why}"),
             },
@@ -183,25 +201,21 @@ impl Shm {
         true
     }
 
-    /// An attempt of this side has come to nothing: begins another, but not for ever.
+    /// An attempt of this side has come to nothing: another will be begun, but not for ever.
     fn hung_up(&mut self, rank: Rank, why: Option<String>) {
-        let State::Dialing { under_way, rounds } = &mut self.peers[rank].state else { return };
-        (*under_way, *rounds) = (false, *rounds + 1);
-        if *rounds < ROUNDS {
-            return self.try_to_dial(rank);
+        let State::Dialing(attempt) = &mut self.peers[rank].state else { return };
+        if !attempt.hung_up(Instant::now()) {
+            let why = why.unwrap_or_else(|| "it hung up".to_owned());
+            let cause = format!("every attempt at shared memory came to nothing, the last because {why}");
+            self.fail(rank, Cause::Unreachable(cause));
         }
-        let why = why.unwrap_or_else(|| "it hung up".to_owned());
-        self.fail(
-            rank,
-            Cause::Unreachable(format!("{ROUNDS} attempts at shared memory came to nothing: {why}")),
-        );
     }
 
     /// Digests a packet. The connection has been taken out of its slot, and is put back where it goes on.
     fn proceed(&mut self, pending: Pending, bytes: &[u8], fds: Vec<OwnedFd>) -> Result<(), Stop> {
         let Pending { socket, role, .. } = pending;
         match role {
-            Role::Unauthenticated => {
+            Role::Unauthenticated { .. } => {
                 let responder = Responder::new(&self.identity, bytes)?;
                 self.greeted(socket, responder)
             }
@@ -232,9 +246,12 @@ impl Shm {
                 Self::turn_away(&socket, responder, Verdict::Finished, "its connection has ended")
             }
             State::Gone(_) => Self::turn_away(&socket, responder, Verdict::Down, "it is taken for down"),
-            State::Open(_) => Err(Stop::Tell("it is connected already".into())),
-            State::Dialing { .. } if self.identity.rank < rank => self.put_back(socket, Role::Parked(rank)),
-            State::Idle | State::Dialing { .. } => {
+            // It had dialled before this side's attempt reached it, and has given that up.
+            State::Open(_) => Err(Stop::Close),
+            State::Dialing(attempt) if attempt.under_way && self.identity.rank < rank => {
+                self.put_back(socket, Role::Parked(rank))
+            }
+            State::Idle | State::Dialing(_) => {
                 let (session, welcome) = responder.answer(Verdict::Ready)?;
                 packet::send(&socket, &welcome, &[])?;
                 self.put_back(socket, Role::Answered(rank, session))
@@ -298,7 +315,7 @@ impl Shm {
         let Ok([memory, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
             return Err(Trouble::Nonsense.into());
         };
-        if !matches!(self.peers[rank].state, State::Idle | State::Dialing { .. }) {
+        if !matches!(self.peers[rank].state, State::Idle | State::Dialing(_)) {
             return Err(Stop::Close);
         }
         let memory = Mapping::open(&memory, link::SIZE, Writers::Both)?;
@@ -316,6 +333,8 @@ impl Shm {
     /// A connection stands.
     fn establish(&mut self, rank: Rank, parts: Parts) -> Result<(), Stop> {
         Self::rewatch(&self.epoll, &parts.socket, Watch::Link(rank))?;
+        // Whatever was lacking for it is there: to have a socket was not enough.
+        self.shortage.opened(Instant::now());
         // Attempts that have become needless, from either side.
         self.pending.drop_all_of(rank);
         self.dialing.retain(|other| *other != rank);
@@ -328,17 +347,67 @@ impl Shm {
         Ok(())
     }
 
-    /// This process lacks descriptors or memory.
-    fn lack(&mut self, error: Errno) {
-        let since = *self.lacking.get_or_insert_with(std::time::Instant::now);
-        if since.elapsed() > crate::transport::PATIENCE && !std::mem::replace(&mut self.told_lack, true) {
-            warn!(%error, "connections for shared memory cannot be made");
-            self.life.defer(ringworld_transport::Event::Broken {
-                cause: format!(
-                    "{error}: connections to ranks of this host cannot be made; raise the limit on open files \
-                     (`ulimit -n`) or on memory, or set RINGWORLD_TRANSPORT=^shm"
-                ),
-            });
+    /// This process lacks descriptors or memory, whoever they were for: what needs them will be tried again, for a while.
+    fn lack(&mut self, error: Errno, now: Instant) {
+        // An old one may have ended while this process was asleep.
+        self.shortage.lasts(now);
+        match self.shortage.refused(now) {
+            Meaning::Begins => {
+                warn!(%error, "no connection for shared memory can be made or accepted for now")
+            }
+            Meaning::Lasts => {}
+            Meaning::TooLong => {
+                let cause = shortage::explain(error, self.identity.size);
+                self.life.defer(Event::Broken { cause });
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ringworld_transport::{
+        Header, Operation, Placement, Placer, Posted, RecvMemory, SendMemory, Token, Transport as _,
+    };
+
+    use super::*;
+    use crate::Config;
+
+    /// How many messages have come.
+    struct Inbox(usize);
+
+    impl Placer for Inbox {
+        fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Result<Placement, String> {
+            self.0 += 1;
+            Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+        }
+    }
+
+    fn send(shm: &mut Shm, peer: Rank) {
+        let (header, payload) = (Header::new(b"h").unwrap(), SendMemory::empty());
+        let message = Operation::Message { peer, header, payload, token: Token(0) };
+        assert_eq!(shm.post(message).unwrap(), Posted::Complete);
+    }
+
+    /// Were it otherwise, each side could take another one of two connections for the one that counts, and give up the
+    /// other's.
+    #[test]
+    fn a_rank_that_has_answered_does_not_dial_as_well() {
+        let bind = |rank| Shm::bind(Config::new(rank, 2, 3)).unwrap();
+        let (mut one, mut other) = (bind(0), bind(1));
+        one.connect(1, &other.address()).unwrap();
+        other.connect(0, &one.address()).unwrap();
+        let (mut inbox, mut events) = (Inbox(0), Vec::new());
+        send(&mut other, 0);
+        one.poll(&mut inbox, &mut events);
+        assert!(one.pending.is_answered(1));
+        send(&mut one, 1);
+        assert!(matches!(&one.peers[1].state, State::Dialing(attempt) if !attempt.under_way));
+        assert!(one.arm(), "it waits for the other, and may sleep");
+        for _ in 0..10 {
+            other.poll(&mut inbox, &mut events);
+            one.poll(&mut inbox, &mut events);
+        }
+        assert_eq!(inbox.0, 2, "{events:?}");
     }
 }

@@ -4,6 +4,7 @@
 //! of anybody. Neighbours: `transport.rs` drives it, `link.rs` moves the bytes.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use ringworld_transport::lifecycle::{Progress, Shutdown};
 use ringworld_transport::puts::{Exposures, PutQueue};
@@ -13,13 +14,54 @@ use crate::address::Place;
 use crate::link::{Ends, Link, Outgoing, Payload};
 use crate::outbox::Outbox;
 
+/// How long to wait before what came to nothing is tried again.
+const RETRY: Duration = Duration::from_millis(20);
+/// How often an attempt is begun again, at least, when the peer has hung up ...
+const ROUNDS: u32 = 3;
+/// ... and for how long, at least: longer than a peer is silent that lacks descriptors, which then says so itself.
+const PERSEVERANCE: Duration = Duration::from_secs(6);
+
+/// A connection that is being made from here.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// A handshake is going on; else one is to be begun.
+    pub(crate) under_way: bool,
+    since: Instant,
+    rounds: u32,
+    /// When to begin the next one.
+    next: Instant,
+}
+
+impl Attempt {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { under_way: false, since: now, rounds: 0, next: now }
+    }
+
+    /// Whether a handshake is to be begun now.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        !self.under_way && self.next <= now
+    }
+
+    /// It could not be begun or ended, which is not the peer's doing: tried again soon, for as long as it takes.
+    pub(crate) fn put_off(&mut self, now: Instant) {
+        (self.under_way, self.next) = (false, now + RETRY);
+    }
+
+    /// The peer has hung up: tried again, but not for ever. Whether it is.
+    pub(crate) fn hung_up(&mut self, now: Instant) -> bool {
+        self.put_off(now);
+        self.rounds += 1;
+        self.rounds < ROUNDS || now - self.since < PERSEVERANCE
+    }
+}
+
 /// Where a peer stands.
 #[derive(Debug)]
 pub(crate) enum State {
     /// Nothing has been sent to it or by it.
     Idle,
-    /// A connection is being made from here, or is to be tried again; it came to nothing so often.
-    Dialing { under_way: bool, rounds: u32 },
+    /// A connection is being made from here.
+    Dialing(Attempt),
     /// Established.
     Open(Box<Link>),
     /// Over, for this reason.
@@ -39,6 +81,8 @@ pub(crate) struct Peer {
     pub(crate) exposures: Exposures,
     pub(crate) shutdown: Shutdown,
     pub(crate) ends: Ends,
+    /// There was no room for a last word.
+    pub(crate) unsaid: bool,
     /// Counted among those to which something is to be sent.
     pub(crate) owed: bool,
 }
@@ -54,6 +98,7 @@ impl Peer {
             exposures: Exposures::default(),
             shutdown: Shutdown::default(),
             ends: Ends::default(),
+            unsaid: false,
             owed: false,
         }
     }
@@ -149,5 +194,6 @@ impl Peer {
         self.kept = 0;
         self.puts = PutQueue::default();
         self.exposures = Exposures::default();
+        self.unsaid = false;
     }
 }

@@ -34,11 +34,14 @@ impl Shm {
             match peer.shutdown.next(rank, progress, &mut self.life) {
                 None => return,
                 Some(Step::Send(control)) => {
-                    if !link.say(control) {
-                        // No room: asked again when the peer has read something.
+                    let said = link.say(control);
+                    peer.unsaid = !said;
+                    self.note(rank);
+                    if !said {
+                        // No room: asked again when the peer has read something, for which this side is woken.
                         return;
                     }
-                    peer.shutdown.sent(control);
+                    self.peers[rank].shutdown.sent(control);
                 }
                 Some(Step::Release) => self.release(rank, Cause::Finished),
                 Some(Step::Fail(cause)) => self.fail(rank, cause),
@@ -54,7 +57,7 @@ impl Shm {
             left |= match self.peers[rank].state {
                 State::Open(_) => true,
                 // Operations are waiting for the connection: they were accepted.
-                State::Dialing { .. } => true,
+                State::Dialing(_) => true,
                 State::Idle | State::Gone(_) => false,
             };
         }

@@ -7,10 +7,11 @@
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
+use ringworld_transport::shortage::Shortage;
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
     RemoteKey, Token, Transport,
@@ -34,8 +35,6 @@ const KEY: [u8; 4] = *b"SHM\x01";
 const LOOK_EVERY: u64 = 64;
 /// Events taken from epoll at a time.
 const EVENTS: usize = 64;
-/// How long this process may lack descriptors before it says so.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What an epoll event is about, packed into its 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +87,8 @@ pub struct Shm {
     /// Connections that came to nothing, of which not each is told.
     pub(crate) strangers: Tally,
     pub(crate) life: Lifecycle,
-    /// Since when this process has lacked descriptors or memory, and whether that has been told.
-    pub(crate) lacking: Option<Instant>,
-    pub(crate) told_lack: bool,
+    /// This process lacks descriptors or memory.
+    pub(crate) shortage: Shortage,
     place: Place,
     capabilities: Capabilities,
     /// Peers to which something is to be sent.
@@ -151,8 +149,7 @@ impl Shm {
             pending: PendingHandshakes::default(),
             strangers: Tally::default(),
             life: Lifecycle::default(),
-            lacking: None,
-            told_lack: false,
+            shortage: Shortage::default(),
             place,
             capabilities,
             owed: 0,
@@ -197,7 +194,7 @@ impl Shm {
     #[inline]
     pub(crate) fn note(&mut self, rank: Rank) {
         let peer = &mut self.peers[rank];
-        let owed = !peer.is_idle();
+        let owed = !peer.is_idle() || peer.unsaid;
         if owed != peer.owed {
             peer.owed = owed;
             if owed { self.owed += 1 } else { self.owed -= 1 }
@@ -240,6 +237,11 @@ impl Shm {
     fn look(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         self.force_look = false;
         self.dial_again();
+        if self.pending.has_unauthenticated() || self.shortage.is_noted() {
+            let now = Instant::now();
+            self.pending.drop_silent(now);
+            self.shortage.lasts(now);
+        }
         let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut room = [const { MaybeUninit::uninit() }; EVENTS];
         // The only error is an interruption: nothing is lost, the next poll looks again.
@@ -398,7 +400,7 @@ impl Transport for Shm {
                 self.advance_shutdown(rank);
             }
         }
-        let handshakes = !self.dialing.is_empty() || !self.pending.is_empty();
+        let handshakes = !self.dialing.is_empty() || self.pending.has_known();
         if self.force_look || handshakes || self.polls.is_multiple_of(LOOK_EVERY) || self.open.is_empty() {
             moved |= self.look(placer, events);
         }

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use ringworld_auth::Session;
+use ringworld_transport::shortage::{Meaning, explain, is_room_for, is_shortage, share};
 use ringworld_transport::warn;
 use ringworld_transport::{Cause, Event, Rank};
 use rustix::event::epoll;
@@ -28,7 +29,6 @@ use crate::peer::{Attempt, State};
 use crate::pending::{
     Failure, HURRY, MAX_UNAUTHENTICATED, PATIENCE, Pending, Progress, Role, VOUCHED_PATIENCE,
 };
-use crate::shortage::{Meaning, explain, is_room_for, is_shortage, share};
 use crate::spread::routes;
 use crate::transport::{Tcp, Watch};
 

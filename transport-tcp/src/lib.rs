@@ -14,7 +14,7 @@
 //! peer.rs        state of one peer                 shutdown.rs   losing a peer, the orderly end
 //! lane.rs        one lane: write queue, reading    framing.rs    bytes of a frame (pure)
 //! spread.rs      which networks lanes use (pure)
-//! waiting.rs     frames before there is a connection   shortage.rs  no descriptors left
+//! waiting.rs     frames before there is a connection
 //! staging.rs     what lanes read into               hot.rs       lanes with recent traffic (pure)
 //! fins.rs        which lanes the peer has ended (pure)
 //! silence.rs     when a connection is silent (pure)  watch.rs   looks for that
@@ -49,7 +49,6 @@ mod listener;
 mod peer;
 mod pending;
 mod sealed;
-mod shortage;
 mod shutdown;
 mod silence;
 mod spread;

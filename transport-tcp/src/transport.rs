@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
+use ringworld_transport::shortage::Shortage;
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
     RemoteKey, SendMemory, Token, Transport, warn,
@@ -28,7 +29,6 @@ use crate::lane::{FRAGMENT, Inward, Outgoing, Payload, SMALL};
 use crate::listener::{self, Options};
 use crate::peer::{Peer, State};
 use crate::pending::PendingHandshakes;
-use crate::shortage::Shortage;
 use crate::staging::Staging;
 
 /// First bytes of every key, so that the key of another transport is noticed.

@@ -85,6 +85,7 @@ pub mod loopback;
 mod memory;
 pub mod puts;
 mod rank;
+pub mod shortage;
 
 pub use address::Address;
 pub use error::{Cause, ConnectError};

@@ -4,4 +4,6 @@
 
 mod conformance;
 mod crossing;
+mod last_words;
 mod support;
+mod unauthenticated;

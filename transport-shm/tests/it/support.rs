@@ -1,5 +1,7 @@
 //! Ranks that are driven by tests: what they were sent, and what they were told.
 
+#![allow(dead_code, reason = "every user needs a part of it")]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -34,6 +36,7 @@ pub(crate) struct Side {
     pub(crate) down: Vec<(Rank, Cause)>,
     pub(crate) broken: Vec<String>,
     pub(crate) closed: bool,
+    pub(crate) peer_closed: bool,
 }
 
 impl Side {
@@ -44,34 +47,28 @@ impl Side {
         assert_eq!(posted, Posted::Complete, "nothing but a header, and not taken over");
     }
 
-    /// Sends a message at once, if there is room; to be called when the connection stands.
-    pub(crate) fn inject(&mut self, peer: Rank, header: &[u8], payload: &[u8]) -> bool {
-        self.shm.inject(peer, header, payload)
-    }
-
     pub(crate) fn poll(&mut self) {
         self.shm.poll(&mut self.inbox, &mut self.events);
         for event in self.events.drain(..) {
             match event {
                 Event::PeerDown { peer, cause } => self.down.push((peer, cause)),
                 Event::Broken { cause } => self.broken.push(cause),
+                Event::PeerClosed { .. } => self.peer_closed = true,
                 Event::Closed => self.closed = true,
                 _ => {}
             }
         }
     }
 
-    /// Polls, and sleeps where the transport says that it may: until something comes, or for so long. Whether it slept
-    /// to the end.
-    pub(crate) fn poll_or_sleep(&mut self, limit: Duration) -> bool {
-        self.poll();
+    /// Sleeps where the transport says that it may, until something comes or for so long; `false`: to the end.
+    pub(crate) fn sleep(&mut self, limit: Duration) -> bool {
         if !self.shm.arm() {
-            return false;
+            return true;
         }
-        let Some(fd) = self.shm.wait_fd() else { return false };
+        let Some(fd) = self.shm.wait_fd() else { return true };
         let mut watched = [rustix::event::PollFd::new(&fd, rustix::event::PollFlags::IN)];
         let limit = rustix::event::Timespec::try_from(limit).unwrap();
-        rustix::event::poll(&mut watched, Some(&limit)).unwrap() == 0
+        rustix::event::poll(&mut watched, Some(&limit)).unwrap() > 0
     }
 
     /// Headers of messages that have come.
@@ -102,6 +99,7 @@ pub(crate) fn world(size: usize) -> Vec<Side> {
         down: Vec::new(),
         broken: Vec::new(),
         closed: false,
+        peer_closed: false,
     };
     world.into_iter().map(side).collect()
 }

@@ -1,8 +1,9 @@
-//! When this process has no descriptors left, or the system no memory for sockets.
+//! When this process has no descriptors left, or the system no memory for connections.
 //!
 //! That is nobody else's doing, so no peer is blamed for it; and mostly it passes, because something else of this
 //! process closes what it had open. If it lasts, the ranks that wait to be let in would wait for ever, so the runtime
-//! is told that this transport cannot go on. Pure but for [`limit`]. Neighbours: `connect.rs` runs into it.
+//! is told by [`Event::Broken`](crate::Event::Broken) that the transport cannot go on. Pure but for the limit on open
+//! files. Neighbours: the transports that need descriptors for each peer run into it.
 
 use std::time::{Duration, Instant};
 
@@ -17,13 +18,14 @@ const QUIET: Duration = Duration::from_millis(500);
 const OTHERS: usize = 48;
 
 /// Whether an error says that this process or its host lacks something, whoever the connection was with.
-pub(crate) fn is_shortage(errno: Errno) -> bool {
+#[must_use]
+pub fn is_shortage(errno: Errno) -> bool {
     matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
 }
 
 /// What a refusal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub enum Meaning {
     /// A shortage begins.
     Begins,
     /// It goes on; all has been said.
@@ -42,14 +44,14 @@ struct Spell {
 
 /// The shortage that there is, if any.
 #[derive(Debug, Default)]
-pub(crate) struct Shortage {
+pub struct Shortage {
     spell: Option<Spell>,
     reported: bool,
 }
 
 impl Shortage {
     /// The system has refused to open something.
-    pub(crate) fn refused(&mut self, now: Instant) -> Meaning {
+    pub fn refused(&mut self, now: Instant) -> Meaning {
         let Some(spell) = &mut self.spell else {
             self.spell = Some(Spell { since: now, last: now });
             return Meaning::Begins;
@@ -62,14 +64,21 @@ impl Shortage {
     }
 
     /// Something could be opened: no end of the shortage, but progress.
-    pub(crate) fn opened(&mut self, now: Instant) {
+    pub fn opened(&mut self, now: Instant) {
         if let Some(spell) = &mut self.spell {
             spell.since = now;
         }
     }
 
+    /// Whether there is or was one that has not been seen to end.
+    #[must_use]
+    #[inline]
+    pub fn is_noted(&self) -> bool {
+        self.spell.is_some()
+    }
+
     /// Time has passed. Whether a shortage goes on.
-    pub(crate) fn lasts(&mut self, now: Instant) -> bool {
+    pub fn lasts(&mut self, now: Instant) -> bool {
         self.spell = self.spell.take_if(|spell| now - spell.last < QUIET);
         self.spell.is_some()
     }
@@ -81,17 +90,20 @@ fn limit() -> Rlimit {
 
 /// Whether this process may open so many connections and what else it needs. While it may not, further lanes are not
 /// made: with the same limit on the other side, they would take the descriptors of connections that somebody waits for.
-pub(crate) fn is_room_for(connections: usize) -> bool {
+#[must_use]
+pub fn is_room_for(connections: usize) -> bool {
     limit().current.is_none_or(|current| current >= (connections + OTHERS) as u64)
 }
 
 /// This part of the files that this process may open: one in so many.
-pub(crate) fn share(parts: u64) -> usize {
+#[must_use]
+pub fn share(parts: u64) -> usize {
     limit().current.map_or(usize::MAX, |current| usize::try_from(current / parts).unwrap_or(usize::MAX))
 }
 
 /// Why this transport cannot go on, and what to do.
-pub(crate) fn explain(errno: Errno, size: usize) -> String {
+#[must_use]
+pub fn explain(errno: Errno, size: usize) -> String {
     let others = size.saturating_sub(1);
     let first = format!("no connection can be made or accepted any more: {errno}");
     match errno {
@@ -109,7 +121,10 @@ pub(crate) fn explain(errno: Errno, size: usize) -> String {
             )
         }
         Errno::NFILE => format!("{first}; this host has too many files open in all; raise fs.file-max"),
-        _ => format!("{first}; this host has no memory left for sockets; see net.ipv4.tcp_mem"),
+        _ => format!(
+            "{first}; this host, or the container's limit on memory, has none left for sockets (net.ipv4.tcp_mem) or \
+             memory that processes share"
+        ),
     }
 }
 
