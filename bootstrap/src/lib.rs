@@ -28,7 +28,8 @@
 //! # Ok::<(), ringworld_bootstrap::Error>(())
 //! ```
 
-#![forbid(unsafe_code)]
+// Once, in `settings/handed.rs`.
+#![deny(unsafe_code)]
 
 mod client;
 mod descriptors;
@@ -61,5 +62,5 @@ pub use master::{Departure, Master, MasterConfig, MasterHandle, Outcome};
 pub use probe::{Answer, Sighting};
 pub use ringworld_auth::Secret;
 pub use session::{Session, exit_status};
-pub use settings::{KNOBS, Knob, Settings, SettingsError, Source, Strength, TransportChoice};
+pub use settings::{KNOBS, Knob, Settings, SettingsError, Source, Strength, TransportChoice, hand_over};
 pub use wire::{Fault, Member};

@@ -1,24 +1,29 @@
-//! Which process of MPICH's or Intel MPI's launcher this one descends from.
+//! Which processes this one descends from, and which of them is the proxy of MPICH's or Intel MPI's launcher.
 //!
 //! Hydra gives its jobs no name. Where all ranks are on one host they descend from one proxy there, and the ranks of
 //! another job from another: its process id and start time tell them apart, however many shells are between.
 
 /// What the kernel calls the proxy: the first 15 characters of its name, which has no more.
 const PROXY: &str = "hydra_pmi_proxy";
-/// How far up the proxy is looked for.
+/// How far up is looked.
 const GENERATIONS: usize = 32;
 
 /// The proxy's name, made of its process id and start time; `None` without one, or where the system does not tell.
 pub(super) fn proxy() -> Option<String> {
-    let mut pid = std::process::id();
-    for _ in 0..GENERATIONS {
-        let (name, parent, start) = read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
-        if name == PROXY {
-            return Some(format!("hydra-{pid}-{start}"));
-        }
-        pid = parent;
-    }
-    None
+    line().find_map(|pid| {
+        let (name, _, start) = look(pid)?;
+        (name == PROXY).then(|| format!("hydra-{pid}-{start}"))
+    })
+}
+
+/// This process, its parent, and so on, as far as the system tells.
+pub(super) fn line() -> impl Iterator<Item = u32> {
+    let parent = |pid: &u32| look(*pid).map(|(_, parent, _)| parent);
+    std::iter::successors(Some(std::process::id()), parent).take(GENERATIONS)
+}
+
+fn look(pid: u32) -> Option<(String, u32, u64)> {
+    read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// Name, parent and start time, from a line of `/proc/PID/stat`. A name may hold blanks and brackets.

@@ -329,7 +329,7 @@ impl Gathered {
 
 /// An empty secret would silently turn authentication off.
 fn refuse_empty_secret(knob: &Knob, value: &str, origin: impl Fn() -> String) -> Result<(), SettingsError> {
-    if !matches!(knob.key, "secret" | "secret_file") || !value.trim_ascii().is_empty() {
+    if !matches!(knob.key, "secret" | "secret_file" | "secret_fd") || !value.trim_ascii().is_empty() {
         return Ok(());
     }
     Err(SettingsError::Invalid {

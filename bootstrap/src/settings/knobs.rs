@@ -227,6 +227,13 @@ pub const KNOBS: &[Knob] = &[
          `secret`, which it excludes. Only its owner should be able to read it.",
     ),
     knob(
+        "secret_fd",
+        "number",
+        "none",
+        "Descriptor by which `ringworld run` hands its ranks the secret that it has made; not for users. Whoever loads \
+         the settings reads and closes it.",
+    ),
+    knob(
         "job",
         "text",
         "the launcher's, else none",

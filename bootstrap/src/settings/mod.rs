@@ -8,6 +8,7 @@
 mod ancestors;
 mod error;
 mod gather;
+mod handed;
 mod knobs;
 mod launch;
 mod parse;
@@ -18,11 +19,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use std::os::fd::RawFd;
 use std::time::Duration;
 
 use ringworld_auth::Secret;
 
 pub use error::SettingsError;
+pub use handed::hand_over;
 pub use knobs::{KNOBS, Knob, Strength};
 pub use parse::TransportChoice;
 
@@ -115,6 +118,8 @@ pub struct Settings {
     pub log: Option<String>,
     pub(crate) sources: Vec<Source>,
     pub(crate) warnings: Vec<String>,
+    /// The descriptor that the secret came by.
+    pub(crate) secret_fd: Option<RawFd>,
 }
 
 impl Default for Settings {
@@ -157,6 +162,7 @@ impl Default for Settings {
             log: None,
             sources: Vec::new(),
             warnings: Vec::new(),
+            secret_fd: None,
         }
     }
 }
@@ -177,7 +183,12 @@ impl Settings {
     ///
     /// See [`SettingsError`].
     pub fn from_env_with(overrides: &[(String, String)]) -> Result<Self, SettingsError> {
-        Self::put_together(overrides, &text(std::env::vars_os())?, ancestors::proxy().as_deref())
+        let settings =
+            Self::put_together(overrides, &text(std::env::vars_os())?, ancestors::proxy().as_deref())?;
+        if let Some(number) = settings.secret_fd {
+            handed::keep(number, &settings.secret);
+        }
+        Ok(settings)
     }
 
     /// Like [`Settings::load`], from an environment as the system has it, in which names and values need not be UTF-8.
@@ -272,10 +283,11 @@ impl Settings {
             log: r.read("log", any)?,
             sources: Vec::new(),
             warnings: Vec::new(),
+            secret_fd: None,
         };
         r.read("config", any)?;
-        settings.secret = r.secret()?;
         let size = r.world_size()?;
+        (settings.secret, settings.secret_fd) = r.secret(size.is_none_or(|(size, _)| size == 1))?;
         settings.world_size = size.map(|(size, _)| size);
         if let Some((size, strength)) = size {
             r.silence(&mut settings, size, strength)?;
@@ -356,6 +368,12 @@ fn port(text: &str) -> Result<u16, String> {
     }
 }
 
+fn descriptor(text: &str) -> Result<RawFd, String> {
+    let expected = "a descriptor's number, as `ringworld run` sets it";
+    let number = parse::number(text, expected)?;
+    if number >= 0 { Ok(number) } else { Err(format!("expected {expected}")) }
+}
+
 /// One port, or the first and the last of several.
 fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     let expected = || "expected ports from 1 to 65535, such as 30000-30100 or 30000".to_string();
@@ -407,32 +425,42 @@ impl Reader {
         Ok(Some(value))
     }
 
-    /// The secret or the content of the secret's file, whichever speaks louder.
-    fn secret(&mut self) -> Result<Secret, SettingsError> {
-        let given = self.gathered.winner("secret")?.cloned();
-        let file = self.gathered.winner("secret_file")?.cloned();
-        match (&given, &file) {
-            (Some(a), Some(b)) if a.strength == b.strength => {
-                return Err(SettingsError::Inconsistent(format!(
-                    "{} and {} are both set; keep only one of them",
-                    a.source, b.source
-                )));
+    /// The secret, whichever way of giving it speaks loudest, and the descriptor if it came by one. A process that is
+    /// `alone` needs none from a launcher, whose world it then is not of.
+    fn secret(&mut self, alone: bool) -> Result<(Secret, Option<RawFd>), SettingsError> {
+        let mut given = Vec::new();
+        for key in ["secret", "secret_file", "secret_fd"] {
+            given.extend(self.gathered.winner(key)?.map(|said| (key, said.clone())));
+        }
+        given.sort_by_key(|(_, said)| std::cmp::Reverse(said.strength));
+        let Some((key, loudest)) = given.first() else { return Ok((Secret::default(), None)) };
+        if let Some((_, other)) = given.get(1).filter(|(_, other)| other.strength == loudest.strength) {
+            return Err(SettingsError::Inconsistent(format!(
+                "{} and {} are both set; keep only one of them",
+                loudest.source, other.source
+            )));
+        }
+        match *key {
+            "secret" => {
+                let text = self.read("secret", |text| Ok(text.to_string()))?.unwrap_or_default();
+                Ok((Secret::new(text.into_bytes()), None))
             }
-            _ => {}
+            "secret_file" => Ok((self.secret_in_file(loudest)?, None)),
+            _ => {
+                let number = self.read("secret_fd", descriptor)?.unwrap_or_default();
+                match handed::read(number) {
+                    Ok(secret) => Ok((secret, Some(number))),
+                    Err(_) if alone => Ok((Secret::default(), None)),
+                    Err(why) => Err(invalid("secret_fd", loudest, why)),
+                }
+            }
         }
-        let louder = |a: &Option<Said>, b: &Option<Said>| {
-            a.as_ref().map(|said| said.strength) > b.as_ref().map(|said| said.strength)
-        };
-        if louder(&given, &file) {
-            let text = self.read("secret", |text| Ok(text.to_string()))?.unwrap_or_default();
-            return Ok(Secret::new(text.into_bytes()));
-        }
-        let Some(path) = self.read("secret_file", |text| Ok(text.to_string()))? else {
-            return Ok(Secret::default());
-        };
-        let origin = file.map_or(String::new(), |said| said.source);
+    }
+
+    fn secret_in_file(&mut self, said: &Said) -> Result<Secret, SettingsError> {
+        let path = self.read("secret_file", |text| Ok(text.to_string()))?.unwrap_or_default();
         let unusable =
-            |reason: String| SettingsError::File { origin: origin.clone(), path: path.clone(), reason };
+            |reason: String| SettingsError::File { origin: said.source.clone(), path: path.clone(), reason };
         let bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
         let bytes = bytes.trim_ascii();
         if bytes.is_empty() {

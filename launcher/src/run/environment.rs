@@ -8,9 +8,10 @@ use crate::cli::{Assignment, Endpoint};
 use ringworld_bootstrap::KNOBS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 
 /// Settings that say who a rank is and where the job meets: the launcher's to decide.
-const PLACE: [&str; 9] = [
+const PLACE: [&str; 10] = [
     "master_node",
     "master_port",
     "num_nodes",
@@ -20,6 +21,7 @@ const PLACE: [&str; 9] = [
     "local_world_size",
     "master_external",
     "parent_pid",
+    "secret_fd",
 ];
 
 /// Names the launcher to its ranks and to whatever they start.
@@ -58,8 +60,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) rendezvous: Rendezvous,
     /// The launcher's process.
     pub(crate) parent: u32,
-    /// The secret made for this job; `None` when the user gave one, which is inherited.
-    pub(crate) secret: Option<String>,
+    /// The descriptor that hands over the secret made for this job; `None` when the user gave one, which is inherited.
+    pub(crate) secret: Option<OwnedFd>,
     /// The name made for this job; `None` when the user gave one, which is inherited.
     pub(crate) job: Option<String>,
     pub(crate) env: &'a [Assignment],
@@ -97,7 +99,7 @@ impl Plan<'_> {
         set("LOCAL_WORLD_SIZE", self.ranks.to_string());
         set(PARENT, self.parent.to_string());
         if let Some(secret) = &self.secret {
-            set("RINGWORLD_SECRET", secret.clone());
+            set("RINGWORLD_SECRET_FD", secret.as_raw_fd().to_string());
         }
         if let Some(job) = &self.job {
             set("RINGWORLD_JOB", job.clone());
@@ -153,7 +155,7 @@ mod tests {
             ranks: 4,
             rendezvous: Rendezvous::Here { port: 4000 },
             parent: 99,
-            secret: Some("s".to_owned()),
+            secret: None,
             job: Some("j".to_owned()),
             env,
         }
@@ -169,8 +171,11 @@ mod tests {
 
     #[test]
     fn a_rank_of_one_host_is_told_everything() {
+        let secret = OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let number = format!("RINGWORLD_SECRET_FD={}", secret.as_raw_fd());
+        let plan = Plan { secret: Some(secret), ..here(&[]) };
         assert_eq!(
-            shown(&here(&[]).changes(2, std::iter::empty())),
+            shown(&plan.changes(2, std::iter::empty())),
             [
                 "LOCAL_RANK=2",
                 "LOCAL_WORLD_SIZE=4",
@@ -181,7 +186,7 @@ mod tests {
                 "RINGWORLD_JOB=j",
                 "RINGWORLD_MASTER_EXTERNAL=1",
                 "RINGWORLD_PARENT_PID=99",
-                "RINGWORLD_SECRET=s",
+                &number,
                 "WORLD_SIZE=4",
             ]
         );
@@ -190,8 +195,7 @@ mod tests {
     #[test]
     fn with_several_hosts_the_master_gives_the_ranks_out() {
         let master = Endpoint { host: "n0".to_owned(), port: 29500 };
-        let plan =
-            Plan { rendezvous: Rendezvous::There { master, nodes: 3 }, secret: None, job: None, ..here(&[]) };
+        let plan = Plan { rendezvous: Rendezvous::There { master, nodes: 3 }, job: None, ..here(&[]) };
         assert_eq!(
             shown(&plan.changes(1, ["RANK", "RINGWORLD_RANK"].map(OsStr::new).into_iter())),
             [
@@ -221,6 +225,7 @@ mod tests {
             "TORCHELASTIC_RUN_ID",
             "JOB_COMPLETION_INDEX",
             "MASTER_ADDR",
+            "RINGWORLD_SECRET_FD",
         ];
         let kept = [
             "PATH",

@@ -17,6 +17,7 @@ use crate::cli::Stdin;
 use crate::exit::{Failure, Status};
 use crate::signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGCHLD, SIGKILL, SIGTSTP};
 use signal_hook::iterator::{backend::SignalDelivery, exfiltrator::SignalOnly};
@@ -57,6 +58,8 @@ pub(crate) struct RankSpec {
 pub(crate) struct JobSpec<'a> {
     pub(crate) program: &'a [OsString],
     pub(crate) ranks: Vec<RankSpec>,
+    /// What the ranks inherit at the number that they are told.
+    pub(crate) secret: Option<OwnedFd>,
     /// What messages call a rank, before its number: `rank` or `local rank`.
     pub(crate) noun: &'static str,
     pub(crate) host: &'a str,
@@ -178,6 +181,10 @@ impl Job {
             shortage: Shortage::watch(),
         };
         let count = spec.ranks.len();
+        if let Some(secret) = &spec.secret {
+            // Only now, since the guard has no use for it.
+            rustix::io::fcntl_setfd(secret, FdFlags::empty()).map_err(|error| system(error.into()))?;
+        }
         for (index, rank) in spec.ranks.iter().enumerate() {
             if let Err(error) = job.spawn(index, rank, &spec) {
                 job.signal_all(SIGKILL);
@@ -187,6 +194,8 @@ impl Job {
                 return Err(Failure::system(what, error));
             }
         }
+        // It has been handed over; who looks into this process finds it no more.
+        spec.secret = None;
         let names = job.ranks.iter().enumerate().map(|(index, rank)| {
             format!("{} {index} (pid {}) on {}", spec.noun, rank.pid.as_raw_pid(), spec.host)
         });

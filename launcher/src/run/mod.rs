@@ -57,17 +57,20 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
     let nofile = raise_open_files();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
 
-    let (plan, witness) = rendezvous::open(options)?;
+    let (mut plan, witness) = rendezvous::open(options)?;
     let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
     let inherited: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
-    let ranks = (0..options.n).map(|local| RankSpec {
-        // With several hosts, ranks are given out by the master; the launcher never learns them.
-        label: if alone { local.to_string() } else { format!("{host}/{local}") },
-        environment: plan.changes(local, inherited.iter().map(OsString::as_os_str)),
-    });
+    let ranks: Vec<RankSpec> = (0..options.n)
+        .map(|local| RankSpec {
+            // With several hosts, ranks are given out by the master; the launcher never learns them.
+            label: if alone { local.to_string() } else { format!("{host}/{local}") },
+            environment: plan.changes(local, inherited.iter().map(OsString::as_os_str)),
+        })
+        .collect();
     let job = Job::start(JobSpec {
         program: &options.program,
-        ranks: ranks.collect(),
+        ranks,
+        secret: plan.secret.take(),
         noun: if alone { "rank" } else { "local rank" },
         host: &host,
         marks: Marks { tag: options.tag_output, time: options.timestamp_output },

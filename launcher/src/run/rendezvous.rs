@@ -9,7 +9,7 @@ use super::supervisor::Account;
 use crate::cli::RunOptions;
 use crate::exit::Failure;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings};
+use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings, hand_over};
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -73,7 +73,9 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure>
     };
     if given.secret.is_empty() {
         let secret = Secret::random().map_err(|error| Failure::system("cannot make a secret", error))?;
-        plan.secret = Some(String::from_utf8_lossy(secret.expose()).into_owned());
+        let handed = hand_over(&secret);
+        plan.secret =
+            Some(handed.map_err(|error| Failure::system("cannot hand a secret to the ranks", error))?);
     }
     if given.job.is_none() {
         plan.job = Some(format!("run-{parent}"));

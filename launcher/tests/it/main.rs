@@ -7,4 +7,5 @@ mod common;
 mod ending;
 mod pictures;
 mod reports;
+mod secret;
 mod streams;

@@ -158,9 +158,9 @@ fn a_reader_that_leaves_ends_the_job_as_in_a_pipeline() {
 #[test]
 fn ranks_are_told_who_they_are_and_where_to_meet() {
     let body = "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NUM_NODES $MASTER_NODE ${MASTER_PORT:+port} \
-                $RINGWORLD_MASTER_EXTERNAL ${#RINGWORLD_SECRET} $((RINGWORLD_PARENT_PID == PPID)) ${RINGWORLD_JOB:+job}";
+                $RINGWORLD_MASTER_EXTERNAL ${RINGWORLD_SECRET_FD:+fd} $((RINGWORLD_PARENT_PID == PPID)) ${RINGWORLD_JOB:+job}";
     let job = finish(&mut script(&["-n", "2"], body));
-    assert_eq!(job.sorted(), ["0/2 0/2 1 127.0.0.1 port 1 64 1 job", "1/2 1/2 1 127.0.0.1 port 1 64 1 job"]);
+    assert_eq!(job.sorted(), ["0/2 0/2 1 127.0.0.1 port 1 fd 1 job", "1/2 1/2 1 127.0.0.1 port 1 fd 1 job"]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn variables_of_an_outer_launcher_do_not_reach_the_ranks() {
 fn on_several_hosts_the_master_gives_out_the_ranks() {
     let options = ["-n", "2", "--nnodes", "3", "--master", "node7:4321"];
     let body = "echo ${RANK-unset}/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NUM_NODES $MASTER_NODE:$MASTER_PORT \
-                ${RINGWORLD_MASTER_EXTERNAL-unset} ${RINGWORLD_SECRET-unset}";
+                ${RINGWORLD_MASTER_EXTERNAL-unset} ${RINGWORLD_SECRET_FD-unset}";
     let job = finish(&mut script(&options, body));
     assert_eq!(
         job.sorted(),
