@@ -525,4 +525,18 @@ mod tests {
         let text = third.join().unwrap();
         assert!(text.contains("refused") && text.contains("2 ranks is complete"), "{text}");
     }
+
+    #[test]
+    fn ranks_that_wait_together_do_not_ask_together() {
+        const PROCESSES: usize = 1000;
+        let mut asks = [0; 16];
+        for _ in 0..PROCESSES {
+            let pause = jittered(LONGEST_PAUSE);
+            assert!(pause >= LONGEST_PAUSE * 3 / 4 && pause < LONGEST_PAUSE * 5 / 4, "{pause:?}");
+            let after = (pause - LONGEST_PAUSE * 3 / 4).as_micros();
+            asks[(after * 16 / (LONGEST_PAUSE / 2).as_micros()) as usize] += 1;
+        }
+        // An even share is 62.5, and 8 standard deviations are 61: by chance alone this never fails.
+        assert!(asks.iter().all(|&asks| asks > 0 && asks < 125), "{asks:?}");
+    }
 }

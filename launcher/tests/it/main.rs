@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod crowd;
 mod ending;
 mod pictures;
 mod reports;
