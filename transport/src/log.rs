@@ -33,6 +33,19 @@ pub fn heard<R>(body: impl FnOnce() -> R) -> R {
     }
 }
 
+/// Makes `body` speak to whom this thread speaks, on whatever thread it will run. For threads that the library starts:
+/// a subscriber may be the default of one thread only, such as that of a test, and does not hear what that starts.
+///
+/// ```
+/// let body = ringworld_transport::log::as_here(|| tracing::warn!("the cable is out"));
+/// std::thread::spawn(body).join().unwrap();
+/// ```
+pub fn as_here<R>(body: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    let here = get_default(Dispatch::clone);
+    // Where nobody listens yet, somebody may later, and everywhere.
+    move || if here.is::<NoSubscriber>() { body() } else { with_default(&here, body) }
+}
+
 /// `tracing::warn!`, [heard](crate::log::heard).
 #[macro_export]
 macro_rules! warn {

@@ -34,7 +34,7 @@ impl<C: Drive> Shell<C> {
             let (shell, mine) = (Arc::downgrade(self), Arc::clone(&shared));
             // Without the thread, work advances inside blocking calls only, which is what MPI promises.
             let thread = thread::Builder::new().name("ringworld-helper".into());
-            thread.spawn(move || serve(&shell, &mine)).ok()?;
+            thread.spawn(ringworld_transport::log::as_here(move || serve(&shell, &mine))).ok()?;
             Some(shared)
         });
     }

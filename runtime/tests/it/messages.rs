@@ -1,8 +1,6 @@
 //! The rules of point-to-point messages, over the simulator and over TCP.
 
-use std::sync::{Arc, Mutex};
-
-use crate::common::{owned_world, small, wires, world};
+use crate::common::{Log, owned_world, small, wires, world};
 use ringworld::testing::Choice;
 use ringworld::{Error, Op, Raw, Source, Tag, wait_all};
 
@@ -480,24 +478,11 @@ fn the_first_message_waits_for_nobodys_program() {
     });
 }
 
-/// What is logged while `act` runs, by the thread that runs it.
+/// What is logged while `act` runs.
 fn logged(act: impl FnOnce()) -> String {
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-    impl std::io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    tracing::subscriber::with_default(subscriber, act);
-    String::from_utf8(lines.0.lock().unwrap().clone()).unwrap()
+    let log = Log::default();
+    log.hear(act);
+    log.said()
 }
 
 #[test]

@@ -5,12 +5,12 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{owned_world, patient, real_wire, world};
+use crate::common::{Log, owned_world, patient, real_wire, world};
 use ringworld::Op;
 use ringworld::testing::Choice;
 
@@ -169,33 +169,68 @@ fn the_end_of_a_world_is_not_slept_through() {
     }
 }
 
-/// What a task's waker does wrong is that task's own trouble.
+/// What a task's waker does wrong is that task's own trouble, and is told whichever thread woke the task.
 #[test]
 fn a_waker_that_panics_takes_nothing_from_others() {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("a waker that panics, as this test wants");
+    /// With the names of the threads that have called it.
+    #[derive(Default)]
+    struct Panics(Mutex<Vec<String>>);
+    impl Panics {
+        fn calls(&self) -> usize {
+            self.0.lock().unwrap().len()
         }
     }
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            self.0.lock().unwrap().push(thread::current().name().unwrap_or_default().into());
+            // Not by `panic!`, of which the hook would tell as well.
+            std::panic::resume_unwind(Box::new("a waker that panics"));
+        }
+    }
+    let steps = Barrier::new(2);
     world(real_wire(), 2, &Choice::default(), |rank| {
-        rank.barrier().unwrap();
-        let peer = 1 - rank.rank();
-        for round in 0..50 {
-            let mut bad = rank.start_recv(vec![0u8; 1], peer, 1).unwrap();
-            let good = rank.start_recv(vec![0u8; 2], peer, 2).unwrap();
-            let waker = Waker::from(Arc::new(Panics));
-            assert!(pin!(&mut bad).poll(&mut Context::from_waker(&waker)).is_pending() || round > 0);
+        let (log, waker) = (Log::default(), Arc::new(Panics::default()));
+        log.hear(|| {
             rank.barrier().unwrap();
-            let sends = [
-                rank.start_send(vec![7u8], peer, 1).unwrap(),
-                rank.start_send(vec![8u8, 9], peer, 2).unwrap(),
-            ];
-            let (data, status) = soon("a receive", || good.wait()).unwrap();
-            assert_eq!((data, status.source, status.tag, status.count), (vec![8, 9], peer, 2, 2));
-            let (data, status) = soon("the other receive", || bad.wait()).unwrap();
-            assert_eq!((data, status.tag), (vec![7], 1));
-            sends.into_iter().for_each(|send| drop(send.wait().unwrap()));
+            let peer = 1 - rank.rank();
+            for round in 0..50 {
+                let known = waker.calls();
+                let mut bad = rank.start_recv(vec![0u8; 1], peer, 1).unwrap();
+                let good = rank.start_recv(vec![0u8; 2], peer, 2).unwrap();
+                let polled = pin!(&mut bad).poll(&mut Context::from_waker(&Waker::from(Arc::clone(&waker))));
+                assert!(polled.is_pending() || round > 0);
+                rank.barrier().unwrap();
+                // Nothing is sent to a rank that is still in a call.
+                steps.wait();
+                let sends = [
+                    rank.start_send(vec![7u8], peer, 1).unwrap(),
+                    rank.start_send(vec![8u8, 9], peer, 2).unwrap(),
+                ];
+                // In no call meanwhile: only the helper can wake the task.
+                let begun = Instant::now();
+                while round % 2 == 0 && polled.is_pending() && waker.calls() == known {
+                    assert!(begun.elapsed() < patient(MOMENT), "nobody has woken the task");
+                    thread::yield_now();
+                }
+                let (data, status) = soon("a receive", || good.wait()).unwrap();
+                assert_eq!((data, status.source, status.tag, status.count), (vec![8, 9], peer, 2, 2));
+                let (data, status) = soon("the other receive", || bad.wait()).unwrap();
+                assert_eq!((data, status.tag), (vec![7], 1));
+                sends.into_iter().for_each(|send| drop(send.wait().unwrap()));
+            }
+        });
+        let wakers = waker.0.lock().unwrap().clone();
+        assert!(wakers.iter().any(|name| name == "ringworld-helper"), "{wakers:?}");
+        // Whoever has called the last one tells of it a moment later.
+        let begun = Instant::now();
+        let line = "ERROR ringworld_engine::waiters: the waker of a task panicked";
+        while log.said().matches(line).count() < wakers.len() {
+            assert!(
+                begun.elapsed() < patient(MOMENT),
+                "{wakers:?} have called wakers, and all that is told is {}",
+                log.said()
+            );
+            thread::yield_now();
         }
     });
 }
