@@ -130,8 +130,11 @@ impl<'scope, R: ScopedOutcome<'scope>> fmt::Debug for Scoped<'scope, R> {
     }
 }
 
+// Why it is not one trait with `Outcome`: `()` is the outcome of owned and of borrowed memory, so the one trait would
+// have a parameter for the kind of memory, from which come the type of what is given back, and whether elements must be
+// `Send`. That is more than the few lines that are alike, and `Pending<R: Outcome>`, which users write, would have it.
 /// What waiting in a scope gives back. Sealed: `()`, `&mut [T]`, `(&mut [T], Status)`.
-pub trait ScopedOutcome<'scope>: Sized + OutcomeSealed {
+pub trait ScopedOutcome<'scope>: sealed::Sealed + Sized {
     /// The elements of the memory.
     #[doc(hidden)]
     type Element: Pod;
@@ -139,9 +142,6 @@ pub trait ScopedOutcome<'scope>: Sized + OutcomeSealed {
     #[doc(hidden)]
     fn give(parts: Parts<'_, 'scope, Self::Element>) -> Result<Self>;
 }
-
-#[doc(hidden)]
-pub trait OutcomeSealed {}
 
 /// What is left of an operation that has ended well.
 #[doc(hidden)]
@@ -153,7 +153,6 @@ pub struct Parts<'a, 'scope, T> {
     done: Option<Done>,
 }
 
-impl OutcomeSealed for () {}
 impl ScopedOutcome<'_> for () {
     type Element = u8;
 
@@ -162,7 +161,7 @@ impl ScopedOutcome<'_> for () {
     }
 }
 
-impl<T> OutcomeSealed for &mut [T] {}
+impl<T> sealed::Sealed for &mut [T] {}
 impl<'scope, T: Pod> ScopedOutcome<'scope> for &'scope mut [T] {
     type Element = T;
 
@@ -171,7 +170,7 @@ impl<'scope, T: Pod> ScopedOutcome<'scope> for &'scope mut [T] {
     }
 }
 
-impl<T> OutcomeSealed for (&mut [T], Status) {}
+impl<T> sealed::Sealed for (&mut [T], Status) {}
 impl<'scope, T: Pod> ScopedOutcome<'scope> for (&'scope mut [T], Status) {
     type Element = T;
 
