@@ -92,8 +92,8 @@ impl Builder {
     }
 
     /// Lets all later steps that would wait for none of one another wait for this one.
-    pub(crate) fn hold(&mut self, back: Step) {
-        self.gate = back.map(|step| (self.actions.len() as u32, step));
+    pub(crate) fn gate_later_steps(&mut self, earlier: Step) {
+        self.gate = earlier.map(|step| (self.actions.len() as u32, step));
     }
 
     /// The step declared last.

@@ -26,8 +26,8 @@ impl Conflicts {
         if start >= end {
             return;
         }
-        self.cut(start);
-        self.cut(end);
+        self.split_at(start);
+        self.split_at(end);
         let mut gaps = Vec::new();
         let mut at = start;
         for (&from, interval) in self.intervals.range_mut(start..end) {
@@ -54,8 +54,8 @@ impl Conflicts {
         if start >= end {
             return;
         }
-        self.cut(start);
-        self.cut(end);
+        self.split_at(start);
+        self.split_at(end);
         while let Some((&from, _)) = self.intervals.range(start..end).next() {
             if let Some(interval) = self.intervals.remove(&from) {
                 if interval.readers.is_empty() {
@@ -68,7 +68,7 @@ impl Conflicts {
     }
 
     /// Makes `at` a boundary between intervals.
-    fn cut(&mut self, at: usize) {
+    fn split_at(&mut self, at: usize) {
         if let Some((_, interval)) = self.intervals.range_mut(..at).next_back()
             && interval.end > at
         {

@@ -121,14 +121,14 @@ impl Blocks {
     }
 
     /// Offset and length of the blocks `from..to`.
-    pub(crate) fn run(&self, from: usize, to: usize) -> (usize, usize) {
+    pub(crate) fn extent(&self, from: usize, to: usize) -> (usize, usize) {
         let (start, end) = (self.start(from), self.start(to));
         (start, end - start)
     }
 
     /// Offset and length of block `index`.
     pub(crate) fn block(&self, index: usize) -> (usize, usize) {
-        self.run(index, index + 1)
+        self.extent(index, index + 1)
     }
 
     /// Length of all blocks together.
@@ -163,9 +163,9 @@ mod tests {
     fn blocks_are_packed_in_rank_order() {
         let blocks = Blocks::uneven(&[3, 0, 5]);
         assert_eq!([0, 1, 2].map(|r| blocks.block(r)), [(0, 3), (3, 0), (3, 5)]);
-        assert_eq!((blocks.total(), blocks.longest(), blocks.run(1, 3)), (8, 5, (3, 5)));
+        assert_eq!((blocks.total(), blocks.longest(), blocks.extent(1, 3)), (8, 5, (3, 5)));
         let blocks = Blocks::equal(4, 3);
-        assert_eq!((blocks.block(2), blocks.total(), blocks.run(0, 2)), ((8, 4), 12, (0, 8)));
+        assert_eq!((blocks.block(2), blocks.total(), blocks.extent(0, 2)), ((8, 4), 12, (0, 8)));
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Cut {
 
     /// Sends everybody its chunk of a block and folds the own chunk into `into`. The block waits for the one
     /// `sets` before it, to keep what is under way within bounds.
-    pub(crate) fn fold(
+    pub(crate) fn exchange_and_fold(
         &self,
         block: usize,
         rank: usize,

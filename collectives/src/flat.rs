@@ -17,11 +17,11 @@ pub(crate) fn steps(request: &Request, choice: &Choice, b: &mut Builder) {
         let Span { offset, len, .. } = request.layout().result;
         b.copy(Span::input(0, len), Span::output(offset, len));
     } else if request.counts != Counts::Same(0) || request.collective == Collective::Barrier {
-        by(choice.algorithm, request, root, choice, b);
+        add_steps_of(choice.algorithm, request, root, choice, b);
     }
 }
 
-fn by(algorithm: Algorithm, request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
+fn add_steps_of(algorithm: Algorithm, request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
     match algorithm {
         Algorithm::BarrierDissemination => barrier::dissemination::build(request, b),
         Algorithm::BroadcastBinomial => broadcast::binomial::build(request, root, choice, b),

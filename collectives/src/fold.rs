@@ -71,14 +71,20 @@ impl Fold {
 
     /// Hands over or takes in elements `offset..offset + len`; returns where the contribution of this
     /// place lies then. `slot` is as long as the elements.
-    pub(crate) fn before(self, request: &Request, offset: usize, slot: Span, b: &mut Builder) -> Span {
+    pub(crate) fn reduce_pair_segment(
+        self,
+        request: &Request,
+        offset: usize,
+        slot: Span,
+        b: &mut Builder,
+    ) -> Span {
         let (own, output) = (Span::input(offset, slot.len), Span::output(offset, slot.len));
-        self.take_in(request.rank, own, slot, output, b)
+        self.reduce_pair(request.rank, own, slot, output, b)
     }
 
     /// Hands over `own`, or receives into `slot` what the other rank of the pair has and puts the sum into
     /// `sum`; returns where the contribution of the place lies then.
-    pub(crate) fn take_in(self, rank: usize, own: Span, slot: Span, sum: Span, b: &mut Builder) -> Span {
+    pub(crate) fn reduce_pair(self, rank: usize, own: Span, slot: Span, sum: Span, b: &mut Builder) -> Span {
         if rank >= 2 * self.pairs {
             return own;
         }
@@ -97,7 +103,7 @@ impl Fold {
     }
 
     /// Hands the result back to those that only handed over.
-    pub(crate) fn after(self, request: &Request, offset: usize, len: usize, b: &mut Builder) {
+    pub(crate) fn return_result(self, request: &Request, offset: usize, len: usize, b: &mut Builder) {
         let rank = request.rank;
         if rank < 2 * self.pairs {
             if rank % 2 == 1 {

@@ -137,29 +137,29 @@ impl<'a> Levels<'a> {
         for block in 0..blocks {
             let (offset, len) = part(count, blocks, block);
             b.scratch_from(mark + block % sets * room);
-            b.hold(block.checked_sub(sets).and_then(|earlier| ends[earlier]));
+            b.gate_later_steps(block.checked_sub(sets).and_then(|earlier| ends[earlier]));
             build(offset, len, b);
             if block == 0 {
                 room = b.scratch_mark() - mark;
             }
             ends.push(b.latest());
         }
-        b.hold(None);
+        b.gate_later_steps(None);
     }
 
     /// A stage inside of this rank's host.
-    pub(crate) fn inside(&self, stage: Stage, b: &mut Builder) {
-        self.stage(self.neighbours(), &self.hosts.inside, false, stage, b);
+    pub(crate) fn add_inside(&self, stage: Stage, b: &mut Builder) {
+        self.add_stage(self.neighbours(), &self.hosts.inside, false, stage, b);
     }
 
     /// A stage between hosts, among one rank of each.
-    pub(crate) fn between(&self, ranks: &[usize], stage: Stage, b: &mut Builder) {
+    pub(crate) fn add_between(&self, ranks: &[usize], stage: Stage, b: &mut Builder) {
         // The length of blocks is that of segments between the hosts: they are cut already.
         let cut = stage.counts != stage.whole;
-        self.stage(ranks, &self.hosts.between, cut, stage, b);
+        self.add_stage(ranks, &self.hosts.between, cut, stage, b);
     }
 
-    fn stage(&self, ranks: &[usize], tuning: &Tuning, cut: bool, stage: Stage, b: &mut Builder) {
+    fn add_stage(&self, ranks: &[usize], tuning: &Tuning, cut: bool, stage: Stage, b: &mut Builder) {
         let Some(rank) = ranks.iter().position(|rank| *rank == self.request.rank) else { return };
         let Stage { collective, counts, whole, input, output, last } = stage;
         let (size, element) = (ranks.len(), self.request.element);
@@ -209,24 +209,24 @@ impl<'a> Packed<'a> {
     }
 
     /// Offset and length of a rank's block.
-    pub(crate) fn rank(&self, rank: usize) -> (usize, usize) {
+    pub(crate) fn block_of_rank(&self, rank: usize) -> (usize, usize) {
         self.ranks[rank]
     }
 
     /// Offset and length of the blocks of a host.
-    pub(crate) fn host(&self, host: usize) -> (usize, usize) {
+    pub(crate) fn blocks_of_host(&self, host: usize) -> (usize, usize) {
         let ranks = self.placement.ranks(host);
         let offset = ranks.first().map_or(0, |rank| self.ranks[*rank].0);
         (offset, ranks.iter().map(|rank| self.ranks[*rank].1).sum())
     }
 
     /// The lengths by host.
-    pub(crate) fn hosts(&self) -> Counts {
-        Counts::Each((0..self.placement.hosts()).map(|host| self.host(host).1).collect())
+    pub(crate) fn counts_by_host(&self) -> Counts {
+        Counts::Each((0..self.placement.hosts()).map(|host| self.blocks_of_host(host).1).collect())
     }
 
     /// The lengths of the blocks of a host.
-    pub(crate) fn inside(&self, host: usize) -> Counts {
+    pub(crate) fn counts_inside(&self, host: usize) -> Counts {
         Counts::Each(self.placement.ranks(host).iter().map(|rank| self.request.counts.of(*rank)).collect())
     }
 }

@@ -231,7 +231,7 @@ impl Request {
             }
             Collective::Scatter { root } => plain(if here(root) { whole() } else { 0 }, count, 0),
             Collective::AllToAll => {
-                let (sent, received) = self.exchanged();
+                let (sent, received) = self.exchanged_counts();
                 let output = if in_place { sent.max(received) } else { received };
                 (sent, output, 0, Span::output(0, received))
             }
@@ -285,14 +285,14 @@ impl Request {
     }
 
     /// Where the blocks lie that an all-to-all sends, and those that it receives.
-    pub(crate) fn exchange(&self) -> (Blocks, Blocks) {
+    pub(crate) fn exchanged_blocks(&self) -> (Blocks, Blocks) {
         match &self.counts {
             Counts::Pairs { send, recv } => (Blocks::uneven(send), Blocks::uneven(recv)),
             _ => (self.blocks(), self.blocks()),
         }
     }
 
-    fn exchanged(&self) -> (usize, usize) {
+    fn exchanged_counts(&self) -> (usize, usize) {
         let sent = self.counts.total(self.size);
         match &self.counts {
             Counts::Pairs { recv, .. } => (sent, recv.iter().fold(0, |sum, count| count.saturating_add(sum))),

@@ -31,7 +31,7 @@ impl Choice {
     /// A given algorithm, cut as the tuning says; `None` when it cannot serve the request.
     #[must_use]
     pub fn forced(algorithm: Algorithm, request: &Request, tuning: &Tuning) -> Option<Self> {
-        algorithm.supports(request).then(|| cut(algorithm, "it was asked for", request, tuning))
+        algorithm.supports(request).then(|| choose_segments(algorithm, "it was asked for", request, tuning))
     }
 }
 
@@ -66,7 +66,7 @@ pub fn select(request: &Request, tuning: &Tuning) -> Choice {
         Some(algorithm) => (algorithm, "a setting asks for it"),
         None => rule(request, tuning),
     };
-    cut(algorithm, reason, request, tuning)
+    choose_segments(algorithm, reason, request, tuning)
 }
 
 fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
@@ -331,7 +331,7 @@ fn uneven(request: &Request) -> bool {
 }
 
 /// Adds the lengths to an algorithm.
-fn cut(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &Tuning) -> Choice {
+fn choose_segments(algorithm: Algorithm, reason: &'static str, request: &Request, tuning: &Tuning) -> Choice {
     use Algorithm as A;
     let size = request.size.max(1);
     // What one segment is cut from. Counts that not every rank knows must not decide: their messages are cut to

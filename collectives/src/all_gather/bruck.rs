@@ -20,8 +20,8 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
     // Scratch begins with the own block: lengths of the blocks from there on, past the last rank.
     let own = whole.block(rank).0;
     let before = |index: usize| match (rank + index).checked_sub(size) {
-        None => whole.run(rank, rank + index).1,
-        Some(past) => whole.total() - own + whole.run(0, past).1,
+        None => whole.extent(rank, rank + index).1,
+        Some(past) => whole.total() - own + whole.extent(0, past).1,
     };
     let space = b.scratch(whole.total());
     let blocks = |from: usize, to: usize| Span {
@@ -39,7 +39,7 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
         have += more;
     }
     let wrapped = size - rank;
-    let out = |first: usize, span: Span| (span, Span::output(whole.run(0, first).1, span.len));
+    let out = |first: usize, span: Span| (span, Span::output(whole.extent(0, first).1, span.len));
     let (offset, len) = whole.block(rank);
     b.copy(Span::input(0, len), Span::output(offset, len));
     for (from, into) in [out((rank + 1) % size, blocks(1, wrapped)), out(0, blocks(wrapped, size))] {

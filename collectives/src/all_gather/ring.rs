@@ -20,12 +20,12 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let blocks = request.blocks();
     let (offset, len) = blocks.block(rank);
     let own = Span::input(0, len);
-    pass(rank, size, |rank| blocks.block(rank), own, choice, b);
+    gather_round(rank, size, |rank| blocks.block(rank), own, choice, b);
     b.copy(own, Span::output(offset, len));
 }
 
 /// Once round a ring: `block` says where the block of each rank belongs in the output, `own` where this rank's is now.
-pub(crate) fn pass(
+pub(crate) fn gather_round(
     rank: usize,
     size: usize,
     block: impl Fn(usize) -> (usize, usize),

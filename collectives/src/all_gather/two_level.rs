@@ -18,7 +18,7 @@ use crate::{Builder, Choice, Collective, Counts, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Some(levels) = Levels::new(request, choice) else { return one_level(request, choice, b) };
-    if levels.lanes == 1 { led(request, &levels, b) } else { in_lanes(request, &levels, choice, b) }
+    if levels.lanes == 1 { by_leaders(request, &levels, b) } else { in_lanes(request, &levels, choice, b) }
 }
 
 fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Builder) {
@@ -40,7 +40,7 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
         let ranks = levels.lane(lane);
         let first = own(levels.host, lane);
         b.within(&ranks, (input, all), false, |b| {
-            ring::pass(levels.host, hosts, |host| block(host, lane), first, choice, b);
+            ring::gather_round(levels.host, hosts, |host| block(host, lane), first, choice, b);
         });
     }
     // A rank of several lanes gives what came along each of them in a round of its own.
@@ -56,7 +56,7 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
             let block = |local: usize| lane_of(local, round).map_or((0, 0), |lane| block(host, lane));
             let first = lane_of(levels.local, round).map_or(Span::output(0, 0), |lane| own(host, lane));
             b.within(mine, (input, all), false, |b| {
-                ring::pass(levels.local, mine.len(), block, first, choice, b);
+                ring::gather_round(levels.local, mine.len(), block, first, choice, b);
             });
         }
     }
@@ -64,15 +64,15 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
 }
 
 /// One rank of each host for all of it.
-fn led(request: &Request, levels: &Levels<'_>, b: &mut Builder) {
+fn by_leaders(request: &Request, levels: &Levels<'_>, b: &mut Builder) {
     let packed = Packed::new(request, levels);
     let total = packed.total();
     let all = if packed.in_order() { Span::output(0, total) } else { b.scratch(total) };
-    let host = packed.host(levels.host);
+    let host = packed.blocks_of_host(levels.host);
     let here = all.part(host.0, host.1);
-    let (offset, len) = packed.rank(request.rank);
+    let (offset, len) = packed.block_of_rank(request.rank);
     let own = all.part(offset, len);
-    let inside = packed.inside(levels.host);
+    let inside = packed.counts_inside(levels.host);
     let stage = |collective, counts: Counts, input, output| {
         let whole = counts.clone();
         Stage { collective, counts, whole, input, output, last: false }
@@ -80,16 +80,20 @@ fn led(request: &Request, levels: &Levels<'_>, b: &mut Builder) {
     if levels.alone() {
         b.copy(Span::input(0, len), own);
     } else {
-        levels.inside(stage(Collective::AllGather, inside, Span::input(0, len), here), b);
+        levels.add_inside(stage(Collective::AllGather, inside, Span::input(0, len), here), b);
     }
-    levels.between(&levels.leaders(None), stage(Collective::AllGather, packed.hosts(), here, all), b);
+    levels.add_between(
+        &levels.leaders(None),
+        stage(Collective::AllGather, packed.counts_by_host(), here, all),
+        b,
+    );
     if !levels.alone() {
-        levels.inside(stage(Collective::Broadcast { root: 0 }, Counts::Same(total), all, all), b);
+        levels.add_inside(stage(Collective::Broadcast { root: 0 }, Counts::Same(total), all, all), b);
     }
     if !packed.in_order() {
         let blocks = request.blocks();
         for rank in 0..request.size {
-            let ((from, len), (into, _)) = (packed.rank(rank), blocks.block(rank));
+            let ((from, len), (into, _)) = (packed.block_of_rank(rank), blocks.block(rank));
             b.copy(all.part(from, len), Span::output(into, len));
         }
     }

@@ -35,15 +35,15 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             }
         }
         let inbox = &slots[segment % sets * (size - 1)..][..size - 1];
-        let source = |from: usize| match from.cmp(&rank) {
+        let operand = |from: usize| match from.cmp(&rank) {
             std::cmp::Ordering::Less => inbox[from].first(len),
             std::cmp::Ordering::Equal => own,
             std::cmp::Ordering::Greater => inbox[from - 1].first(len),
         };
         for step in 1..size {
             let from = (rank + size - step) % size;
-            b.recv(from, source(from));
+            b.recv(from, operand(from));
         }
-        ends.push(left::fold(size, source, inbox[0].first(len), output, true, b));
+        ends.push(left::fold(size, operand, inbox[0].first(len), output, true, b));
     }
 }

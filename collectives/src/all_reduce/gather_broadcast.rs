@@ -11,11 +11,11 @@
 //! Only rank 0 has a schedule of `O(n)` steps. Chosen: tiny vectors on many ranks that must be combined from the
 //! left.
 
-use crate::broadcast::binomial::spread;
-use crate::reduce::gather::gathered;
+use crate::broadcast::binomial::broadcast_span;
+use crate::reduce::gather::gather_and_fold;
 use crate::{Builder, Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
-    gathered(request, 0, b);
-    spread(request, 0, choice, Span::output(0, request.count()), b);
+    gather_and_fold(request, 0, b);
+    broadcast_span(request, 0, choice, Span::output(0, request.count()), b);
 }

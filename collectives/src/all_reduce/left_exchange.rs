@@ -23,7 +23,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     for block in 0..cut.blocks {
         let set = &slots[block % cut.sets * size..][..size];
         let (offset, len) = cut.chunk(block, rank);
-        let folded = cut.fold(block, rank, Span::output(offset, len), set, &ends, b);
+        let folded = cut.exchange_and_fold(block, rank, Span::output(offset, len), set, &ends, b);
         let mut end = folded;
         let mut have = 1;
         while have < size {

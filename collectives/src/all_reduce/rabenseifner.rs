@@ -30,17 +30,17 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     for segment in 0..segments {
         let (offset, len) = part(count, segments, segment);
         let slot = if sets == 0 { Span::scratch(0, len) } else { inbox[segment % sets] };
-        let held = fold.before(request, offset, slot.first(len), b);
+        let held = fold.reduce_pair_segment(request, offset, slot.first(len), b);
         if let Some(place) = fold.place(rank) {
-            exchange(fold, place, held, Span::output(offset, len), slot, b);
+            halve_and_double(fold, place, held, Span::output(offset, len), slot, b);
         }
-        fold.after(request, offset, len, b);
+        fold.return_result(request, offset, len, b);
     }
 }
 
 /// Halves and doubles among the places. `held` is the contribution of this place, `output` the elements to
 /// fill; `slot` takes what arrives.
-fn exchange(fold: Fold, place: usize, held: Span, output: Span, slot: Span, b: &mut Builder) {
+fn halve_and_double(fold: Fold, place: usize, held: Span, output: Span, slot: Span, b: &mut Builder) {
     let sub =
         |span: Span, from: usize, to: usize| Span { offset: span.offset + from, len: to - from, ..span };
     let mut source = held;
@@ -52,23 +52,23 @@ fn exchange(fold: Fold, place: usize, held: Span, output: Span, slot: Span, b: &
         let partner = fold.rank(place ^ distance);
         let middle = low + (high - low).div_ceil(2);
         let lower = place & distance == 0;
-        let (keep, give) =
+        let (kept_half, sent_half) =
             if lower { ((low, middle), (middle, high)) } else { ((middle, high), (low, middle)) };
-        let mine = sub(source, keep.0, keep.1);
-        let theirs = sub(slot, used, used + keep.1 - keep.0);
+        let mine = sub(source, kept_half.0, kept_half.1);
+        let theirs = sub(slot, used, used + kept_half.1 - kept_half.0);
         used += theirs.len;
-        let into = sub(output, keep.0, keep.1);
-        b.send(partner, sub(source, give.0, give.1));
+        let into = sub(output, kept_half.0, kept_half.1);
+        b.send(partner, sub(source, sent_half.0, sent_half.1));
         b.recv(partner, theirs);
         let (left, right) = if lower { (mine, theirs) } else { (theirs, mine) };
         b.reduce(left, right, into, 2 * distance == fold.places);
-        halvings.push((partner, keep, give));
-        (low, high) = keep;
+        halvings.push((partner, kept_half, sent_half));
+        (low, high) = kept_half;
         source = output;
         distance *= 2;
     }
-    for (partner, keep, give) in halvings.into_iter().rev() {
-        b.send(partner, sub(output, keep.0, keep.1));
-        b.recv(partner, sub(output, give.0, give.1));
+    for (partner, kept_half, sent_half) in halvings.into_iter().rev() {
+        b.send(partner, sub(output, kept_half.0, kept_half.1));
+        b.recv(partner, sub(output, sent_half.0, sent_half.1));
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     for segment in 0..segments {
         let (offset, len) = part(count, segments, segment);
         let output = Span::output(offset, len);
-        let mut held = fold.before(request, offset, slot(len), b);
+        let mut held = fold.reduce_pair_segment(request, offset, slot(len), b);
         if let Some(place) = fold.place(rank) {
             let mut distance = 1;
             while distance < fold.places {
@@ -48,6 +48,6 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
                 held = output;
             }
         }
-        fold.after(request, offset, len, b);
+        fold.return_result(request, offset, len, b);
     }
 }

@@ -25,9 +25,9 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let blocks = levels.blocks(count.div_ceil(levels.lanes * levels.placement().hosts()));
     levels.each_block(count, blocks, b, |start, len, b| {
         let block = Block { levels: &levels, count, start, len };
-        block.gather_sums(b);
-        block.all_reduce(b);
-        block.hand_out(b);
+        block.reduce_inside(b);
+        block.all_reduce_between(b);
+        block.hand_out_inside(b);
     });
 }
 
@@ -42,7 +42,7 @@ struct Block<'a> {
 
 impl Block<'_> {
     /// Offset and length of what goes along some lanes, of a vector of `len` elements.
-    fn run(&self, lanes: std::ops::Range<usize>, len: usize) -> (usize, usize) {
+    fn part_of_lanes(&self, lanes: std::ops::Range<usize>, len: usize) -> (usize, usize) {
         let start = |lane| part(len, self.levels.lanes, lane).0;
         (start(lanes.start), start(lanes.end) - start(lanes.start))
     }
@@ -50,22 +50,22 @@ impl Block<'_> {
     /// What the ranks of this host have each, of a vector of `len` elements.
     fn shares(&self, len: usize) -> Counts {
         let ranks = 0..self.levels.neighbours().len();
-        let share = |local| self.run(self.levels.lanes_of(self.levels.host, local), len).1;
+        let share = |local| self.part_of_lanes(self.levels.lanes_of(self.levels.host, local), len).1;
         Counts::Each(ranks.map(share).collect())
     }
 
-    fn all(&self) -> (Span, Span) {
+    fn memory(&self) -> (Span, Span) {
         (Span::input(self.start, self.len), Span::output(self.start, self.len))
     }
 
     /// Leaves the host's sum of what goes along a lane with the rank that serves it.
-    fn gather_sums(&self, b: &mut Builder) {
-        let (input, output) = self.all();
+    fn reduce_inside(&self, b: &mut Builder) {
+        let (input, output) = self.memory();
         let levels = self.levels;
         if levels.alone() {
             return;
         }
-        let (offset, len) = self.run(levels.my_lanes(), self.len);
+        let (offset, len) = self.part_of_lanes(levels.my_lanes(), self.len);
         let stage = if levels.lanes == 1 {
             let (counts, whole) = (Counts::Same(self.len), Counts::Same(self.count));
             Stage { collective: Collective::Reduce { root: 0 }, counts, whole, input, output, last: false }
@@ -74,28 +74,28 @@ impl Block<'_> {
             let output = output.part(offset, len);
             Stage { collective: Collective::ReduceScatter, counts, whole, input, output, last: false }
         };
-        levels.inside(stage, b);
+        levels.add_inside(stage, b);
     }
 
-    fn all_reduce(&self, b: &mut Builder) {
-        let (input, output) = self.all();
+    fn all_reduce_between(&self, b: &mut Builder) {
+        let (input, output) = self.memory();
         let levels = self.levels;
         let input = if levels.alone() { input } else { output };
         for lane in levels.my_lanes() {
-            let (offset, len) = self.run(lane..lane + 1, self.len);
+            let (offset, len) = self.part_of_lanes(lane..lane + 1, self.len);
             // All lanes share the wire: what is long for it is long for each.
             let whole = Counts::Same(self.count);
             let (input, output) = (input.part(offset, len), output.part(offset, len));
             let (collective, counts) = (Collective::AllReduce, Counts::Same(len));
             let stage = Stage { collective, counts, whole, input, output, last: true };
-            levels.between(&levels.lane(lane), stage, b);
+            levels.add_between(&levels.lane(lane), stage, b);
         }
     }
 
-    fn hand_out(&self, b: &mut Builder) {
-        let (_, output) = self.all();
+    fn hand_out_inside(&self, b: &mut Builder) {
+        let (_, output) = self.memory();
         let levels = self.levels;
-        let (offset, len) = self.run(levels.my_lanes(), self.len);
+        let (offset, len) = self.part_of_lanes(levels.my_lanes(), self.len);
         let stage = if levels.lanes == 1 {
             let (counts, whole) = (Counts::Same(self.len), Counts::Same(self.count));
             let collective = Collective::Broadcast { root: 0 };
@@ -105,6 +105,6 @@ impl Block<'_> {
             let input = output.part(offset, len);
             Stage { collective: Collective::AllGather, counts, whole, input, output, last: false }
         };
-        levels.inside(stage, b);
+        levels.add_inside(stage, b);
     }
 }

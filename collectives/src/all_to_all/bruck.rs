@@ -26,12 +26,19 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
         b.copy(input, moved);
         input = moved;
     }
-    exchange(rank, size, input, Span::output(0, size * count), in_place, b);
+    swap_blocks(rank, size, input, Span::output(0, size * count), in_place, b);
 }
 
 /// Swaps blocks between all ranks: `output[j]` of rank `r` becomes `input[r]` of rank `j`. The two do not
 /// overlap; when `copied`, they hold the same before.
-pub(crate) fn exchange(rank: usize, size: usize, input: Span, output: Span, copied: bool, b: &mut Builder) {
+pub(crate) fn swap_blocks(
+    rank: usize,
+    size: usize,
+    input: Span,
+    output: Span,
+    copied: bool,
+    b: &mut Builder,
+) {
     let count = input.len / size;
     let blocks = |space: Span, from: usize, len: usize| Span {
         offset: space.offset + from * count,

@@ -20,8 +20,8 @@ use crate::{Choice, Counts, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, in_place, .. } = *request;
-    let (send, recv) = request.exchange();
-    let swaps = in_place && same(&send, &recv, size);
+    let (send, recv) = request.exchanged_blocks();
+    let swaps = in_place && lengths_match(&send, &recv, size);
     // Where the blocks to send lie.
     let mut source = Span::input(0, send.total());
     if in_place && !swaps {
@@ -76,7 +76,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
 }
 
 /// Whether every block comes back with the length with which it left.
-fn same(send: &Blocks, recv: &Blocks, size: usize) -> bool {
+fn lengths_match(send: &Blocks, recv: &Blocks, size: usize) -> bool {
     match (send, recv) {
         (Blocks::Equal { .. }, Blocks::Equal { .. }) => true,
         _ => (0..size).all(|rank| send.block(rank) == recv.block(rank)),

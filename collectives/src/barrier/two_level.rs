@@ -25,11 +25,11 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         return;
     }
     let others = || neighbours.iter().copied().filter(|rank| *rank != leader);
-    let heard: Vec<_> = others().map(|rank| b.await_signal(rank)).collect();
-    let met = dissemination::among(&leaders, levels.host, &heard, b);
+    let heard_inside: Vec<_> = others().map(|rank| b.await_signal(rank)).collect();
+    let heard_between = dissemination::among(&leaders, levels.host, &heard_inside, b);
     for rank in others() {
         let release = b.signal(rank);
-        for &earlier in heard.iter().chain(&met) {
+        for &earlier in heard_inside.iter().chain(&heard_between) {
             b.order(earlier, release);
         }
     }

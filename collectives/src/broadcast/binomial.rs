@@ -15,12 +15,12 @@ use crate::window::Window;
 use crate::{Choice, Request, Span};
 
 pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
-    spread(request, root, choice, Span::input(0, request.count()), b);
-    super::keep(request, root, b);
+    broadcast_span(request, root, choice, Span::input(0, request.count()), b);
+    super::copy_own_result(request, root, b);
 }
 
 /// Brings `source`, a span of the root, into the output of all others.
-pub(crate) fn spread(request: &Request, root: usize, choice: &Choice, source: Span, b: &mut Builder) {
+pub(crate) fn broadcast_span(request: &Request, root: usize, choice: &Choice, source: Span, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = source.len;
     let place = (rank + size - root) % size;

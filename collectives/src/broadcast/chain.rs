@@ -26,9 +26,9 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
             recvs.admit(b, recv);
         }
         if place + 1 < size {
-            let send = b.send((rank + 1) % size, super::source(request, root, offset, len));
+            let send = b.send((rank + 1) % size, super::sent_from(request, root, offset, len));
             sends.admit(b, send);
         }
     }
-    super::keep(request, root, b);
+    super::copy_own_result(request, root, b);
 }

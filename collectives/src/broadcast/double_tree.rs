@@ -46,11 +46,11 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
             }
             for (child, window) in children.iter().zip(&mut sends[half]) {
                 if let Some(child) = child {
-                    let send = b.send(*child, super::source(request, root, offset, len));
+                    let send = b.send(*child, super::sent_from(request, root, offset, len));
                     window.admit(b, send);
                 }
             }
         }
     }
-    super::keep(request, root, b);
+    super::copy_own_result(request, root, b);
 }

@@ -12,12 +12,12 @@ pub(crate) mod two_level;
 use crate::{Builder, Request, Span};
 
 /// Where this rank's elements `offset..offset + len` are sent from.
-fn source(request: &Request, root: usize, offset: usize, len: usize) -> Span {
+fn sent_from(request: &Request, root: usize, offset: usize, len: usize) -> Span {
     if request.rank == root { Span::input(offset, len) } else { Span::output(offset, len) }
 }
 
-/// Gives the root its own result.
-fn keep(request: &Request, root: usize, b: &mut Builder) {
+/// Copies the root's own result into its output.
+fn copy_own_result(request: &Request, root: usize, b: &mut Builder) {
     if request.rank == root {
         b.copy(Span::input(0, request.count()), Span::output(0, request.count()));
     }

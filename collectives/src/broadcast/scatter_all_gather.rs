@@ -38,7 +38,7 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
             let (first, end) = (part(length, size, from).0, part(length, size, to).0);
             (start + first, end - first)
         };
-        let source = |(offset, len)| super::source(request, root, offset, len);
+        let source = |(offset, len)| super::sent_from(request, root, offset, len);
         let target = |(offset, len)| Span::output(offset, len);
         if place > 0 {
             let recv = b.recv(at(place - reach), target(chunks(place, place + share(place))));
@@ -75,5 +75,5 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
             have += more;
         }
     }
-    super::keep(request, root, b);
+    super::copy_own_result(request, root, b);
 }

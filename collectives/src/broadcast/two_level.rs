@@ -25,10 +25,10 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
 
     let (now, whole) = counts();
     let collective = Collective::Broadcast { root: levels.placement().host(root) };
-    levels.between(&leaders, Stage { collective, counts: now, whole, input, output, last: false }, b);
+    levels.add_between(&leaders, Stage { collective, counts: now, whole, input, output, last: false }, b);
     let (now, whole) = counts();
     let collective = Collective::Broadcast { root: levels.place_inside(leader) };
-    levels.inside(Stage { collective, counts: now, whole, input, output, last: false }, b);
+    levels.add_inside(Stage { collective, counts: now, whole, input, output, last: false }, b);
     if request.rank == root {
         b.copy(Span::input(0, count), all);
     }

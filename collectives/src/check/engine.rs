@@ -50,8 +50,8 @@ struct Rank<V> {
     completed: Vec<bool>,
     /// Messages on the longest chain that leads to the completion of each step, or to its start so far.
     depth: Vec<usize>,
-    /// What eager sends have taken.
-    taken: Vec<Option<Vec<V>>>,
+    /// What eager sends have taken from their memory.
+    eager_payload: Vec<Option<Vec<V>>>,
 }
 
 /// A run under way.
@@ -82,7 +82,7 @@ impl<'a, V: Clone> Run<'a, V> {
                 started: vec![false; schedule.len()],
                 completed: vec![false; schedule.len()],
                 depth: vec![0; schedule.len()],
-                taken: vec![None; schedule.len()],
+                eager_payload: vec![None; schedule.len()],
             })
             .collect();
         let events = schedules
@@ -117,7 +117,7 @@ impl<'a, V: Clone> Run<'a, V> {
         match *self.schedules[rank].action(step) {
             Action::Send { to, from, .. } => {
                 if eager {
-                    self.ranks[rank].taken[step] = Some(self.read(rank, from));
+                    self.ranks[rank].eager_payload[step] = Some(self.read(rank, from));
                     self.complete(rank, step);
                 }
                 if let Some(other) = self.partners[rank][step]
@@ -164,8 +164,8 @@ impl<'a, V: Clone> Run<'a, V> {
             return;
         };
         let other = other as usize;
-        let taken = self.ranks[from].taken[other].take();
-        let values = match (taken, *self.schedules[from].action(other)) {
+        let eager_payload = self.ranks[from].eager_payload[other].take();
+        let values = match (eager_payload, *self.schedules[from].action(other)) {
             (Some(values), _) => values,
             (None, Action::Send { from: span, .. }) => self.read(from, span),
             (None, _) => return,

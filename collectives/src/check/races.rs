@@ -40,7 +40,7 @@ impl Before {
         Self { words, bits }
     }
 
-    fn holds(&self, earlier: usize, later: usize) -> bool {
+    fn orders(&self, earlier: usize, later: usize) -> bool {
         earlier == later || self.bits[later * self.words + earlier / 64] >> (earlier % 64) & 1 == 1
     }
 }
@@ -64,7 +64,7 @@ pub(crate) fn check(schedule: &Schedule, memory: &Memory) -> Result<(), Fault> {
         for range in action.reads().into_iter().flatten().filter_map(|span| memory.range(span)) {
             let runs = index(range.start)..index(range.end);
             for (at, run) in runs.clone().zip(&mut history[runs]) {
-                if let Some(first) = run.writer.filter(|writer| !before.holds(*writer, step)) {
+                if let Some(first) = run.writer.filter(|writer| !before.orders(*writer, step)) {
                     return race(first, cuts[at]);
                 }
                 run.readers.push(step);
@@ -74,7 +74,7 @@ pub(crate) fn check(schedule: &Schedule, memory: &Memory) -> Result<(), Fault> {
             let runs = index(range.start)..index(range.end);
             for (at, run) in runs.clone().zip(&mut history[runs]) {
                 let mut earlier = run.readers.iter().chain(&run.writer);
-                if let Some(first) = earlier.find(|first| !before.holds(**first, step)) {
+                if let Some(first) = earlier.find(|first| !before.orders(**first, step)) {
                     return race(*first, cuts[at]);
                 }
                 *run = History { writer: Some(step), readers: Vec::new() };

@@ -78,13 +78,13 @@ pub(crate) fn check(
     let mut run = Run::new(schedules, memories, partners, cells);
     run.finish(&mut InOrder, &mut |left, right, last| expressions.combine(*left, *right, last))?;
 
-    let sent: Vec<Blocks> = requests.iter().map(|request| request.exchange().0).collect();
+    let sent: Vec<Blocks> = requests.iter().map(|request| request.exchanged_blocks().0).collect();
     // The root alone knows where the blocks lie.
     let whole = requests.get(first.collective.root().unwrap_or(0)).unwrap_or(first);
     for (rank, memory) in memories.iter().enumerate() {
         let request = &requests[rank];
         let blocks = match request.collective {
-            Collective::AllToAll => request.exchange().1,
+            Collective::AllToAll => request.exchanged_blocks().1,
             _ => whole.blocks(),
         };
         let promises = Promises { request, blocks, sent: &sent };

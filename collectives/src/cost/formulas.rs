@@ -57,7 +57,7 @@ impl<'a> Terms<'a> {
 
     pub(super) fn seconds(&self, algorithm: Algorithm) -> f64 {
         let (model, n) = (&self.model, self.n);
-        let (segments, each) = self.cut(1);
+        let (segments, each) = self.segments_of_share(1);
         match algorithm {
             Algorithm::BarrierDissemination => self.rounds * model.send(0.0),
             Algorithm::BroadcastBinomial => segments * self.rounds * model.send(each),
@@ -85,20 +85,21 @@ impl<'a> Terms<'a> {
             Algorithm::ReduceGather => self.gather_and_fold(),
             Algorithm::ReduceLeftExchange => self.exchange_parts(n - 1.0),
             Algorithm::ReduceScatterGather => {
-                segments * (self.halve(each) + self.fold(model.reduce(each), 0.0))
+                segments * (self.halving_and_doubling(each) + self.folding(model.reduce(each), 0.0))
             }
 
             Algorithm::AllReduceDirect => (n - 1.0) * segments * model.reduce(each),
             Algorithm::AllReduceRecursiveDoubling => {
-                let fold = self.fold(model.reduce(each), model.send(each));
+                let fold = self.folding(model.reduce(each), model.send(each));
                 segments * (self.halvings * model.reduce(each) + fold)
             }
             Algorithm::AllReduceRabenseifner => {
-                segments * (self.halve(each) + self.fold(model.reduce(each), model.send(each)))
+                segments
+                    * (self.halving_and_doubling(each) + self.folding(model.reduce(each), model.send(each)))
             }
             Algorithm::AllReduceDoubleTree => self.there_and_back(),
             Algorithm::AllReduceRing => {
-                let (blocks, chunk) = self.cut(self.request.size);
+                let (blocks, chunk) = self.segments_of_share(self.request.size);
                 blocks * (n - 1.0) * (model.reduce(chunk) + model.send(chunk))
             }
             Algorithm::AllReduceLeftChain => (segments + n - 2.0) * (model.reduce(each) + model.send(each)),
@@ -144,7 +145,7 @@ impl<'a> Terms<'a> {
     }
 
     /// How many segments the vector makes when one of `shares` equal shares of it is cut, and their bytes.
-    fn cut(&self, shares: usize) -> (f64, f64) {
+    fn segments_of_share(&self, shares: usize) -> (f64, f64) {
         let segments = parts(self.request.count().div_ceil(shares), self.choice.segment) as f64;
         (segments, self.bytes / shares as f64 / segments)
     }
@@ -158,19 +159,19 @@ impl<'a> Terms<'a> {
     }
 
     /// What folding to a power of two and back costs in each segment, if there is need.
-    fn fold(&self, there: f64, back: f64) -> f64 {
+    fn folding(&self, there: f64, back: f64) -> f64 {
         if self.folded { there + back } else { 0.0 }
     }
 
     /// Halving a segment of so many bytes down to a share for each rank, and putting it together again.
-    fn halve(&self, bytes: f64) -> f64 {
+    fn halving_and_doubling(&self, bytes: f64) -> f64 {
         let Model { alpha, beta, gamma, .. } = self.model;
         2.0 * self.halvings * alpha + self.most * bytes * (2.0 * beta + gamma)
     }
 
     /// Two trees, one way: a rank passes each segment to two others, or takes it from two.
     fn double_tree(&self, hop: impl Fn(&Model, f64) -> f64) -> f64 {
-        let (segments, each) = self.cut(2);
+        let (segments, each) = self.segments_of_share(2);
         (2.0 * segments + 2.0 * self.rounds - 2.0) * hop(&self.model, each)
     }
 
@@ -178,7 +179,7 @@ impl<'a> Terms<'a> {
     /// from each child, one result from its parent, and one where it is a leaf.
     fn there_and_back(&self) -> f64 {
         let model = &self.model;
-        let (segments, each) = self.cut(2);
+        let (segments, each) = self.segments_of_share(2);
         let depth = (self.n + 1.0).log2().floor();
         // On two ranks each has one child, and no more than two messages a segment.
         let children = (self.n - 1.0).min(2.0);
@@ -188,7 +189,7 @@ impl<'a> Terms<'a> {
 
     /// One chain towards the root; two when rank order counts and the root is at neither end.
     fn reduce_chain(&self) -> f64 {
-        let (segments, each) = self.cut(1);
+        let (segments, each) = self.segments_of_share(1);
         let (root, last) = (self.root(), self.request.size - 1);
         let hops = if self.free() || root == 0 || root == last {
             segments + self.n - 2.0
@@ -211,7 +212,7 @@ impl<'a> Terms<'a> {
     /// Every rank reduces a share of the vector that everybody sends it; the shares of the result come back in so
     /// many messages.
     fn exchange_parts(&self, messages: f64) -> f64 {
-        let (blocks, chunk) = self.cut(self.request.size);
+        let (blocks, chunk) = self.segments_of_share(self.request.size);
         let back = messages * self.model.alpha + (self.n - 1.0) * chunk * self.model.beta;
         blocks * ((self.n - 1.0) * self.model.reduce(chunk) + back)
     }
@@ -229,7 +230,7 @@ impl<'a> Terms<'a> {
         let halvings: f64 = (1..=size.ilog2()).map(|halving| messages(all >> halving)).sum();
         let home = if self.free() && !self.folded { 0.0 } else { model.send(self.bytes) };
         let whole = self.n * self.bytes * (model.beta + model.gamma);
-        halvings * model.alpha + self.most * whole + self.fold(messages(all) * model.alpha, whole) + home
+        halvings * model.alpha + self.most * whole + self.folding(messages(all) * model.alpha, whole) + home
     }
 
     /// The same algorithms on each level as the schedule has, one after the other, as if no block overlapped with the

@@ -18,7 +18,7 @@ pub(crate) fn build(request: &Request, root: usize, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = request.count();
     let own = Span::input(0, count);
-    collect(rank, size, root, own, Span::output(0, size * count), b);
+    gather_to_root(rank, size, root, own, Span::output(0, size * count), b);
     if rank == root {
         b.copy(own, Span::output(rank * count, count));
     }
@@ -88,7 +88,7 @@ impl Tree {
 
 /// Brings the `own` elements of every rank to the root, where they lie in rank order in `whole` (used there
 /// only); the place of the root's own elements is left alone.
-pub(crate) fn collect(rank: usize, size: usize, root: usize, own: Span, whole: Span, b: &mut Builder) {
+pub(crate) fn gather_to_root(rank: usize, size: usize, root: usize, own: Span, whole: Span, b: &mut Builder) {
     let count = own.len;
     let tree = Tree::new(rank, size, root);
     let blocks = |space: Span, from: usize, len: usize| Span {

@@ -10,20 +10,20 @@
 //! strictly from the left in fewer than `n - 1` steps or messages at one rank. Only the root has a schedule of
 //! `O(n)` steps. Chosen: tiny vectors on many ranks that must be combined from the left.
 
-use crate::gather::binomial::collect;
+use crate::gather::binomial::gather_to_root;
 use crate::{Builder, Request, Span, left};
 
 pub(crate) fn build(request: &Request, root: usize, b: &mut Builder) {
-    gathered(request, root, b);
+    gather_and_fold(request, root, b);
 }
 
 /// Leaves the reduction in the output of the root.
-pub(crate) fn gathered(request: &Request, root: usize, b: &mut Builder) {
+pub(crate) fn gather_and_fold(request: &Request, root: usize, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = request.count();
     let own = Span::input(0, count);
     let whole = if rank == root { b.scratch(size * count) } else { Span::scratch(0, 0) };
-    collect(rank, size, root, own, whole, b);
+    gather_to_root(rank, size, root, own, whole, b);
     if rank == root {
         let block = |from: usize| Span { offset: whole.offset + from * count, len: count, ..whole };
         let operand = |from: usize| if from == rank { own } else { block(from) };

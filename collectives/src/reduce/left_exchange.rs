@@ -21,7 +21,7 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
         let set = &slots[block % cut.sets * size..][..size];
         let (offset, len) = cut.chunk(block, rank);
         let into = if rank == root { Span::output(offset, len) } else { set[size - 1].first(len) };
-        let folded = cut.fold(block, rank, into, set, &ends, b);
+        let folded = cut.exchange_and_fold(block, rank, into, set, &ends, b);
         let mut end = folded;
         if rank != root {
             end = b.send(root, into).or(end);

@@ -38,10 +38,10 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
         let end = if let Some(place) = place {
             let slot = inbox[segment % sets];
             let sum = sums.get(segment % sets).map_or(Span::output(offset, len), |sum| sum.first(len));
-            let held = fold.take_in(rank, own, slot.first(len), sum, b);
+            let held = fold.reduce_pair(rank, own, slot.first(len), sum, b);
             let segment = Segment { held, sum, slot };
             let halvings = halve(fold, place, segment, earlier, b);
-            gather(place, top, sum, halvings, b)
+            gather_at_top(place, top, sum, halvings, b)
         } else {
             let send = b.send(rank ^ 1, own);
             b.order(earlier, send);
@@ -66,8 +66,8 @@ struct Segment {
 struct Halving {
     partner: usize,
     distance: usize,
-    keep: (usize, usize),
-    give: (usize, usize),
+    kept_half: (usize, usize),
+    sent_half: (usize, usize),
 }
 
 fn sub(span: Span, (from, to): (usize, usize)) -> Span {
@@ -86,20 +86,20 @@ fn halve(fold: Fold, place: usize, segment: Segment, earlier: Step, b: &mut Buil
         let partner = fold.rank(place ^ distance);
         let middle = low + (high - low).div_ceil(2);
         let lower = place & distance == 0;
-        let (keep, give) =
+        let (kept_half, sent_half) =
             if lower { ((low, middle), (middle, high)) } else { ((middle, high), (low, middle)) };
-        let mine = sub(source, keep);
+        let mine = sub(source, kept_half);
         let theirs = slot.part(used, mine.len);
         used += theirs.len;
-        let send = b.send(partner, sub(source, give));
+        let send = b.send(partner, sub(source, sent_half));
         if distance == 1 {
             b.order(earlier, send);
         }
         b.recv(partner, theirs);
         let (left, right) = if lower { (mine, theirs) } else { (theirs, mine) };
-        b.reduce(left, right, sub(sum, keep), 2 * distance == fold.places);
-        halvings.push(Halving { partner, distance, keep, give });
-        (low, high) = keep;
+        b.reduce(left, right, sub(sum, kept_half), 2 * distance == fold.places);
+        halvings.push(Halving { partner, distance, kept_half, sent_half });
+        (low, high) = kept_half;
         source = sum;
         distance *= 2;
     }
@@ -107,14 +107,14 @@ fn halve(fold: Fold, place: usize, segment: Segment, earlier: Step, b: &mut Buil
 }
 
 /// Gathers at place `top`; returns the last step of this place.
-fn gather(place: usize, top: usize, sum: Span, halvings: Vec<Halving>, b: &mut Builder) -> Step {
+fn gather_at_top(place: usize, top: usize, sum: Span, halvings: Vec<Halving>, b: &mut Builder) -> Step {
     let mut end = None;
-    for Halving { partner, distance, keep, give } in halvings.into_iter().rev() {
+    for Halving { partner, distance, kept_half, sent_half } in halvings.into_iter().rev() {
         if place & distance != top & distance {
             // All that this place has gathered; the rest is between others.
-            return b.send(partner, sub(sum, keep)).or(end);
+            return b.send(partner, sub(sum, kept_half)).or(end);
         }
-        end = b.recv(partner, sub(sum, give)).or(end);
+        end = b.recv(partner, sub(sum, sent_half)).or(end);
     }
     end
 }

@@ -33,10 +33,10 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
             }
             let (counts, whole) = (counts.clone(), whole.clone());
             let collective = Collective::Reduce { root: local };
-            levels.inside(Stage { collective, counts, whole, input, output: held, last: false }, b);
+            levels.add_inside(Stage { collective, counts, whole, input, output: held, last: false }, b);
         }
         let output = if request.rank == root { output } else { Span::output(0, 0) };
         let collective = Collective::Reduce { root: levels.placement().host(root) };
-        levels.between(&leaders, Stage { collective, counts, whole, input: held, output, last: true }, b);
+        levels.add_between(&leaders, Stage { collective, counts, whole, input: held, output, last: true }, b);
     });
 }

@@ -42,17 +42,17 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             }
             end = send.or(end);
         }
-        let source = |from: usize| match from.cmp(&rank) {
+        let operand = |from: usize| match from.cmp(&rank) {
             std::cmp::Ordering::Less => inbox[from].first(len),
             std::cmp::Ordering::Equal => input(rank),
             std::cmp::Ordering::Greater => inbox[from - 1].first(len),
         };
         for step in 1..size {
             let from = (rank + size - step) % size;
-            b.recv(from, source(from));
+            b.recv(from, operand(from));
         }
         let into = staged.part(segments, segment);
-        end = left::fold(size, source, inbox[0].first(len), into, true, b).or(end);
+        end = left::fold(size, operand, inbox[0].first(len), into, true, b).or(end);
         ends.push(end);
     }
     staged.finish(b);

@@ -28,7 +28,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let commutes = request.commutes();
     let fold = Fold::new(size);
     // Elements of the blocks of places `from..to`, which are those of their ranks.
-    let run = |from: usize, to: usize| blocks.run(fold.first_rank(from), fold.first_rank(to));
+    let run = |from: usize, to: usize| blocks.extent(fold.first_rank(from), fold.first_rank(to));
     let halvings = fold.places.trailing_zeros();
     // The place whose blocks end up at `place`: after all halvings, the bits of `place` in the order of the
     // distances say which half was kept.
@@ -52,7 +52,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             held = b.scratch(whole.len);
             for segment in 0..segments {
                 let slot = cut(held, segments, segment);
-                fold.take_in(rank, cut(whole, segments, segment), slot, slot, b);
+                fold.reduce_pair(rank, cut(whole, segments, segment), slot, slot, b);
             }
         }
         let (mut low, mut high) = (0, fold.places);
@@ -61,14 +61,14 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let partner = fold.rank(place ^ distance);
             let middle = usize::midpoint(low, high);
             let lower = place & distance == 0;
-            let (keep, give) =
+            let (kept_half, sent_half) =
                 if lower { ((low, middle), (middle, high)) } else { ((middle, high), (low, middle)) };
             let start = run(low, low).0;
             let sub = |(from, to)| {
                 let (offset, len) = run(from, to);
                 held.part(offset - start, len)
             };
-            let (mine, give) = (sub(keep), sub(give));
+            let (mine, sent_half) = (sub(kept_half), sub(sent_half));
             let theirs = b.scratch(mine.len);
             // The last halving leaves the own block, if it belongs here and the place is not shared. The first
             // one reads the input still, whose blocks may lie across the output in place if they differ in length.
@@ -76,9 +76,9 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
             let home = step + 1 == halvings && ends_at(place) == place && !fold.shared(place) && !overlaps;
             let sum = if home { own_block } else { theirs };
             // Both ends cut alike: each message from the length that its receiver keeps.
-            let (sent, received) = (parts(give.len, choice.segment), parts(mine.len, choice.segment));
+            let (sent, received) = (parts(sent_half.len, choice.segment), parts(mine.len, choice.segment));
             for segment in 0..sent {
-                let send = b.send(partner, cut(give, sent, segment));
+                let send = b.send(partner, cut(sent_half, sent, segment));
                 sends.admit(b, send);
             }
             for segment in 0..received {
@@ -89,7 +89,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
                 b.reduce(left, right, sum, step + 1 == halvings);
             }
             held = sum;
-            (low, high) = keep;
+            (low, high) = kept_half;
         }
         // The blocks that have come here, each to its rank.
         let (first, start) = (fold.first_rank(low), run(low, low).0);

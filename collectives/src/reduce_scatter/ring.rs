@@ -23,13 +23,13 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         let (offset, len) = blocks.block(rank);
         Span::input(offset, len)
     };
-    pass(rank, size, block, staged.span, choice, b);
+    reduce_round(rank, size, block, staged.span, choice, b);
     staged.finish(b);
 }
 
 /// Once round a ring: `block` says where this rank has its contribution to the block of each, `into` where the sum of its
 /// own goes.
-pub(crate) fn pass(
+pub(crate) fn reduce_round(
     rank: usize,
     size: usize,
     block: impl Fn(usize) -> Span,

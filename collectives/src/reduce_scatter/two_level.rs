@@ -17,7 +17,7 @@ use crate::{Builder, Choice, Collective, Counts, Request, Span};
 
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Some(levels) = Levels::new(request, choice) else { return one_level(request, choice, b) };
-    if levels.lanes == 1 { led(request, &levels, b) } else { in_lanes(request, &levels, choice, b) }
+    if levels.lanes == 1 { by_leaders(request, &levels, b) } else { in_lanes(request, &levels, choice, b) }
 }
 
 fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Builder) {
@@ -61,7 +61,7 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
                 let block = |local: usize| lane_of(local, round).map_or(nothing, |lane| block(host, lane));
                 let into = lane_of(levels.local, round).map_or(nothing, |lane| sums[at(host, lane)]);
                 b.within(mine, memory, false, |b| {
-                    ring::pass(levels.local, mine.len(), block, into, choice, b);
+                    ring::reduce_round(levels.local, mine.len(), block, into, choice, b);
                 });
             }
             room = room.max(b.scratch_mark() - begin);
@@ -73,21 +73,21 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
         let own = levels.rank_in(levels.host, lane).is_some_and(|rank| rank == request.rank);
         let into = if own { staged.span } else { nothing };
         b.within(&ranks, memory, true, |b| {
-            ring::pass(levels.host, hosts, |host| sums[at(host, lane)], into, choice, b);
+            ring::reduce_round(levels.host, hosts, |host| sums[at(host, lane)], into, choice, b);
         });
     }
     staged.finish(b);
 }
 
 /// One rank of each host for all of it.
-fn led(request: &Request, levels: &Levels<'_>, b: &mut Builder) {
+fn by_leaders(request: &Request, levels: &Levels<'_>, b: &mut Builder) {
     let packed = Packed::new(request, levels);
     let (blocks, total) = (request.blocks(), packed.total());
     let mut all = Span::input(0, total);
     if !packed.in_order() {
         all = b.scratch(total);
         for rank in 0..request.size {
-            let ((into, len), (from, _)) = (packed.rank(rank), blocks.block(rank));
+            let ((into, len), (from, _)) = (packed.block_of_rank(rank), blocks.block(rank));
             b.copy(Span::input(from, len), all.part(into, len));
         }
     }
@@ -98,19 +98,19 @@ fn led(request: &Request, levels: &Levels<'_>, b: &mut Builder) {
     if !levels.alone() {
         sums = if leads { b.scratch(total) } else { nothing };
         let ((counts, whole), collective) = (same(total), Collective::Reduce { root: 0 });
-        levels.inside(Stage { collective, counts, whole, input: all, output: sums, last: false }, b);
+        levels.add_inside(Stage { collective, counts, whole, input: all, output: sums, last: false }, b);
     }
-    let here = packed.host(levels.host).1;
+    let here = packed.blocks_of_host(levels.host).1;
     let mine = if leads { b.scratch(here) } else { nothing };
-    let (counts, collective) = (packed.hosts(), Collective::ReduceScatter);
+    let (counts, collective) = (packed.counts_by_host(), Collective::ReduceScatter);
     let stage = Stage { collective, whole: counts.clone(), counts, input: sums, output: mine, last: true };
-    levels.between(&levels.leaders(None), stage, b);
+    levels.add_between(&levels.leaders(None), stage, b);
 
     // Not into the result at once: in place, others may still be sent what lies there.
     let len = blocks.block(request.rank).1;
-    let counts = if leads { packed.inside(levels.host) } else { Counts::Own(len) };
+    let counts = if leads { packed.counts_inside(levels.host) } else { Counts::Own(len) };
     let collective = Collective::Scatter { root: 0 };
     let output = Span::output(0, len);
     let stage = Stage { collective, whole: counts.clone(), counts, input: mine, output, last: false };
-    levels.inside(stage, b);
+    levels.add_inside(stage, b);
 }

@@ -11,8 +11,8 @@
 //! rank 0 has a schedule of `O(n)` steps. Chosen: tiny vectors on many ranks that must be combined from the
 //! left.
 
-use crate::gather::binomial::collect;
-use crate::scatter::binomial::distribute;
+use crate::gather::binomial::gather_to_root;
+use crate::scatter::binomial::scatter_from_root;
 use crate::{Builder, Collective, Request, Span};
 
 pub(crate) fn build(request: &Request, b: &mut Builder) {
@@ -25,7 +25,7 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
     let block = |index: usize| Span { offset: space.offset + index * count, len: count, ..space };
     let from_block = |index: usize| Span { offset: space.offset + index * count, len: size * count, ..space };
     let operands = if rank == 0 { from_block(1) } else { space };
-    collect(rank, size, 0, own, operands, b);
+    gather_to_root(rank, size, 0, own, operands, b);
     if rank == 0 {
         b.copy(own, block(1));
         // Nobody gets the contribution of the last rank of an exclusive scan.
@@ -41,5 +41,5 @@ pub(crate) fn build(request: &Request, b: &mut Builder) {
         (0, false) => from_block(1),
         _ => space,
     };
-    distribute(rank, size, 0, results, Span::output(0, count), b);
+    scatter_from_root(rank, size, 0, results, Span::output(0, count), b);
 }

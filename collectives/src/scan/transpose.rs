@@ -17,7 +17,7 @@ use crate::{Choice, Collective, Request, Span};
 pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, collective, .. } = *request;
     let exclusive = collective == Collective::ExclusiveScan;
-    let gives = |rank: usize| !exclusive || rank + 1 < size;
+    let contributes = |rank: usize| !exclusive || rank + 1 < size;
     let cut = Cut::new(request, choice);
     let slots = cut.slots(b);
     let mut ends = Vec::with_capacity(cut.blocks);
@@ -36,7 +36,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
         let mut end = None;
         for step in 1..size {
             let to = (rank + step) % size;
-            if gives(rank) {
+            if contributes(rank) {
                 let send = b.send(to, input(to));
                 if let Some(earlier) = block.checked_sub(cut.sets) {
                     b.order(ends[earlier], send);
@@ -44,14 +44,14 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
                 end = send.or(end);
             }
         }
-        for from in (1..size).map(|step| (rank + size - step) % size).filter(|from| gives(*from)) {
+        for from in (1..size).map(|step| (rank + size - step) % size).filter(|from| contributes(*from)) {
             b.recv(from, slot(from));
         }
         // The sum over the ranks up to and with `of`, grown in the slot of each.
         let mut sum = if rank == 0 { own } else { slot(0) };
         for of in 1..size {
             let below = sum;
-            if gives(of) {
+            if contributes(of) {
                 let operand = if of == rank { own } else { slot(of) };
                 let into = if of == rank && !exclusive { result } else { slot(of) };
                 end = b.reduce(below, operand, into, false).or(end);

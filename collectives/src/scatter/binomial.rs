@@ -17,15 +17,22 @@ use crate::{Builder, Request, Span};
 pub(crate) fn build(request: &Request, root: usize, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let count = request.count();
-    distribute(rank, size, root, Span::input(0, size * count), Span::output(0, count), b);
+    scatter_from_root(rank, size, root, Span::input(0, size * count), Span::output(0, count), b);
     if rank == root {
-        super::keep(request, b);
+        super::copy_own_block(request, b);
     }
 }
 
 /// Gives every rank but the root its block of `whole`, which the root holds in rank order (used there only), into
 /// `own`.
-pub(crate) fn distribute(rank: usize, size: usize, root: usize, whole: Span, own: Span, b: &mut Builder) {
+pub(crate) fn scatter_from_root(
+    rank: usize,
+    size: usize,
+    root: usize,
+    whole: Span,
+    own: Span,
+    b: &mut Builder,
+) {
     let count = own.len;
     let tree = Tree::new(rank, size, root);
     let blocks = |space: Span, from: usize, len: usize| Span {

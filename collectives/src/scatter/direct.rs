@@ -32,5 +32,5 @@ pub(crate) fn build(request: &Request, root: usize, choice: &Choice, b: &mut Bui
         let send = b.send_known_here(to, Span::input(offset, len));
         window.admit(b, send);
     }
-    super::keep(request, b);
+    super::copy_own_block(request, b);
 }

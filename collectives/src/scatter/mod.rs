@@ -7,8 +7,8 @@ pub(crate) mod direct;
 
 use crate::{Builder, Request, Span};
 
-/// Gives the root its own block.
-fn keep(request: &Request, b: &mut Builder) {
+/// Copies the root's own block into its output.
+fn copy_own_block(request: &Request, b: &mut Builder) {
     if !request.in_place {
         let (offset, len) = request.blocks().block(request.rank);
         b.copy(Span::input(offset, len), Span::output(0, len));
