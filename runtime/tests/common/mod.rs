@@ -5,17 +5,12 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-mod log;
-
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use ringworld::testing::{self, Choice, Rank};
 use ringworld_transport::Transport;
-
-#[allow(unused_imports, reason = "each test file uses its own part")]
-pub(crate) use log::Log;
 
 /// How long any world of a test may live.
 const BOUND: Duration = Duration::from_secs(120);

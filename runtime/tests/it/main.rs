@@ -14,6 +14,7 @@ mod failure;
 mod hosts;
 mod huge;
 mod kernels;
+mod log;
 mod messages;
 mod mismatch;
 mod object_types;

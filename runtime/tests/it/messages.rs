@@ -1,6 +1,7 @@
 //! The rules of point-to-point messages, over the simulator and over TCP.
 
-use crate::common::{Log, owned_world, small, wires, world};
+use crate::common::{owned_world, small, wires, world};
+use crate::log::Log;
 use ringworld::testing::Choice;
 use ringworld::{Error, Op, Raw, Source, Tag, wait_all};
 

@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{Log, owned_world, patient, real_wire, world};
+use crate::common::{owned_world, patient, real_wire, world};
+use crate::log::Log;
 use ringworld::Op;
 use ringworld::testing::Choice;
 
