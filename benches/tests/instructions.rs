@@ -134,9 +134,9 @@ fn a_step_of_a_direct_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 1,
         apart: 1,
-        checked: 9_020,
-        dist: 5_710,
-        release: 6_700,
+        checked: 6_700,
+        dist: 4_700,
+        release: 5_450,
     });
 }
 

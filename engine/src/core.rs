@@ -42,7 +42,7 @@ use super::inbox::{Inbox, Left};
 use super::owners::{Owner, Owners, RunId};
 use super::parts::{Control, Parts};
 use super::router::{Fate, Posting, Registrations, Router};
-use super::runs::{CollectiveCall, Made, Runs};
+use super::runs::{CollectiveCall, Made, Runs, Wires};
 use super::shell::Drive;
 use super::waiters::{Topic, WatchId, Watchers};
 
@@ -60,6 +60,15 @@ pub enum Begun {
     Ended,
     /// Its ending will be there.
     Waits(CallId),
+}
+
+/// A collective that has begun.
+pub(crate) struct Started {
+    pub(crate) call: CallId,
+    /// Its number in the communicator.
+    pub(crate) sequence: u32,
+    /// Its run, if it is under way and its caller is to poll for it.
+    pub(crate) run: Option<RunId>,
 }
 
 /// What an engine moves, all of it under one lock: see the contract of this crate.
@@ -234,14 +243,15 @@ impl Core {
         self.calls.name(call, request);
     }
 
-    /// Begins a collective on lent memory, input and output. Says its number in the communicator as well.
+    /// Begins a collective on lent memory, input and output.
     #[inline]
     pub(crate) fn start_collective(
         &mut self,
         what: CollectiveCall,
         input: Option<BufferId>,
         output: Option<BufferId>,
-    ) -> (CallId, u32) {
+        polls: bool,
+    ) -> Started {
         let call = self.calls.insert([input, output]);
         let context = what.context;
         // Who only sends does not wait, and would not see that others call something else.
@@ -253,16 +263,20 @@ impl Core {
             }
         }
         if self.refuses(call) {
-            return (call, self.runs.next(context));
+            return Started { call, sequence: self.runs.next(context), run: None };
         }
         let Made { run, sequence, clash } = self.runs.insert(what, [input, output], call, &mut self.buffers);
         if let Some((source, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
-            return (call, sequence);
+            return Started { call, sequence, run: None };
         }
-        self.advance(run);
+        if polls {
+            self.advance_polling(run);
+        } else {
+            self.advance(run);
+        }
         self.settle();
-        (call, sequence)
+        Started { call, sequence, run: (polls && self.is_awaiting(run, call)).then_some(run) }
     }
 
     #[inline]
@@ -622,7 +636,20 @@ impl Core {
 
     #[inline]
     fn advance(&mut self, run: RunId) {
-        match self.runs.advance(run, &mut self.machine, &mut self.buffers, &mut self.owners) {
+        self.advance_run(run, false);
+    }
+
+    /// The same, for a caller who polls for its messages under the lock.
+    #[inline]
+    fn advance_polling(&mut self, run: RunId) {
+        self.advance_run(run, true);
+    }
+
+    #[inline]
+    fn advance_run(&mut self, run: RunId, polls: bool) {
+        let Self { machine, router, buffers, owners, .. } = self;
+        let mut wires = Wires { machine, router, buffers, owners };
+        match self.runs.advance(run, &mut wires, polls) {
             Ok(None) => {}
             Ok(Some(call)) => self.calls.end(call, Ok(None), &mut self.buffers),
             Err(panicked) => self.operation_panicked(&panicked),

@@ -5,6 +5,10 @@
 //! as completions. Nothing is allocated in the steady state: finished runs and their scratch memory are
 //! used again.
 //!
+//! Two steps have a short path, of which the protocol's lists know nothing: a short send that leaves at once
+//! ([`Wires::send_at_once`]), and, while their caller polls under the lock, receives that are *awaited* instead of posted
+//! ([`Runs::take_awaited`]); what is still awaited when that ends is posted after all ([`Runs::post_awaited`]).
+//!
 //! The first message that reaches a rank tells whether its sender runs the same collective: signatures are
 //! compared on arrival (see [`Runs::arrive`]), before any byte is combined. What comes before the call has been
 //! made waits in `early`, and is compared with the call.
@@ -15,7 +19,7 @@ use std::sync::Arc;
 
 use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
 use ringworld_protocol::{
-    BufferId, Element, Envelope, Machine, Mode, RequestId, Selector, Span, TagSelector,
+    BufferId, Element, Envelope, Header, Machine, Mode, RequestId, Selector, Span, TagSelector,
 };
 use rustc_hash::FxHashMap;
 
@@ -25,6 +29,7 @@ use super::early::Early;
 use super::last_calls::{LastCall, LastCalls};
 use super::owners::{Owner, Owners, RunId};
 use super::reduce::{Panicked, Reducer, When};
+use super::router::Router;
 use super::signature::{Signature, SignatureBytes, agree};
 use super::under_way::UnderWay;
 
@@ -66,7 +71,17 @@ struct Run {
     scratch: Option<(Block, Span)>,
     waits: Vec<u32>,
     ready: Vec<u32>,
+    /// Receives that may be done and are not posted.
+    awaited: Vec<u32>,
     remaining: usize,
+}
+
+/// What the steps of runs work with.
+pub(crate) struct Wires<'a> {
+    pub machine: &'a mut Machine,
+    pub router: &'a mut Router,
+    pub buffers: &'a mut Buffers,
+    pub owners: &'a mut Owners,
 }
 
 /// The counters of a finished run, kept for the next one.
@@ -74,6 +89,7 @@ struct Run {
 struct Counters {
     waits: Vec<u32>,
     ready: Vec<u32>,
+    awaited: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -140,6 +156,9 @@ fn sequence_of(tag: u64) -> u32 {
     (tag >> 32) as u32
 }
 
+/// The longest message of the short path. Longer ones may come in pieces, and gain nothing by one copy more.
+const SHORT: usize = 4 << 10;
+
 /// In place of a message's number: an empty message that only carries its sender's signature. A rank sends it
 /// to those it has waited for in vain, because ranks that disagree about a root may all wait for one
 /// another and send nothing.
@@ -169,7 +188,7 @@ impl Runs {
             let lent = buffers.lend_block(&mut block);
             (block, lent)
         });
-        let Counters { mut waits, mut ready } = self.counters.pop().unwrap_or_default();
+        let Counters { mut waits, mut ready, awaited } = self.counters.pop().unwrap_or_default();
         waits.clear();
         // Step numbers are 32 bits wide, and so is any count of them.
         waits.extend((0..schedule.len()).map(|step| schedule.dependencies(step) as u32));
@@ -203,8 +222,20 @@ impl Runs {
             }
         });
         let remaining = schedule.len();
-        let run =
-            Run { what, sequence, signature, due, call, input, output, scratch, waits, ready, remaining };
+        let run = Run {
+            what,
+            sequence,
+            signature,
+            due,
+            call,
+            input,
+            output,
+            scratch,
+            waits,
+            ready,
+            awaited,
+            remaining,
+        };
         run.scale_contribution(buffers);
         self.runs[id] = Some(run);
         Made { run: id, sequence, clash }
@@ -215,7 +246,8 @@ impl Runs {
         self.contexts.get(&context).map_or(0, |context| context.next)
     }
 
-    /// Starts every step that is ready. `Some`: the run is over, and this is its call.
+    /// Starts every step that is ready; receives are awaited if their caller `polls`. `Some`: the run is over, and this
+    /// is its call.
     ///
     /// # Errors
     ///
@@ -223,14 +255,15 @@ impl Runs {
     pub(crate) fn advance(
         &mut self,
         id: RunId,
-        machine: &mut Machine,
-        buffers: &mut Buffers,
-        owners: &mut Owners,
+        wires: &mut Wires<'_>,
+        polls: bool,
     ) -> Result<Option<CallId>, Panicked> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
         while let Some(step) = run.ready.pop() {
-            if let Some(request) = run.perform(step, machine, buffers)? {
-                owners.insert(request, Owner::Step { run: id, step });
+            if polls && run.may_await(step, wires) {
+                run.awaited.push(step);
+            } else if let Some(request) = run.perform(step, wires)? {
+                wires.owners.insert(request, Owner::Step { run: id, step });
             } else {
                 run.complete_step(step);
             }
@@ -238,8 +271,62 @@ impl Runs {
         if run.remaining > 0 {
             return Ok(None);
         }
-        run.complete_result(buffers);
-        Ok(self.remove(id, buffers))
+        run.complete_result(wires.buffers);
+        Ok(self.remove(id, wires.buffers))
+    }
+
+    /// Takes an eager message, all of which has arrived, if it is what a step of the run awaits; whether it was. The run
+    /// is to be advanced then.
+    #[inline]
+    pub(crate) fn take_awaited(
+        &mut self,
+        id: RunId,
+        machine: &mut Machine,
+        buffers: &Buffers,
+        source: usize,
+        header: &[u8],
+        payload: &[u8],
+    ) -> bool {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return false };
+        let wanted = |envelope: &Envelope| {
+            let place = run.place_awaited(source, envelope)?;
+            // What is wrong about it is told on the ordinary path.
+            let right = run.due > 0
+                && run.bytes_of(run.awaited[place]) == payload.len()
+                && agree(&run.signature, &envelope.signature);
+            right.then_some(place)
+        };
+        let Some(place) = machine.take_wanted(source, header, payload.len(), wanted) else { return false };
+        let step = run.awaited.swap_remove(place);
+        if let Action::Recv { into, .. } = *run.what.schedule.action(step as usize) {
+            buffers.fill(run.span(into), payload);
+        }
+        run.due -= 1;
+        run.complete_step(step);
+        true
+    }
+
+    /// Whether any receive of the run is awaited.
+    #[inline]
+    pub(crate) fn is_awaiting(&self, id: RunId) -> bool {
+        self.runs.get(id).and_then(Option::as_ref).is_some_and(|run| !run.awaited.is_empty())
+    }
+
+    /// Whether a message that goes the ordinary way is what a step of the run awaits.
+    pub(crate) fn awaits(&self, id: RunId, source: usize, envelope: &Envelope) -> bool {
+        let run = self.runs.get(id).and_then(Option::as_ref);
+        run.is_some_and(|run| run.place_awaited(source, envelope).is_some())
+    }
+
+    /// Posts the receives that are awaited: their caller polls no more, or not for them alone.
+    pub(crate) fn post_awaited(&mut self, id: RunId, machine: &mut Machine, owners: &mut Owners) {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return };
+        while let Some(step) = run.awaited.pop() {
+            if let Some((selector, into)) = run.receive_of(step) {
+                let request = machine.receive(selector, into, Element::RAW);
+                owners.insert(request, Owner::Step { run: id, step });
+            }
+        }
     }
 
     /// A send or receive of the run has moved `bytes`.
@@ -273,7 +360,9 @@ impl Runs {
         if let Some((block, lent)) = run.scratch {
             buffers.retire(block, lent.buffer);
         }
-        self.counters.push(Counters { waits: run.waits, ready: run.ready });
+        let mut awaited = run.awaited;
+        awaited.clear();
+        self.counters.push(Counters { waits: run.waits, ready: run.ready, awaited });
         if let Some(context) = self.contexts.get_mut(&run.what.context) {
             context.under_way.remove(run.sequence);
         }
@@ -440,13 +529,55 @@ impl Run {
         }
     }
 
-    /// Does a local step, or hands a send or receive to the protocol.
-    fn perform(
-        &self,
-        step: u32,
-        machine: &mut Machine,
-        buffers: &Buffers,
-    ) -> Result<Option<RequestId>, Panicked> {
+    /// Where among the awaited receives that of a message is.
+    #[inline]
+    fn place_awaited(&self, source: usize, envelope: &Envelope) -> Option<usize> {
+        let Envelope { context, tag, .. } = *envelope;
+        if context != self.what.context || sequence_of(tag) != self.sequence {
+            return None;
+        }
+        self.awaited.iter().position(|step| {
+            matches!(*self.what.schedule.action(*step as usize), Action::Recv { from, tag: number, .. }
+                if number == tag as u32 && self.world(from) == source)
+        })
+    }
+
+    /// What a receive selects, and where it goes.
+    #[inline]
+    fn receive_of(&self, step: u32) -> Option<(Selector, Span)> {
+        let Action::Recv { from, into, tag } = *self.what.schedule.action(step as usize) else { return None };
+        let selector = Selector {
+            context: self.what.context,
+            source: Some(self.world(from)),
+            tag: TagSelector::Exact(self::tag(self.sequence, tag)),
+        };
+        Some((selector, self.span(into)))
+    }
+
+    /// How many bytes a receive expects.
+    #[inline]
+    fn bytes_of(&self, step: u32) -> usize {
+        match *self.what.schedule.action(step as usize) {
+            Action::Recv { into, .. } => into.len * self.what.element,
+            _ => 0,
+        }
+    }
+
+    /// Whether a step is a receive that may be awaited: of a short message, which will be delivered whole, and has not
+    /// come.
+    #[inline]
+    fn may_await(&self, step: u32, wires: &Wires<'_>) -> bool {
+        let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else { return false };
+        if into.len * self.what.element > SHORT {
+            return false;
+        }
+        let Some((selector, _)) = self.receive_of(step) else { return false };
+        wires.router.delivers(selector.source) && wires.machine.may_expect(&selector)
+    }
+
+    /// Does a local step or a send that leaves at once, or hands a send or receive to the protocol.
+    fn perform(&self, step: u32, wires: &mut Wires<'_>) -> Result<Option<RequestId>, Panicked> {
+        let Wires { machine, buffers, .. } = wires;
         Ok(match *self.what.schedule.action(step as usize) {
             Action::Send { to, from, tag } => {
                 let envelope = Envelope {
@@ -454,17 +585,17 @@ impl Run {
                     // The signature says what they are.
                     element: Element::RAW,
                     tag: self::tag(self.sequence, tag),
-                    signature: self.what.signature.to_bytes(),
+                    signature: self.signature,
                 };
-                Some(machine.send(self.world(to), envelope, self.span(from), Mode::Standard))
+                let (to, data) = (self.world(to), self.span(from));
+                if wires.send_at_once(to, &envelope, data) {
+                    return Ok(None);
+                }
+                Some(wires.machine.send(to, envelope, data, Mode::Standard))
             }
-            Action::Recv { from, into, tag } => {
-                let selector = Selector {
-                    context: self.what.context,
-                    source: Some(self.world(from)),
-                    tag: TagSelector::Exact(self::tag(self.sequence, tag)),
-                };
-                Some(machine.receive(selector, self.span(into), Element::RAW))
+            Action::Recv { .. } => {
+                let receive = self.receive_of(step);
+                receive.map(|(selector, into)| machine.receive(selector, into, Element::RAW))
             }
             Action::Reduce { left, right, into, last } => {
                 let CollectiveCall { reducer, combined, .. } = &self.what;
@@ -516,6 +647,23 @@ impl Run {
     }
 }
 
+impl Wires<'_> {
+    /// Sends a message of which all leaves now; `false`: nothing has happened.
+    #[inline]
+    fn send_at_once(&mut self, to: usize, envelope: &Envelope, data: Span) -> bool {
+        if data.len > SHORT || !self.router.may_inject(to, data.len) {
+            return false;
+        }
+        let Some(departure) = self.machine.depart(to, envelope, data.len) else { return false };
+        let mut room = [0; Header::MAX];
+        let left = self.router.inject(to, departure.header.encode(&mut room), self.buffers.bytes(data));
+        if left {
+            departure.left();
+        }
+        left
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
@@ -526,6 +674,7 @@ mod tests {
     use super::*;
     use crate::calls::Calls;
     use ringworld_collectives::{Collective, Counts, Order, Request, Tuning};
+    use ringworld_protocol::Config;
 
     const CONTEXT: u64 = 1;
 
@@ -576,6 +725,73 @@ mod tests {
         let mut buffers = Buffers::new();
         let made = runs.insert(gather(rank), [None; 2], Calls::default().insert([None, None]), &mut buffers);
         (made.run, made.clash.map(|(source, _)| source))
+    }
+
+    /// What rank `source` sends to rank 0, as its header and as what becomes of it there.
+    fn offer(
+        runs: &mut Runs,
+        run: RunId,
+        machine: &mut Machine,
+        buffers: &Buffers,
+        source: usize,
+        envelope: &Envelope,
+        payload: &[u8],
+    ) -> bool {
+        let mut sender = Machine::new(Config::new(source, 4, 1024, 8192).unwrap());
+        let departure = sender.depart(0, envelope, payload.len()).unwrap();
+        let mut room = [0; Header::MAX];
+        runs.take_awaited(run, machine, buffers, source, departure.header.encode(&mut room), payload)
+    }
+
+    #[test]
+    fn what_is_awaited_is_taken_and_all_else_goes_the_ordinary_way() {
+        let (mut runs, mut owners) = (Runs::default(), Owners::default());
+        let mut machine = Machine::new(Config::new(0, 4, 1024, 8192).unwrap());
+        let mut router = Router::new(0, Vec::new(), vec![None; 4]);
+        let mut buffers = Buffers::new();
+        let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
+        let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
+        let call = Calls::default().insert([None, None]);
+        let run = runs.insert(gather(0), [input.buffer, output.buffer], call, &mut buffers).run;
+        let mut advance =
+            |runs: &mut Runs, machine: &mut Machine, buffers: &mut Buffers, owners: &mut Owners| {
+                let mut wires = Wires { machine, router: &mut router, buffers, owners };
+                runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap()
+            };
+        assert_eq!(advance(&mut runs, &mut machine, &mut buffers, &mut owners), None);
+        assert!(runs.is_awaiting(run) && machine.pending() == 0, "three receives, and none is posted");
+
+        // Rank 1's message, and what is not quite it: its length, collective, signature, sender, number.
+        let right = message(0, 0);
+        let number = |run: &Run, from: usize| {
+            let actions = run.what.schedule.actions().iter();
+            let numbers = actions.filter_map(|action| match action {
+                Action::Recv { from: sender, tag, .. } if *sender == from => Some(*tag),
+                _ => None,
+            });
+            numbers.last().unwrap()
+        };
+        let number = number(runs.runs[run].as_ref().unwrap(), 1);
+        let right = Envelope { tag: tag(0, number), ..right };
+        let mut offer = |source, envelope: &Envelope, payload: &[u8]| {
+            offer(&mut runs, run, &mut machine, &buffers, source, envelope, payload)
+        };
+        assert!(!offer(1, &right, &[7, 7]));
+        assert!(!offer(1, &Envelope { tag: tag(1, number), ..right }, &[7]));
+        assert!(!offer(1, &Envelope { context: CONTEXT + 2, ..right }, &[7]));
+        assert!(!offer(1, &Envelope { signature: signature(3).to_bytes(), ..right }, &[7]));
+        assert!(!offer(1, &Envelope { tag: tag(0, REMINDER), ..right }, &[7]));
+        assert!(offer(1, &right, &[7]));
+        assert!(!offer(1, &right, &[8]), "the same once more");
+        assert!(!runs.awaits(run, 1, &right) && runs.is_awaiting(run));
+        assert_eq!(advance(&mut runs, &mut machine, &mut buffers, &mut owners), None);
+        assert_eq!(buffers.bytes(output)[1], 7);
+
+        // The other two are posted, and known to the protocol from here on.
+        runs.post_awaited(run, &mut machine, &mut owners);
+        assert!(!runs.is_awaiting(run));
+        assert_eq!((machine.pending(), owners.iter().count()), (2, 2));
+        assert_eq!(runs.runs[run].as_ref().unwrap().due, 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use ringworld_protocol::{Element, Envelope, Expected, MatchedId, Mode, Selector, Span};
 
 use super::calls::{CallId, Ending};
-use super::core::{Begun, Core, Expecting};
+use super::core::{Begun, Core, Expecting, Started};
 use super::router::Posting;
 use super::runs::CollectiveCall;
 use super::shell::Shell;
@@ -47,10 +47,11 @@ pub trait Startable: sealed::Sealed {
     /// Starts it for a caller who waits. What is lent is given back already if it has ended.
     #[doc(hidden)]
     #[inline]
-    fn start_and_wait(self, core: &mut Core, spans: Spans) -> (Begun, Self::Number)
+    fn start_and_wait(self, engine: &Shell<Core>, core: &mut Core, spans: Spans) -> (Begun, Self::Number)
     where
         Self: Sized,
     {
+        let _ordinary = engine;
         let (call, number) = self.start(core, spans);
         (Begun::Waits(call), number)
     }
@@ -94,7 +95,7 @@ impl Startable for SendCall {
     }
 
     #[inline]
-    fn start_and_wait(self, core: &mut Core, spans: Spans) -> (Begun, ()) {
+    fn start_and_wait(self, _: &Shell<Core>, core: &mut Core, spans: Spans) -> (Begun, ()) {
         let Self { to, envelope, mode } = self;
         (core.send_now(to, envelope, spans.input, mode), ())
     }
@@ -132,7 +133,7 @@ impl Startable for ReceiveCall {
             return None;
         }
         let room = into.len();
-        let mut expecting = Expecting::new(Expected { selector, element, room }, into);
+        let mut expecting = Expecting::receive(Expected { selector, element, room }, into);
         let ending = engine.poll_briefly(core, |core| match core.poll_for(&mut expecting) {
             Some(ending) => ControlFlow::Break(Some(ending)),
             None if core.may_expect(&selector, room) => ControlFlow::Continue(()),
@@ -167,6 +168,24 @@ impl Startable for CollectiveCall {
 
     #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, u32) {
-        core.start_collective(self, spans.input.buffer, spans.output.buffer)
+        let started = core.start_collective(self, spans.input.buffer, spans.output.buffer, false);
+        (started.call, started.sequence)
+    }
+
+    #[inline]
+    fn start_and_wait(self, engine: &Shell<Core>, core: &mut Core, spans: Spans) -> (Begun, u32) {
+        let Started { call, sequence, run } =
+            core.start_collective(self, spans.input.buffer, spans.output.buffer, true);
+        if let Some(run) = run {
+            engine.poll_briefly(core, |core| {
+                if core.poll_for_steps(run, call) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(Some(()))
+                }
+            });
+            core.post_awaited(run, call);
+        }
+        (Begun::Waits(call), sequence)
     }
 }

@@ -181,7 +181,9 @@ impl Buffers {
         }
     }
 
-    fn bytes(&self, span: Span) -> &[u8] {
+    /// What a span holds.
+    #[inline]
+    pub(crate) fn bytes(&self, span: Span) -> &[u8] {
         let (pointer, length) = self.resolve(span, false);
         // SAFETY: the lender's promise; nobody writes here meanwhile (schedules order conflicts).
         unsafe { std::slice::from_raw_parts(pointer, length) }

@@ -5,20 +5,40 @@ use ringworld_transport::{Event, Placement, Placer, RecvMemory, Token};
 
 use super::super::buffer::Buffers;
 use super::super::calls::Ending;
-use super::super::owners::{Owner, Owners};
+use super::super::owners::{Owner, Owners, RunId};
 use super::super::runs::{Disagreement, Runs, is_reminder};
 
-/// A receive on the short path.
-pub(crate) struct Expecting<'a> {
+/// What a caller polls for on the short path, under the lock.
+pub(crate) enum Expecting<'a> {
+    Receive(ExpectedReceive<'a>),
+    Steps(AwaitedSteps),
+}
+
+/// A receive that is not posted.
+pub(crate) struct ExpectedReceive<'a> {
     pub(super) what: Expected,
     pub(super) into: &'a mut [u8],
     pub(super) ending: Option<Ending>,
 }
 
+/// The awaited receives of a run.
+pub(crate) struct AwaitedSteps {
+    pub(super) run: RunId,
+    /// At least one has ended in this poll.
+    pub(super) taken: bool,
+    /// A message of one goes the ordinary way, so it has to be posted.
+    pub(super) missed: bool,
+}
+
 impl<'a> Expecting<'a> {
     #[inline]
-    pub(crate) fn new(what: Expected, into: &'a mut [u8]) -> Self {
-        Self { what, into, ending: None }
+    pub(crate) fn receive(what: Expected, into: &'a mut [u8]) -> Self {
+        Self::Receive(ExpectedReceive { what, into, ending: None })
+    }
+
+    #[inline]
+    pub(crate) fn steps(run: RunId) -> Self {
+        Self::Steps(AwaitedSteps { run, taken: false, missed: false })
     }
 }
 
@@ -53,6 +73,8 @@ impl Placing<'_, '_> {
         if is_reminder(envelope.tag) {
             self.reminders += 1;
             self.reminded.push((peer, envelope));
+        } else if let Some(Expecting::Steps(steps)) = &mut self.expecting {
+            steps.missed |= self.runs.awaits(steps.run, peer, &envelope);
         }
         if let Some(disagreement) = self.runs.arrive(peer, &envelope) {
             self.clash.get_or_insert((peer, envelope.context, disagreement));
@@ -111,14 +133,23 @@ impl Placer for Placing<'_, '_> {
         _events: &mut Vec<Event>,
     ) -> Result<(), String> {
         self.delivered += 1;
-        if let Some(expecting) = &mut self.expecting
-            && expecting.ending.is_none()
-            && let Some((bytes, ending)) =
-                self.machine.take_expected(peer, header, payload.len(), &expecting.what)
-        {
-            expecting.into[..bytes].copy_from_slice(&payload[..bytes]);
-            expecting.ending = Some(ending.map(Some));
-            return Ok(());
+        match &mut self.expecting {
+            Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
+                let taken = self.machine.take_expected(peer, header, payload.len(), &expected.what);
+                if let Some((bytes, ending)) = taken {
+                    expected.into[..bytes].copy_from_slice(&payload[..bytes]);
+                    expected.ending = Some(ending.map(Some));
+                    return Ok(());
+                }
+            }
+            Some(Expecting::Steps(steps)) => {
+                let (machine, buffers) = (&mut *self.machine, &*self.buffers);
+                if self.runs.take_awaited(steps.run, machine, buffers, peer, header, payload) {
+                    steps.taken = true;
+                    return Ok(());
+                }
+            }
+            _ => {}
         }
         let target =
             self.machine.header(peer, header, payload.len()).map_err(|malformed| malformed.to_string())?;

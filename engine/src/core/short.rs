@@ -6,18 +6,21 @@
 //! read or written within one call of a transport, as an ordinary slice.
 //!
 //! ```text
-//! send     nothing waits for that peer, there is credit, all of it leaves now   depart ─▶ inject ─▶ left
-//! receive  nothing has come for it, and a poll brings all of its message       deliver ─▶ take_expected
+//! send        nothing waits for that peer, there is credit, all of it leaves now   depart ─▶ inject ─▶ left
+//! receive     nothing has come for it, and a poll brings all of its message       deliver ─▶ take_expected
+//! collective  its sends as above; its receives are awaited, not posted            deliver ─▶ take_awaited
 //! ```
 //!
 //! Order: a receive of the short path comes after all that are posted, so whatever one of those accepts is not for it;
-//! and it takes no message while an earlier one that it accepts lies here.
+//! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their own,
+//! and cannot be taken for one another. A collective is entered as ever: only its messages are not.
 
 use ringworld_protocol::{Envelope, Header, Mode, Selector};
 
-use super::super::calls::Ending;
+use super::super::calls::{CallId, Ending};
+use super::super::owners::RunId;
 use super::Core;
-use super::placing::Expecting;
+use super::placing::{AwaitedSteps, Expecting};
 
 /// Receives of more bytes wait for their messages on the ordinary path: those may come in pieces, which the short path
 /// would take for messages that nobody has asked for, and copy once more.
@@ -53,6 +56,38 @@ impl Core {
     #[inline]
     pub(crate) fn poll_for(&mut self, expecting: &mut Expecting<'_>) -> Option<Ending> {
         self.poll(Some(expecting));
-        expecting.ending.take()
+        match expecting {
+            Expecting::Receive(expected) => expected.ending.take(),
+            Expecting::Steps(_) => None,
+        }
+    }
+
+    /// Polls once for the awaited receives of a run, and goes on with it; whether there is anything left to poll for so.
+    #[inline]
+    pub(crate) fn poll_for_steps(&mut self, run: RunId, call: CallId) -> bool {
+        let mut expecting = Expecting::steps(run);
+        self.poll(Some(&mut expecting));
+        let Expecting::Steps(AwaitedSteps { taken, missed, .. }) = expecting else { return false };
+        if taken && self.fault.is_none() {
+            self.advance_polling(run);
+            self.settle();
+        }
+        !missed && self.is_awaiting(run, call)
+    }
+
+    /// Whether a call is to be polled for: otherwise it is over, or its messages come the ordinary way.
+    #[inline]
+    pub(super) fn is_awaiting(&self, run: RunId, call: CallId) -> bool {
+        // The number of a run that is over may be another one's.
+        !self.calls.is_done(call) && self.runs.is_awaiting(run)
+    }
+
+    /// What is still awaited is posted: from here on the run is like any other.
+    #[inline]
+    pub(crate) fn post_awaited(&mut self, run: RunId, call: CallId) {
+        if self.is_awaiting(run, call) {
+            self.runs.post_awaited(run, &mut self.machine, &mut self.owners);
+            self.settle();
+        }
     }
 }

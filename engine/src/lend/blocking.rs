@@ -35,7 +35,7 @@ pub fn blocking<S: Startable>(engine: &Arc<Engine>, lend: Lend<'_>, what: S) -> 
     let input = lend.input.map_or(Span::EMPTY, |bytes| unsafe { core.buffers.lend(bytes) });
     // SAFETY: as above.
     let output = lend.output.map_or(Span::EMPTY, |bytes| unsafe { core.buffers.lend_mut(bytes) });
-    let (begun, number) = what.start_and_wait(&mut core, Spans { input, output });
+    let (begun, number) = what.start_and_wait(engine, &mut core, Spans { input, output });
     let ending = match begun {
         Begun::Ended => {
             engine.go(core);
@@ -125,10 +125,10 @@ fn exchange(
     recv: Option<(&ReceiveCall, Span)>,
 ) -> Endings {
     // The receive first, so that what is sent to oneself, or has come already, needs no detour.
-    let recv =
-        recv.map(|(recv, output)| recv.start_and_wait(&mut core, Spans { input: Span::EMPTY, output }).0);
-    let send =
-        send.map(|(send, input)| send.start_and_wait(&mut core, Spans { input, output: Span::EMPTY }).0);
+    let recv = recv
+        .map(|(recv, output)| recv.start_and_wait(engine, &mut core, Spans { input: Span::EMPTY, output }).0);
+    let send = send
+        .map(|(send, input)| send.start_and_wait(engine, &mut core, Spans { input, output: Span::EMPTY }).0);
     let mut held = Some(core);
     // Either order will do: whoever waits drives both.
     let [recv, send] = [recv, send].map(|half| {

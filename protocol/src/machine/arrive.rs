@@ -134,7 +134,7 @@ impl Machine {
         payload_len: usize,
         expected: &Expected,
     ) -> Option<(usize, Result<Done, Failure>)> {
-        let Header { credit, packet: Packet::Eager { envelope } } = Header::decode(header).ok()? else {
+        let header @ Header { packet: Packet::Eager { envelope }, .. } = Header::decode(header).ok()? else {
             return None;
         };
         if !expected.selector.accepts(peer, &envelope)
@@ -143,6 +143,47 @@ impl Machine {
         {
             return None;
         }
+        let incoming = self.admit(peer, header.credit, envelope, payload_len)?;
+        let into = Span { buffer: None, offset: 0, len: expected.room };
+        let room = Room { into, element: expected.element };
+        Some((room.of(&incoming).len, room.filled_by(&incoming)))
+    }
+
+    /// Takes an eager message, all of which has arrived, if `wanted` says of its envelope for what. The caller knows by
+    /// itself that nobody else may get it: no receive is posted for it, and no message that is as good came before it.
+    ///
+    /// `None`: nothing has happened, and the message is to be announced by [`Machine::header`].
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
+    /// let envelope = Envelope { context: 1, element: Element::RAW, tag: 7, signature: [0; 24] };
+    /// let departure = there.depart(0, &envelope, 100).expect("there is room");
+    /// let mut room = [0; Header::MAX];
+    /// let header = departure.header.encode(&mut room);
+    /// departure.left();
+    /// assert_eq!(here.take_wanted(1, header, 100, |envelope| (envelope.tag == 8).then_some(())), None);
+    /// assert_eq!(here.take_wanted(1, header, 100, |envelope| (envelope.tag == 7).then_some("it")), Some("it"));
+    /// ```
+    pub fn take_wanted<R>(
+        &mut self,
+        peer: Rank,
+        header: &[u8],
+        payload_len: usize,
+        wanted: impl FnOnce(&Envelope) -> Option<R>,
+    ) -> Option<R> {
+        let Header { credit, packet: Packet::Eager { envelope } } = Header::decode(header).ok()? else {
+            return None;
+        };
+        let what = wanted(&envelope)?;
+        self.admit(peer, credit, envelope, payload_len)?;
+        Some(what)
+    }
+
+    /// Keeps account of an eager message that occupies nothing here. `None`: it breaks the rules, and nothing has
+    /// happened.
+    #[inline]
+    fn admit(&mut self, peer: Rank, credit: u64, envelope: Envelope, payload_len: usize) -> Option<Incoming> {
         let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none())?;
         let available = account.credit.refilled(credit, &self.limits)?;
         if !account.credit.admits_eager(payload_len, &self.limits) {
@@ -158,9 +199,7 @@ impl Machine {
             account.credit.admit(payload_len + OVERHEAD);
         }
         self.free_credit(peer, payload_len + OVERHEAD);
-        let into = Span { buffer: None, offset: 0, len: expected.room };
-        let room = Room { into, element: expected.element };
-        Some((room.of(&incoming).len, room.filled_by(&incoming)))
+        Some(incoming)
     }
 
     /// The payload of a message has arrived where [`Machine::header`] said; also called when there was
