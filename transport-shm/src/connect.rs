@@ -227,11 +227,14 @@ impl Shm {
                 if answer != handshake::answer_to(proof) || memory.load(PROOF) != answer {
                     return Err(Trouble::OtherMemory.into());
                 }
-                let Ok([outbox, bell]) = <[OwnedFd; 2]>::try_from(fds) else {
+                let mut fds = fds.into_iter();
+                let (Some(outbox), Some(bell), process, None) =
+                    (fds.next(), fds.next(), fds.next(), fds.next())
+                else {
                     return Err(Trouble::Nonsense.into());
                 };
                 let theirs = TheirOutbox::open(&outbox)?;
-                self.establish(rank, Parts { socket, memory, theirs, bell, first: true })
+                self.establish(rank, Parts { socket, memory, theirs, bell, process, first: true })
             }
         }
     }
@@ -297,7 +300,8 @@ impl Shm {
         let proof = u64::from_ne_bytes(proof);
         memory.store(PROOF, proof);
         let offer = handshake::seal(&mut session, proof)?;
-        packet::send(&socket, &offer, &[fd.as_fd(), self.outbox.fd(), self.bell.as_fd()])?;
+        let fds: Vec<_> = std::iter::once(fd.as_fd()).chain(self.handed()).collect();
+        packet::send(&socket, &offer, &fds)?;
         self.put_back(socket, Role::Offering(rank, session, memory, proof))?;
         Ok(())
     }
@@ -312,7 +316,10 @@ impl Shm {
         fds: Vec<OwnedFd>,
     ) -> Result<(), Stop> {
         let proof = handshake::open(&mut session, bytes)?;
-        let Ok([memory, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
+        let mut fds = fds.into_iter();
+        let (Some(memory), Some(outbox), Some(bell), process, None) =
+            (fds.next(), fds.next(), fds.next(), fds.next(), fds.next())
+        else {
             return Err(Trouble::Nonsense.into());
         };
         if !matches!(self.peers[rank].state, State::Idle | State::Dialing(_)) {
@@ -326,8 +333,8 @@ impl Shm {
         let answer = handshake::answer_to(proof);
         memory.store(PROOF, answer);
         let accept = handshake::seal(&mut session, answer)?;
-        packet::send(&socket, &accept, &[self.outbox.fd(), self.bell.as_fd()])?;
-        self.establish(rank, Parts { socket, memory, theirs, bell, first: false })
+        packet::send(&socket, &accept, &self.handed().collect::<Vec<_>>())?;
+        self.establish(rank, Parts { socket, memory, theirs, bell, process, first: false })
     }
 
     /// A connection stands.
@@ -338,6 +345,10 @@ impl Shm {
         // Attempts that have become needless, from either side.
         self.pending.drop_all_of(rank);
         self.dialing.retain(|other| *other != rank);
+        if let Some(process) = &parts.process {
+            // Without it (no room for another watch) the end of the socket tells, unless a child has a copy of that.
+            let _ = Self::watch(&self.epoll, process, Watch::Process(rank));
+        }
         self.peers[rank].state = State::Open(Box::new(Link::new(parts)));
         self.open.push(rank);
         debug!(rank, "shares memory");

@@ -131,6 +131,8 @@ pub(crate) struct Parts {
     pub(crate) theirs: TheirOutbox,
     /// The peer's: writing to it wakes the peer.
     pub(crate) bell: OwnedFd,
+    /// The peer's process, if the system has descriptors of those.
+    pub(crate) process: Option<OwnedFd>,
     /// Whether this side sends by the first ring.
     pub(crate) first: bool,
 }
@@ -140,6 +142,8 @@ pub(crate) struct Parts {
 pub(crate) struct Link {
     /// Says when the peer has gone, and nothing else.
     pub(crate) socket: OwnedFd,
+    /// The same, also where a child that the peer has forked keeps its end of the socket open; watched while it is here.
+    _process: Option<OwnedFd>,
     memory: Mapping,
     theirs: TheirOutbox,
     bell: OwnedFd,
@@ -154,10 +158,11 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { socket, memory, theirs, bell, first } = parts;
+        let Parts { socket, memory, theirs, bell, process, first } = parts;
         let (out, into) = if first { (0, ring::SIZE) } else { (ring::SIZE, 0) };
         Self {
             socket,
+            _process: process,
             memory,
             theirs,
             bell,
@@ -504,7 +509,7 @@ mod tests {
             let memory = Mapping::open(&fd, SIZE, Writers::Both).unwrap();
             let theirs = TheirOutbox::open(&theirs.fd().try_clone_to_owned().unwrap()).unwrap();
             let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
-            Link::new(Parts { socket, memory, theirs, bell, first })
+            Link::new(Parts { socket, memory, theirs, bell, process: None, first })
         };
         let links = [link(one, &outboxes[1], true), link(other, &outboxes[0], false)];
         let mut sides = links.into_iter().zip(outboxes).map(|(link, outbox)| Side { link, outbox });

@@ -16,7 +16,7 @@ use rustix::net::{
 /// The longest packet that anybody sends here.
 pub(crate) const LONGEST: usize = 256;
 /// The most descriptors that come with one.
-pub(crate) const FDS: usize = 3;
+pub(crate) const FDS: usize = 4;
 
 /// What has come.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ use ringworld_transport::{
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::address::Place;
 use crate::config::{BindError, Config};
@@ -40,6 +41,8 @@ const EVENTS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
     Link(Rank),
+    /// The process at the other end of a link.
+    Process(Rank),
     Pending(usize),
     Listener,
     Bell,
@@ -49,6 +52,7 @@ impl Watch {
     fn data(self) -> epoll::EventData {
         epoll::EventData::new_u64(match self {
             Self::Link(rank) => rank as u64,
+            Self::Process(rank) => 1 << 61 | rank as u64,
             Self::Pending(slot) => 1 << 62 | slot as u64,
             Self::Listener => 2 << 62,
             Self::Bell => 3 << 62,
@@ -56,11 +60,12 @@ impl Watch {
     }
 
     fn from_data(data: u64) -> Self {
-        let low = (data & (u64::MAX >> 2)) as usize;
-        match data >> 62 {
+        let low = (data & (u64::MAX >> 3)) as usize;
+        match data >> 61 {
             0 => Self::Link(low),
-            1 => Self::Pending(low),
-            2 => Self::Listener,
+            1 => Self::Process(low),
+            2 => Self::Pending(low),
+            4 => Self::Listener,
             _ => Self::Bell,
         }
     }
@@ -75,6 +80,8 @@ pub struct Shm {
     pub(crate) epoll: OwnedFd,
     /// What peers write to, to wake this rank.
     pub(crate) bell: OwnedFd,
+    /// Tells peers when this process has ended; `None` where the system knows no such descriptors (before Linux 5.3).
+    process: Option<OwnedFd>,
     /// For connections, and for those who want to know whether this rank can be reached.
     pub(crate) listeners: Option<(OwnedFd, OwnedFd)>,
     pub(crate) outbox: Outbox,
@@ -141,6 +148,7 @@ impl Shm {
             identity: Identity { rank, size, job, secret },
             epoll,
             bell,
+            process: pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).ok(),
             listeners: Some(listeners),
             outbox,
             peers: std::iter::repeat_with(Peer::new).take(size).collect(),
@@ -172,6 +180,11 @@ impl Shm {
         (self.identity.rank, self.identity.size) = (rank, size);
         self.peers.resize_with(size, Peer::new);
         Ok(self)
+    }
+
+    /// What peers are handed: the outbox, the bell, and by what they know the end of this process.
+    pub(crate) fn handed(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        [self.outbox.fd(), self.bell.as_fd()].into_iter().chain(self.process.as_ref().map(AsFd::as_fd))
     }
 
     pub(crate) fn watch(epoll: &OwnedFd, fd: impl AsFd, what: Watch) -> Result<(), Errno> {
@@ -259,6 +272,7 @@ impl Shm {
                 Watch::Listener => moved |= self.accept(),
                 Watch::Pending(slot) => moved |= self.drive(slot),
                 Watch::Link(rank) => moved |= self.hear(rank, placer, events),
+                Watch::Process(rank) => moved |= self.end_of(rank, placer, events),
             }
         }
         moved
@@ -273,13 +287,16 @@ impl Shm {
                 self.fail(rank, Cause::Protocol("a packet on a connection that stands".into()));
                 true
             }
-            Ok(Received::End) | Err(_) => {
-                // What it had written is whole, and no more will follow.
-                while self.receive(rank, placer, events) {}
-                self.link_ended(rank);
-                true
-            }
+            Ok(Received::End) | Err(_) => self.end_of(rank, placer, events),
         }
+    }
+
+    /// The process at the other end of a link is gone.
+    fn end_of(&mut self, rank: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        // What it had written is whole, and no more will follow.
+        while self.receive(rank, placer, events) {}
+        self.link_ended(rank);
+        true
     }
 }
 

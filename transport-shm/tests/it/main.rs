@@ -4,6 +4,7 @@
 
 mod conformance;
 mod crossing;
+mod forks;
 mod last_words;
 mod support;
 mod unauthenticated;

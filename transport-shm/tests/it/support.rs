@@ -40,6 +40,18 @@ pub(crate) struct Side {
 }
 
 impl Side {
+    pub(crate) fn new(shm: Shm) -> Self {
+        Self {
+            shm,
+            inbox: Inbox::default(),
+            events: Vec::new(),
+            down: Vec::new(),
+            broken: Vec::new(),
+            closed: false,
+            peer_closed: false,
+        }
+    }
+
     /// Posts a message of nothing but a header.
     pub(crate) fn send(&mut self, peer: Rank, header: &[u8]) {
         let (header, payload) = (Header::new(header).unwrap(), SendMemory::empty());
@@ -92,16 +104,7 @@ pub(crate) fn world(size: usize) -> Vec<Side> {
             shm.connect(peer, address).unwrap();
         }
     }
-    let side = |shm| Side {
-        shm,
-        inbox: Inbox::default(),
-        events: Vec::new(),
-        down: Vec::new(),
-        broken: Vec::new(),
-        closed: false,
-        peer_closed: false,
-    };
-    world.into_iter().map(side).collect()
+    world.into_iter().map(Side::new).collect()
 }
 
 /// Polls all until something holds.
