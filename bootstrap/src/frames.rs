@@ -24,6 +24,8 @@ const HEAD: usize = 4;
 pub(crate) enum ReadError {
     #[error("the connection was closed")]
     Closed,
+    #[error("its process has ended")]
+    Ended,
     #[error("{0}")]
     Io(std::io::Error),
     #[error("a frame of {0} bytes is too long")]

@@ -45,6 +45,7 @@ mod joining;
 mod master;
 mod parent;
 mod probe;
+mod process;
 mod program;
 mod session;
 mod settings;

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::process::Process;
 use crate::program::Program;
 
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything that travels; the two sides must agree.
-pub(crate) const VERSION: u16 = 5;
+pub(crate) const VERSION: u16 = 6;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
@@ -88,7 +89,7 @@ impl Fault {
 pub(crate) struct Hello {
     pub(crate) host: String,
     pub(crate) host_id: u64,
-    pub(crate) pid: u32,
+    pub(crate) process: Process,
     pub(crate) job: Option<String>,
     pub(crate) world_size: u64,
     pub(crate) num_nodes: Option<u64>,
@@ -140,6 +141,8 @@ pub(crate) enum ToRank {
     Welcome {
         /// 0: silence is no reason to give a rank up.
         peer_timeout_ms: u64,
+        /// The one that serves.
+        process: Process,
     },
     /// `retry`: the master is about to make room for another job.
     Reject {

@@ -19,6 +19,7 @@ use crate::event::{ControlEvent, Listener, Report};
 use crate::frames::{FrameReader, FrameWriter, ReadError};
 use crate::interfaces::Interface;
 use crate::master::MasterHandle;
+use crate::process::Process;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ToMaster, ToRank};
@@ -98,13 +99,22 @@ impl Client {
                 let label = search.label();
                 match search.run().await {
                     Err(error) => drop(reply.send(Err(error))),
-                    Ok(Reached { reading, writing, local, job, peer_timeout, master, elsewhere }) => {
+                    Ok(Reached {
+                        reading,
+                        writing,
+                        local,
+                        job,
+                        peer_timeout,
+                        process,
+                        master,
+                        elsewhere,
+                    }) => {
                         let begun = Begun { job, local, peer_timeout, master, label: label.clone() };
                         if reply.send(Ok(begun)).is_ok() {
                             let patience = settings.timeout + GRACE;
                             // Of the ranks of a host that know their places, one speaks.
                             let speaks = elsewhere && settings.local_rank.unwrap_or(0) == 0;
-                            let halves = (reading, writing);
+                            let halves = (reading, writing, process);
                             let control = Control::new(halves, orders, peer_timeout, patience, label);
                             Control { speaks, ..control }.run().await;
                         }
@@ -184,7 +194,7 @@ struct World {
 
 impl Control {
     fn new(
-        (mut reading, writing): (FrameReader<OwnedReadHalf>, FrameWriter<OwnedWriteHalf>),
+        (mut reading, writing, process): (FrameReader<OwnedReadHalf>, FrameWriter<OwnedWriteHalf>, Process),
         orders: mpsc::UnboundedReceiver<Command>,
         peer_timeout: Option<Duration>,
         patience: Duration,
@@ -193,12 +203,18 @@ impl Control {
         let (heard, inbound) = mpsc::channel(64);
         // A task of its own, because reading a frame must not be interrupted half-way.
         tokio::spawn(async move {
-            loop {
-                let next = reading.read_within(MASTER_LIMIT, peer_timeout).await;
-                let over = next.is_err();
-                if heard.send(next).await.is_err() || over {
-                    return;
+            let all = async {
+                loop {
+                    let next = reading.read_within(MASTER_LIMIT, peer_timeout).await;
+                    let over = next.is_err();
+                    if heard.send(next).await.is_err() || over {
+                        return;
+                    }
                 }
+            };
+            if process.heard_out(all).await.is_none() {
+                // Nobody listens any more if this fails.
+                let _ = heard.send(Err(ReadError::Ended)).await;
             }
         });
         Self {

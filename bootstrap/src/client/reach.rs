@@ -17,6 +17,7 @@ use crate::handshake::{self, HandshakeError};
 use crate::host::{host_identity, host_name};
 use crate::interfaces::{Interface, InterfaceError};
 use crate::master::{Master, MasterConfig, MasterHandle};
+use crate::process::Process;
 use crate::program::Program;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
@@ -42,6 +43,8 @@ pub(super) struct Reached {
     pub(super) local: IpAddr,
     pub(super) job: u64,
     pub(super) peer_timeout: Option<Duration>,
+    /// Which serves.
+    pub(super) process: Process,
     /// The master itself, when this process serves it.
     pub(super) master: Option<MasterHandle>,
     /// The master is on another host, so what it says is not seen here.
@@ -54,6 +57,7 @@ struct Greeted {
     writing: FrameWriter<OwnedWriteHalf>,
     job: u64,
     peer_timeout: Option<Duration>,
+    process: Process,
 }
 
 /// What is needed to find the master.
@@ -318,7 +322,7 @@ impl Search<'_> {
         // Latency matters more than the number of packets; a failure only costs speed.
         let _ = stream.set_nodelay(true);
         let greeting = timeout(GREETING.min(left), self.greet(stream, serves)).await;
-        let Greeted { reading, writing, job, peer_timeout } =
+        let Greeted { reading, writing, job, peer_timeout, process } =
             greeting.map_err(|_| passing("it accepted but did not answer"))??;
         Ok(Reached {
             reading,
@@ -326,6 +330,7 @@ impl Search<'_> {
             local: local.ip().to_canonical(),
             job,
             peer_timeout,
+            process,
             master: None,
             elsewhere: false,
         })
@@ -355,9 +360,9 @@ impl Search<'_> {
         let hello = ToMaster::Hello(self.hello(serves));
         writing.write(&hello).await.map_err(|error| Failure::Passing(error.to_string()))?;
         match reading.read::<ToRank>(EARLY_LIMIT).await {
-            Ok((ToRank::Welcome { peer_timeout_ms }, _)) => {
+            Ok((ToRank::Welcome { peer_timeout_ms, process }, _)) => {
                 let peer_timeout = (peer_timeout_ms > 0).then(|| Duration::from_millis(peer_timeout_ms));
-                Ok(Greeted { reading, writing, job, peer_timeout })
+                Ok(Greeted { reading, writing, job, peer_timeout, process })
             }
             Ok((ToRank::Reject { reason, retry: true }, _)) => Err(Failure::Passing(reason)),
             Ok((ToRank::Reject { reason, retry: false }, _)) => {
@@ -374,7 +379,7 @@ impl Search<'_> {
         Hello {
             host: host_name(),
             host_id: host_identity(),
-            pid: std::process::id(),
+            process: Process::own(),
             job: self.settings.job.clone(),
             world_size: self.world_size as u64,
             num_nodes: wide(self.settings.num_nodes),

@@ -19,6 +19,7 @@ use super::mail::{Inbound, Outgoing};
 use super::places::Waiting;
 use crate::frames::{self, FrameReader, FrameWriter, ReadError};
 use crate::handshake;
+use crate::process::Process;
 use crate::wire::{self, EARLY_LIMIT, Hello, RANK_LIMIT, ToMaster, ToRank};
 
 /// How long a connection may take to show who it is.
@@ -33,6 +34,8 @@ pub(super) struct Common {
     pub(super) peer_timeout: Option<Duration>,
     pub(super) hub: mpsc::Sender<Inbound>,
     pub(super) bytes_sent: Arc<AtomicU64>,
+    /// There are descriptors enough to watch the processes of ranks.
+    pub(super) watches: bool,
 }
 
 /// Somebody who has shown who it is.
@@ -55,23 +58,27 @@ pub(super) async fn serve(stream: TcpStream, from: SocketAddr, common: Arc<Commo
     };
     drop(waiting);
     let Introduced { hello, mut reading, writing } = introduced;
+    let process = if common.watches { hello.process } else { Process::default() };
     let (outbox, inbox) = mpsc::unbounded_channel();
     let joined = Inbound::Joined { connection, hello, outbox };
     if common.hub.send(joined).await.is_err() {
         return;
     }
     let mut writer = tokio::spawn(write(writing, inbox, Arc::clone(&common)));
-    let cause = loop {
-        match reading.read_within::<ToMaster>(RANK_LIMIT, common.peer_timeout).await {
-            Ok((ToMaster::Ping, _)) => {}
-            Ok((message, _)) => {
-                if common.hub.send(Inbound::Message { connection, message }).await.is_err() {
-                    break ReadError::Closed;
+    let all = async {
+        loop {
+            match reading.read_within::<ToMaster>(RANK_LIMIT, common.peer_timeout).await {
+                Ok((ToMaster::Ping, _)) => {}
+                Ok((message, _)) => {
+                    if common.hub.send(Inbound::Message { connection, message }).await.is_err() {
+                        break ReadError::Closed;
+                    }
                 }
+                Err(error) => break error,
             }
-            Err(error) => break error,
         }
     };
+    let cause = process.heard_out(all).await.unwrap_or(ReadError::Ended);
     // An error here means that the hub has ended and nobody cares any more.
     let _ = common.hub.send(Inbound::Gone { connection, cause }).await;
     if timeout(LINGER, &mut writer).await.is_err() {

@@ -21,6 +21,7 @@ use super::notices::Notices;
 use super::outcome::{Account, Departure, Outcome};
 use super::roster::{self, Roster};
 use crate::frames::{self, ReadError};
+use crate::process::Process;
 use crate::program;
 use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, Hello, Member, ToMaster, ToRank};
@@ -245,7 +246,7 @@ impl Hub {
     }
 
     fn joined(&mut self, connection: u64, hello: Hello, outbox: mpsc::UnboundedSender<Outgoing>) {
-        let who = format!("process {} on {}", hello.pid, hello.host);
+        let who = format!("process {} on {}", hello.process.pid, hello.host);
         let verdict = match &mut self.roster {
             Some(roster) => roster.admit(connection, hello).map_err(|reason| (reason, false)),
             None => {
@@ -266,7 +267,7 @@ impl Hub {
                 let millis =
                     |silence: Duration| u64::try_from(silence.as_millis()).unwrap_or(u64::MAX).max(1);
                 let peer_timeout_ms = self.peer_timeout.map_or(0, millis);
-                (ToRank::Welcome { peer_timeout_ms }, true)
+                (ToRank::Welcome { peer_timeout_ms, process: Process::own() }, true)
             }
             Err((reason, retry)) => {
                 tracing::warn!("refused {who}: {reason}");
@@ -386,7 +387,7 @@ impl Hub {
         {
             self.believe(rank, None);
             let text = match cause {
-                ReadError::Closed => "its process ended without finishing".to_string(),
+                ReadError::Closed | ReadError::Ended => "its process ended without finishing".to_string(),
                 ReadError::Silence(seconds) => {
                     format!("it has been silent for {seconds:.1} s (RINGWORLD_PEER_TIMEOUT)")
                 }

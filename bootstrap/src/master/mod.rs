@@ -65,9 +65,11 @@ impl Master {
                 ringworld_auth::WEAK
             );
         }
-        // One per rank, those that unauthenticated connections may take, and some for the rest of the process.
+        // Two per rank (its connection, its process), those that unauthenticated connections may take, and some for the
+        // rest of the process.
         let ranks = config.world_size as u64;
-        let raised = crate::descriptors::raise_descriptor_limit(ranks + 2 * accept::MOST as u64 + 256);
+        let raised = crate::descriptors::raise_descriptor_limit(2 * (ranks + accept::MOST as u64) + 256);
+        let watches = raised.is_ok();
         if let Some(most) = raised.err().filter(|most| *most < ranks + 64) {
             tracing::warn!(
                 "to serve {ranks} ranks takes as many open files, and this process may have {most} in all (the hard limit \
@@ -96,6 +98,7 @@ impl Master {
             peer_timeout: config.peer_timeout,
             hub: hub.clone(),
             bytes_sent: Arc::clone(&shared.bytes_sent),
+            watches,
         });
         let state = Hub::new(&config, hub, Arc::clone(&shared.account));
         crate::thread::spawn("ringworld-master", move || {

@@ -220,7 +220,7 @@ impl Roster {
                 member: Member {
                     host: joiner.hello.host,
                     host_id: joiner.hello.host_id,
-                    pid: joiner.hello.pid,
+                    pid: joiner.hello.process.pid,
                     addresses: joiner.addresses.unwrap_or_default(),
                 },
             })
@@ -280,7 +280,7 @@ impl Roster {
             let hello = &joiner.hello;
             let who = match hello.rank {
                 Some(rank) => format!("rank {rank}"),
-                None => format!("process {}", hello.pid),
+                None => format!("process {}", hello.process.pid),
             };
             let entry = hosts.entry((natural(&hello.host), hello.host_id));
             entry.or_insert_with(|| (hello.host.as_str(), Vec::new())).1.push(who);
@@ -341,7 +341,7 @@ pub(super) fn of_another_job(ours: &Option<String>, theirs: &Option<String>) -> 
 }
 
 fn process(hello: &Hello) -> String {
-    format!("process {} on {}", hello.pid, hello.host)
+    format!("process {} on {}", hello.process.pid, hello.host)
 }
 
 fn shorten(names: &[String]) -> String {
@@ -400,12 +400,17 @@ fn natural(name: &str) -> Vec<Chunk> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Process;
+
+    fn numbered(pid: u32) -> Process {
+        Process { pid, space: 0 }
+    }
 
     fn hello(host: &str) -> Hello {
         Hello {
             host: host.into(),
             host_id: host.bytes().fold(7, |hash, byte| hash * 31 + u64::from(byte)),
-            pid: 100,
+            process: numbered(100),
             job: None,
             world_size: 4,
             num_nodes: None,
@@ -490,7 +495,7 @@ mod tests {
         let good = Hello { job: Some("a".into()), num_nodes: Some(2), rank: Some(1), ..hello("n1") };
         roster.admit(1, good.clone()).unwrap();
         let mut refused = |change: &dyn Fn(&mut Hello)| {
-            let mut other = Hello { host: "n9".into(), rank: None, pid: 200, ..good.clone() };
+            let mut other = Hello { host: "n9".into(), rank: None, process: numbered(200), ..good.clone() };
             change(&mut other);
             roster.admit(2, other).unwrap_err()
         };
@@ -567,7 +572,7 @@ mod tests {
     fn those_who_were_turned_away_are_grouped_by_reason_and_counted() {
         let mut roster = Roster::new(4, None, None);
         for pid in 0..7 {
-            let wrong = Hello { world_size: 8, pid: 100 + pid, ..hello("n9") };
+            let wrong = Hello { world_size: 8, process: numbered(100 + pid), ..hello("n9") };
             roster.admit(u64::from(pid), wrong).unwrap_err();
         }
         for _ in 0..3 {

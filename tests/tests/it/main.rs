@@ -5,6 +5,7 @@
 
 mod descriptors;
 mod faults;
+mod forks;
 mod layers;
 mod mpi_table;
 mod namespaces;

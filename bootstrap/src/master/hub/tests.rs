@@ -24,7 +24,7 @@ impl World {
             let hello = Hello {
                 host: format!("n{rank}"),
                 host_id: rank,
-                pid: 1,
+                process: Process { pid: 1, space: 0 },
                 job: None,
                 world_size: size as u64,
                 num_nodes: None,
