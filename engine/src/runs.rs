@@ -764,14 +764,13 @@ mod tests {
         // Rank 1's message, and what is not quite it: its length, collective, signature, sender, number.
         let right = message(0, 0);
         let number = |run: &Run, from: usize| {
-            let actions = run.what.schedule.actions().iter();
-            let numbers = actions.filter_map(|action| match action {
+            let mut actions = run.what.schedule.actions().iter();
+            actions.find_map(|action| match action {
                 Action::Recv { from: sender, tag, .. } if *sender == from => Some(*tag),
                 _ => None,
-            });
-            numbers.last().unwrap()
+            })
         };
-        let number = number(runs.runs[run].as_ref().unwrap(), 1);
+        let number = number(runs.runs[run].as_ref().unwrap(), 1).unwrap();
         let right = Envelope { tag: tag(0, number), ..right };
         let mut offer = |source, envelope: &Envelope, payload: &[u8]| {
             offer(&mut runs, run, &mut machine, &buffers, source, envelope, payload)
