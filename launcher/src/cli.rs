@@ -99,6 +99,9 @@ pub(crate) struct RunOptions {
     /// Which of this host's ranks read the standard input: none, all, or the one of this local rank
     #[arg(long, value_name = "RANK", default_value = "0")]
     pub(crate) stdin: Stdin,
+    /// Bind each rank to a core of its own, all threads of it; cores are given out evenly and in order
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = BindTo::None)]
+    pub(crate) bind_to: BindTo,
     /// Set an environment variable for the ranks; may be repeated
     #[arg(short = 'x', long = "env", value_name = "KEY=VALUE")]
     pub(crate) env: Vec<Assignment>,
@@ -240,6 +243,15 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
     humantime::parse_duration(text)
         .map_err(|_| "expected seconds, or a length such as 500ms or 1m30s".to_owned())
+}
+
+/// What ranks are bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum BindTo {
+    /// A core for each rank
+    Core,
+    /// Whatever the launcher may use
+    None,
 }
 
 /// Who gets the launcher's standard input.

@@ -8,7 +8,7 @@
 mod measure;
 mod table;
 
-use crate::cli::{Assignment, BenchOptions, Operation, RunOptions, Stdin};
+use crate::cli::{Assignment, BenchOptions, BindTo, Operation, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
 use crate::style;
 use measure::Measure;
@@ -78,6 +78,7 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
         timeout: None,
         grace: Duration::from_secs(2),
         stdin: Stdin::None,
+        bind_to: BindTo::None,
         env: colours(),
         program,
     }))

@@ -43,10 +43,7 @@ pub(super) fn report(all: bool) -> Result<(String, Status), Failure> {
 }
 
 fn world(text: &mut String, settings: &Settings, interfaces: &[Interface]) -> fmt::Result {
-    let cores = std::thread::available_parallelism().map_or_else(
-        |_| "an unknown number of cores".to_owned(),
-        |cores| units::counted(cores.get(), "core"),
-    );
+    let cores = processors();
     let host = ringworld_bootstrap::host_name();
     let version = env!("CARGO_PKG_VERSION");
     writeln!(text, "{}", style::heading(format!("ringworld {version} on {host}, with {cores}")))?;
@@ -61,6 +58,33 @@ fn world(text: &mut String, settings: &Settings, interfaces: &[Interface]) -> fm
         Ok(sighting) => writeln!(text, "  {:<10} {}", "master", master(node, port, &sighting)),
         Err(error) => writeln!(text, "  {:<10} {node}, port {port}: {}", "master", style::bad(error)),
     }
+}
+
+/// How many processors this process may use, and of how many, where others are kept from it.
+fn processors() -> String {
+    let Ok(usable) = std::thread::available_parallelism() else {
+        return "an unknown number of processors".to_owned();
+    };
+    let online = rustix::thread::sched_getaffinity(None).ok().zip(online());
+    match online {
+        Some((allowed, online)) if (allowed.count() as usize) < online => {
+            let numbers = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+            let numbers: Vec<String> = numbers.map(|cpu| cpu.to_string()).collect();
+            format!("{} of {online} processors (number {})", allowed.count(), numbers.join(", "))
+        }
+        _ => units::counted(usable.get(), "processor"),
+    }
+}
+
+/// How many processors there are.
+fn online() -> Option<usize> {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+    let of = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        last.checked_sub(first).map(|more| more + 1)
+    };
+    list.trim().split(',').map(of).sum()
 }
 
 /// Where the master is and who answers there.

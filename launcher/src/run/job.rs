@@ -51,6 +51,8 @@ pub(crate) struct RankSpec {
     /// Its tag in the output.
     pub(crate) label: String,
     pub(crate) environment: Changes,
+    /// What it is bound to, in the words of [`cores`](super::cores).
+    pub(crate) cores: String,
 }
 
 /// The job to run.
@@ -210,6 +212,7 @@ impl Job {
             .arg(shim::EXEC_RANK)
             .arg(std::process::id().to_string())
             .arg(spec.nofile.to_string())
+            .arg(&rank.cores)
             .args(spec.program)
             .process_group(0)
             .stdin(if spec.stdin.is_for(index) { Stdio::piped() } else { Stdio::null() })

@@ -1,10 +1,11 @@
 //! `ringworld run`: the ranks of this host, started and ended together.
 //!
 //! This file turns options into a job: it finds the program, opens the rendezvous and writes
-//! each rank's environment (`rendezvous`, `environment`). What happens then is in `job` (processes, pipes, signals),
+//! each rank's environment (`rendezvous`, `environment`) and core (`cores`). What happens then is in `job` (processes, pipes, signals),
 //! `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
 
 mod complain;
+mod cores;
 mod descendants;
 mod environment;
 mod input;
@@ -16,7 +17,7 @@ mod shortage;
 mod sink;
 mod supervisor;
 
-use crate::cli::{RunOptions, Stdin};
+use crate::cli::{BindTo, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
 use complain::complain;
 use environment::Rendezvous;
@@ -54,6 +55,10 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
     let path = options.env.iter().rev().find(|assignment| assignment.key == "PATH");
     let path = path.map(|assignment| OsString::from(&assignment.value)).or_else(|| std::env::var_os("PATH"));
     find_program(options.program.first().map_or(OsStr::new(""), OsString::as_os_str), path.as_deref())?;
+    let cores = match options.bind_to {
+        BindTo::Core => cores::assign(options.n)?,
+        BindTo::None => cores::unbound(options.n),
+    };
     let nofile = raise_open_files();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
 
@@ -61,9 +66,11 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
     let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
     let inherited: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
     let ranks: Vec<RankSpec> = (0..options.n)
-        .map(|local| RankSpec {
+        .zip(cores)
+        .map(|(local, cores)| RankSpec {
             // With several hosts, ranks are given out by the master; the launcher never learns them.
             label: if alone { local.to_string() } else { format!("{host}/{local}") },
+            cores,
             environment: plan.changes(local, inherited.iter().map(OsString::as_os_str)),
         })
         .collect();

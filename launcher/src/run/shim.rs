@@ -5,6 +5,7 @@
 //! kills the process groups, which reaches what the ranks have started. Neighbour: `job` starts both.
 
 use super::complain::complain;
+use super::cores;
 use super::descendants;
 use super::environment::PARENT;
 use crate::exit::Status;
@@ -14,7 +15,7 @@ use std::io::{self, BufRead as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// First argument of the first role: `exec-rank PARENT NOFILE PROGRAM [ARGUMENT…]`.
+/// First argument of the first role: `exec-rank PARENT NOFILE CORES PROGRAM [ARGUMENT…]`.
 pub(crate) const EXEC_RANK: &str = "exec-rank";
 
 /// First argument of the second role; what it needs comes over its standard input.
@@ -26,10 +27,14 @@ pub(crate) const DONE: &str = "done";
 /// Ties this process to its parent and becomes the program. Returns only when it cannot.
 ///
 /// The process stays the same, so process id, group and exit status are the program's. `NOFILE` is the
-/// limit on open files before the launcher raised its own, as many programs size tables by it.
+/// limit on open files before the launcher raised its own, as many programs size tables by it; `CORES` what
+/// `--bind-to` gives it.
 pub(crate) fn exec_rank(mut arguments: impl Iterator<Item = OsString>) -> Status {
     let mut number = || arguments.next().and_then(|text| text.to_str()?.parse::<u64>().ok());
-    let (Some(parent), Some(nofile), Some(program)) = (number(), number(), arguments.next()) else {
+    let (parent, nofile) = (number(), number());
+    let cores = arguments.next().and_then(|cores| cores.into_string().ok());
+    let (Some(parent), Some(nofile), Some(cores), Some(program)) = (parent, nofile, cores, arguments.next())
+    else {
         complain("exec-rank is for the launcher's own use; use `ringworld run`");
         return Status::USAGE;
     };
@@ -46,6 +51,10 @@ pub(crate) fn exec_rank(mut arguments: impl Iterator<Item = OsString>) -> Status
     // Lowering a soft limit is always allowed; if not, a higher one does no harm.
     let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(nofile), ..limit });
 
+    if let Err(why) = cores::bind(&cores) {
+        complain(&why);
+        return Status::SYSTEM;
+    }
     let error = Command::new(&program).args(arguments).exec();
     complain(&format!("cannot start {}: {error}", program.display()));
     match error.kind() {
