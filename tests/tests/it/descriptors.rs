@@ -15,10 +15,13 @@ const RANKS: usize = 80;
 /// Far from what is measured: a few seconds on an idle machine.
 const BOUND: Duration = Duration::from_secs(60);
 
+/// Each by itself: what one lacks, another one does not.
+const TRANSPORTS: [&str; 2] = ["tcp", "shm"];
+
 /// A script of the shell with the launcher as `$0` and the probe as `$1`.
-fn shell(script: &str) -> Process {
+fn shell(transport: &str, script: &str) -> Process {
     let mut command: Command = clean("sh");
-    command.env("RINGWORLD_TRANSPORT", "tcp");
+    command.env("RINGWORLD_TRANSPORT", transport);
     // With this many processes on few cores, the last is started long after the first.
     command.env("RINGWORLD_TIMEOUT", "50s");
     command.args(["-c", script, LAUNCH, PROBE]);
@@ -27,20 +30,28 @@ fn shell(script: &str) -> Process {
 
 #[test]
 fn a_rank_raises_its_soft_limit_when_the_world_needs_it() {
+    TRANSPORTS.into_iter().for_each(a_rank_raises_its_soft_limit);
+}
+
+fn a_rank_raises_its_soft_limit(transport: &str) {
     let start = Instant::now();
-    let mut job = shell(&format!("ulimit -Sn 64; exec \"$0\" run -n {RANKS} -- \"$1\" crowd"));
+    let mut job = shell(transport, &format!("ulimit -Sn 64; exec \"$0\" run -n {RANKS} -- \"$1\" crowd"));
     let answered = job.wait_events("answered", RANKS, BOUND);
     job.succeeds();
     let center = answered.iter().find(|line| line.rank() == 0).unwrap();
     assert!(center.number("files") >= RANKS as u64, "the limit of 64 was never in the way: {center:?}");
-    report(&format!("{RANKS} ranks with a soft limit of 64: {:.2?}", start.elapsed()));
+    report(&format!("{RANKS} ranks with a soft limit of 64, {transport}: {:.2?}", start.elapsed()));
 }
 
 #[test]
 fn a_hard_limit_below_the_need_is_an_error_on_the_rank_that_it_stops() {
+    TRANSPORTS.into_iter().for_each(a_hard_limit_below_the_need_is_an_error);
+}
+
+fn a_hard_limit_below_the_need_is_an_error(transport: &str) {
     let start = Instant::now();
     let each = "ulimit -n 40; exec \"$0\" crowd";
-    let mut job = shell(&format!("exec \"$0\" run -n {RANKS} -- sh -c '{each}' \"$1\""));
+    let mut job = shell(transport, &format!("exec \"$0\" run -n {RANKS} -- sh -c '{each}' \"$1\""));
     let end = job.wait_end_within(BOUND);
     assert_ne!(end.code, Some(0), "{}", job.transcript());
     let failed = job.events("failed");
@@ -59,5 +70,8 @@ fn a_hard_limit_below_the_need_is_an_error_on_the_rank_that_it_stops() {
     // Once on each host, and once where it came to it, but not ten times a second.
     let warnings = job.lines().iter().filter(|line| line.text.contains("WARN")).count();
     assert!((1..=4).contains(&warnings), "{warnings} warnings\n{}", job.transcript());
-    report(&format!("{RANKS} ranks with a hard limit of 40 ended after {:.2?}", start.elapsed()));
+    report(&format!(
+        "{RANKS} ranks with a hard limit of 40, {transport}, ended after {:.2?}",
+        start.elapsed()
+    ));
 }
