@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
+use ringworld_transport::puts::exposure_of;
 use ringworld_transport::shortage::Shortage;
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
@@ -349,8 +350,7 @@ impl Transport for Shm {
                 Ok(posted)
             }
             Operation::Put { key, offset, payload, token, .. } if !payload.is_empty() => {
-                let word = key.as_bytes().strip_prefix(&KEY).and_then(|rest| rest.try_into().ok());
-                let Some(word) = word.map(u64::from_le_bytes) else {
+                let Some(word) = exposure_of(&key, KEY) else {
                     let operation = Operation::Put { peer: rank, key, offset, payload, token };
                     return Err(Refused::Invalid(operation, "the key was not made by shared memory"));
                 };
@@ -386,13 +386,7 @@ impl Transport for Shm {
             State::Idle if entry.place.is_none() => return Err(unknown()),
             _ => {}
         }
-        if memory.is_empty() {
-            return Err(Cause::Memory("there is none; expose at least one byte".to_owned()));
-        }
-        let mut key = [0; 12];
-        key[..4].copy_from_slice(&KEY);
-        key[4..].copy_from_slice(&entry.exposures.open(memory, token).to_le_bytes());
-        RemoteKey::new(&key).ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
+        entry.exposures.expose(KEY, memory, token)
     }
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
+use ringworld_transport::puts::exposure_of;
 use ringworld_transport::shortage::Shortage;
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
@@ -484,8 +485,7 @@ impl Transport for Tcp {
                 Ok(self.post_message(rank, prelude, payload, token))
             }
             Operation::Put { key, offset, payload, token, .. } if !payload.is_empty() => {
-                let key_word = key.as_bytes().strip_prefix(&KEY).and_then(|rest| rest.try_into().ok());
-                match key_word.map(u64::from_le_bytes) {
+                match exposure_of(&key, KEY) {
                     Some(key) => Ok(self.post_put(rank, key, offset as u64, payload, token)),
                     None => {
                         let operation = Operation::Put { peer: rank, key, offset, payload, token };
@@ -552,14 +552,9 @@ impl Transport for Tcp {
             State::Idle if entry.addresses.is_empty() => return Err(unknown()),
             _ => {}
         }
-        if memory.is_empty() {
-            return Err(Cause::Memory("there is none; expose at least one byte".to_owned()));
-        }
-        let mut key = [0; 12];
-        key[..4].copy_from_slice(&KEY);
-        key[4..].copy_from_slice(&entry.exposures.open(memory, token).to_le_bytes());
+        let key = entry.exposures.expose(KEY, memory, token)?;
         self.open_lanes(peer);
-        RemoteKey::new(&key).ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
+        Ok(key)
     }
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {

@@ -8,7 +8,14 @@
 
 use std::collections::VecDeque;
 
-use crate::{Event, RecvMemory, SendMemory, Token};
+use crate::{Cause, Event, RecvMemory, RemoteKey, SendMemory, Token};
+
+/// What a peer's exposure is called, by a key that [`Exposures::expose`] has made there with the same tag.
+#[must_use]
+pub fn exposure_of(key: &RemoteKey, tag: [u8; 4]) -> Option<u64> {
+    let word = key.as_bytes().strip_prefix(&tag)?;
+    Some(u64::from_le_bytes(word.try_into().ok()?))
+}
 
 /// One fragment of a put, held by whoever writes it.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +135,21 @@ pub struct Exposures {
 }
 
 impl Exposures {
+    /// Opens memory to puts of the peer; the key begins with `tag`, which tells the transports' keys apart.
+    ///
+    /// # Errors
+    ///
+    /// [`Cause::Memory`] when there is none.
+    pub fn expose(&mut self, tag: [u8; 4], memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
+        if memory.is_empty() {
+            return Err(Cause::Memory("there is none; expose at least one byte".to_owned()));
+        }
+        let mut key = [0; 12];
+        key[..4].copy_from_slice(&tag);
+        key[4..].copy_from_slice(&self.open(memory, token).to_le_bytes());
+        RemoteKey::new(&key).ok_or_else(|| Cause::Memory("the key does not fit".to_owned()))
+    }
+
     /// Opens `memory`; returns its key.
     pub fn open(&mut self, memory: RecvMemory, token: Token) -> u64 {
         let length = memory.len();
