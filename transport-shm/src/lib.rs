@@ -21,7 +21,8 @@
 //! reference, and sizes are sealed. A peer can end the connection by nonsense, and is named for it.
 //!
 //! **Death.** The end of a process closes its socket, which is noticed at once by whoever sleeps, and within microseconds
-//! by whoever polls. A child that it has forked may have a copy of the socket, so the process itself is watched as well. What it had published before is read; what it had half written is not seen.
+//! by whoever polls. A child that it has forked may have a copy of the socket, so the process itself is watched as well.
+//! What it had published before is read; what it had half written is not seen.
 //!
 //! ```
 //! use ringworld_transport::Transport;
