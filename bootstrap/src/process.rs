@@ -33,8 +33,8 @@ impl Process {
         Self { pid: std::process::id(), space: *SPACE.get_or_init(space) }
     }
 
-    /// Waits for its end; for ever if it is this process, or one that cannot be seen from here. It must have spoken just
-    /// now, so that its number is not yet another's.
+    /// Waits for its end; for ever if it is this process, or one that cannot be seen from here. It must have spoken
+    /// just now, so that its number is not yet another's.
     async fn ended(self) {
         let own = Self::own();
         let seen = self.space == own.space && own.space != 0 && self.pid != own.pid;

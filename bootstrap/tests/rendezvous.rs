@@ -272,6 +272,38 @@ fn a_master_of_another_job_refuses_at_once_and_both_are_named() {
 }
 
 #[test]
+fn of_two_jobs_without_names_that_meet_those_who_are_too_many_are_told_so() {
+    for ranks in [[Some("0"), Some("1"), Some("0"), Some("1")], [None; 4]] {
+        let port = free_port();
+        let (tell, told) = std::sync::mpsc::channel();
+        for rank in ranks {
+            let more: Vec<_> = rank.map(|rank| ("rank", rank)).into_iter().collect();
+            let (settings, tell) = (settings(port, 2, &more), tell.clone());
+            std::thread::spawn(move || tell.send(join(&settings, "one of four")));
+        }
+        let next = || told.recv_timeout(Duration::from_secs(30)).unwrap();
+        let (mut world, mut refused) = (Vec::new(), Vec::new());
+        // One that serves and is refused ends with the world that it serves.
+        while world.len() < 2 {
+            match next() {
+                Ok(rank) => world.push(rank),
+                Err(error) => refused.push(error.to_string()),
+            }
+        }
+        world.sort_by_key(|rank: &Rank| rank.session.rank);
+        finish(world);
+        while refused.len() < 2 {
+            refused.push(next().err().expect("a world of two has formed already").to_string());
+        }
+        for text in refused {
+            for part in ["two jobs have met", "RINGWORLD_JOB", "MASTER_PORT"] {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_address_that_is_told_to_others_is_served_though_no_interface_has_it() {
     let port = free_port();
     let behind = [("master_node", "203.0.113.9"), ("advertise", "203.0.113.9")];

@@ -255,8 +255,9 @@ impl Hub {
                 let reason = roster::of_another_job(&self.job, &hello.job).unwrap_or_else(|| {
                     format!(
                         "its world of {} ranks is complete and running; start fewer processes, or use another \
-                         MASTER_PORT for another job",
-                        self.size
+                         MASTER_PORT for another job{}",
+                        self.size,
+                        if self.job.is_none() { roster::two_jobs() } else { "" }
                     )
                 });
                 Err((reason, ending))

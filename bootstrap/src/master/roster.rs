@@ -41,6 +41,12 @@ pub(super) struct Roster {
     refused: Vec<Refused>,
 }
 
+/// What to do where two jobs without names meet: whoever comes first is in the world, of whichever job.
+pub(super) fn two_jobs() -> &'static str {
+    "; if two jobs have met here, ranks of both may be in this world: give each a RINGWORLD_JOB or a MASTER_PORT of its \
+     own"
+}
+
 /// Those who did not get in for one reason.
 struct Refused {
     reason: String,
@@ -139,19 +145,29 @@ impl Roster {
             }
             if let Some(other) = self.given.get(&rank).and_then(|connection| self.joiners.get(connection)) {
                 return Err(format!(
-                    "rank {rank} was given twice: to {} and to {}; give each process its own RANK, or none",
+                    "rank {rank} was given twice: to {} and to {}; give each process its own RANK, or none{}",
                     process(&other.hello),
-                    process(hello)
+                    process(hello),
+                    self.or_two_jobs()
                 ));
             }
         }
         if self.joiners.len() >= self.size {
             return Err(format!(
-                "all {} ranks have joined already; start fewer processes or raise WORLD_SIZE",
-                self.size
+                "all {} ranks have joined already; start fewer processes or raise WORLD_SIZE{}",
+                self.size,
+                self.or_two_jobs()
             ));
         }
         Ok(())
+    }
+
+    /// What else it may mean that somebody comes who is one too many.
+    fn or_two_jobs(&self) -> &'static str {
+        match self.job {
+            Some(_) => "",
+            None => two_jobs(),
+        }
     }
 
     /// Frees the place of a process that left; answers who it was.
