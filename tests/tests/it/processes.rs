@@ -309,6 +309,33 @@ fn a_wait_that_takes_too_long_is_a_time_out_on_every_rank_and_says_whose() {
     processes[1].kill();
 }
 
+/// Its kernel accepts connections like that of a rank that computes, which must never be held against a rank.
+#[test]
+fn an_address_where_another_program_listens_is_warned_of_and_ends_with_the_time_of_an_operation() {
+    // What rank 1 is told to the others as leads to this program, which never says anything.
+    let mute = std::net::TcpListener::bind(("127.0.0.2", 0)).unwrap();
+    let port = mute.local_addr().unwrap().port().to_string();
+    let job = Job::new(PROBE, 2)
+        .with("RINGWORLD_TRANSPORT", Some("tcp"))
+        .with("RINGWORLD_TIMEOUT", Some("3s"))
+        .with("RINGWORLD_OP_TIMEOUT", Some("6s"));
+    let arguments = ["first", "--ms", "0", "--sender", "0"];
+    let elsewhere = [("RANK", "1"), ("RINGWORLD_TCP_PORTS", &port), ("RINGWORLD_ADVERTISE", "127.0.0.2")];
+    let mut processes = [job.start(&[("RANK", "0")], &arguments), job.start(&elsewhere, &arguments)];
+    formed(&processes, 2);
+    let warning = processes[0].wait_text("its address leads to somebody else");
+    assert!(warning.text.contains(&format!("127.0.0.2:{port}")), "{warning:?}");
+    for process in &mut processes {
+        process.ends_with(FAILED);
+        let line = process.wait_event("failed");
+        let text = line.value("text").unwrap();
+        assert_eq!(line.value("kind"), Some("TimedOut"), "{text}");
+        for part in ["while waiting for", "RINGWORLD_OP_TIMEOUT"] {
+            assert!(text.contains(part), "no {part:?} in {text:?}");
+        }
+    }
+}
+
 #[test]
 fn a_panic_of_a_user_operation_ends_every_rank_and_names_who_and_what() {
     for who in [0, 2] {
