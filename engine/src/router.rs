@@ -22,6 +22,8 @@ pub(crate) struct Router {
     routes: Vec<Option<usize>>,
     /// The longest payload that may be injected, by peer.
     inject: Vec<usize>,
+    /// Whether messages that nobody waits for are better coalesced than injected, by peer.
+    coalesces: Vec<bool>,
     /// Of every peer.
     delivers: bool,
     stalled: Vec<VecDeque<Operation>>,
@@ -53,8 +55,11 @@ impl Router {
             None => loopback.capabilities().inject,
         };
         let inject: Vec<usize> = routes.iter().map(longest).collect();
+        let coalesces =
+            |route: &Option<usize>| route.is_some_and(|index| transports[index].capabilities().coalesces);
+        let coalesces = routes.iter().map(coalesces).collect();
         let delivers = inject.iter().all(|longest| *longest > 0);
-        Self { loopback, transports, routes, inject, delivers, stalled, stalled_peers: Vec::new() }
+        Self { loopback, transports, routes, inject, coalesces, delivers, stalled, stalled_peers: Vec::new() }
     }
 
     /// Whether short messages of a rank, or of any, are delivered whole. Others would be placed in bounce memory on
@@ -68,6 +73,12 @@ impl Router {
     #[inline]
     pub(crate) fn may_inject(&self, peer: usize, length: usize) -> bool {
         length <= self.inject[peer] && self.stalled[peer].is_empty()
+    }
+
+    /// Whether messages to `peer` that nobody waits for are better coalesced than injected.
+    #[inline]
+    pub(crate) fn coalesces(&self, peer: usize) -> bool {
+        self.coalesces[peer]
     }
 
     /// Injects a message that [may be](Router::may_inject), and says whether it has left.

@@ -650,7 +650,7 @@ impl Run {
 impl Wires<'_> {
     /// Sends a message of which all leaves now; `false`: nothing has happened.
     #[inline]
-    fn send_at_once(&mut self, to: usize, envelope: &Envelope, data: Span) -> bool {
+    pub(crate) fn send_at_once(&mut self, to: usize, envelope: &Envelope, data: Span) -> bool {
         if data.len > SHORT || !self.router.may_inject(to, data.len) {
             return false;
         }

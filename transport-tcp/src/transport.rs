@@ -176,6 +176,7 @@ impl Tcp {
             listener::advertised(listeners.iter().map(|l| l.address).collect(), &config.advertise)?;
         let mut capabilities = Capabilities::new("tcp");
         capabilities.inject = SMALL;
+        capabilities.coalesces = true;
         capabilities.latency_ns = 12_000;
         capabilities.bytes_per_us = 3_000;
         Ok(Self {

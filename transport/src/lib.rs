@@ -175,6 +175,9 @@ pub struct Capabilities {
     /// Messages with payloads up to this many bytes may be [injected](Transport::inject), and are most often
     /// [delivered](Placer::deliver) whole; 0 when none.
     pub inject: usize,
+    /// Several short messages to one peer cost less together than one by one, so those that nobody waits for are better
+    /// [coalesced](Transport::post_coalesced) than injected.
+    pub coalesces: bool,
     /// Exposing memory is costly (pinning): memory of many transfers is worth [registering](Transport::register).
     pub costly_exposure: bool,
     /// Estimated one-way latency of a small message, in nanoseconds.
@@ -192,6 +195,7 @@ impl Capabilities {
             max_message: usize::MAX,
             inline: 0,
             inject: 0,
+            coalesces: false,
             costly_exposure: false,
             latency_ns: 10_000,
             bytes_per_us: 1_000,
