@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything with `unsafe` that can run under Miri, where Miri is installed (rustup component add miri --toolchain nightly);
-# in any case the engine's own tests of memory under AddressSanitizer, over the simulator, scripted transports and TCP.
+# in any case the tests of memory of the engine and of shared memory under AddressSanitizer, over the simulator, scripted
+# transports, TCP and shared memory.
 source "$(dirname "$0")/lib.sh"
 headline "memory"
 if cargo +nightly miri --version >/dev/null 2>&1; then
@@ -17,7 +18,7 @@ export CARGO_TARGET_DIR="$CARGO_TARGET_DIR/memory"
 export RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" ASAN_OPTIONS="detect_leaks=0"
 build=(cargo --config 'profile.dev.package."*".opt-level=0')
 for name in ringworld ringworld-engine; do build+=(--config "profile.dev.package.$name.opt-level=1"); done
-build+=(test --locked --target "$target" -p ringworld -p ringworld-engine)
+build+=(test --locked --target "$target" -p ringworld -p ringworld-engine -p ringworld-transport-shm)
 "${build[@]}" --lib
 "${build[@]}" --test it -- refusals:: requests:: registered:: tasks:: waiting:: messages:: failure:: collectives::
 finished

@@ -41,6 +41,8 @@ mod connect;
 mod handshake;
 mod link;
 mod memory;
+#[cfg(all(test, ringworld_model))]
+mod model;
 mod outbox;
 mod packet;
 mod peer;

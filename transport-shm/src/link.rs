@@ -25,7 +25,7 @@ use ringworld_transport::{
 };
 
 use crate::memory::Mapping;
-use crate::outbox::{Outbox, SLOT, TheirOutbox};
+use crate::outbox::{Outbox, SLOT, SLOTS, TheirOutbox};
 use crate::ring::{self, Consumer, Producer, Record, Shared as _};
 
 /// The longest payload that lies in a ring.
@@ -47,13 +47,33 @@ const BRIEF: u8 = 5;
 const FIN: u8 = 6;
 const FIN_ACK: u8 = 7;
 
-const _: () = assert!(INLINE + MAX_HEADER <= ring::LONGEST && INLINE + 16 <= ring::LONGEST);
+const _: () =
+    assert!(cfg!(ringworld_model) || (INLINE + MAX_HEADER <= ring::LONGEST && INLINE + 16 <= ring::LONGEST));
 
 /// Bytes of the memory that both sides write: a ring for each direction, and behind them the word that proves that it is
 /// the same memory.
 pub(crate) const SIZE: usize = (PROOF + 8).next_multiple_of(4096);
 /// Where that word is.
 pub(crate) const PROOF: usize = 2 * ring::SIZE;
+
+/// What a rank and a pair of ranks have of memory, and which messages go which way, for people.
+pub(crate) fn layout() -> Vec<String> {
+    let kib = |bytes: usize| format!("{} KiB", bytes >> 10);
+    vec![
+        format!(
+            "a ring of {} for each direction of a pair that talks; messages up to {} lie in it",
+            kib(ring::CAPACITY),
+            kib(INLINE)
+        ),
+        format!(
+            "{SLOTS} slots of {} for each rank, taken as they are needed; longer messages pass through them in pieces of \
+             {} to {}",
+            kib(SLOT),
+            kib(piece(INLINE)),
+            kib(SLOT)
+        ),
+    ]
+}
 
 /// Into how long pieces a payload of `length` bytes is cut, so that the receiver copies one while the sender copies the next.
 fn piece(length: usize) -> usize {

@@ -168,6 +168,12 @@ impl Shm {
         })
     }
 
+    /// The sizes by which it works, a line each, for people.
+    #[must_use]
+    pub fn layout() -> Vec<String> {
+        link::layout()
+    }
+
     /// The same as rank `rank` of `size`: a process has to say where it is reached before it is told who it is. To be called
     /// before the first `connect`; connections that come meanwhile wait in the kernel.
     ///

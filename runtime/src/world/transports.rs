@@ -287,7 +287,7 @@ mod shm {
             Ok(_) => (true, "usable, between ranks of one host and network namespace".to_owned()),
             Err(error) => (false, format!("cannot be used: {error}")),
         };
-        TransportReport { name: "shm", usable, verdict, details: Vec::new() }
+        TransportReport { name: "shm", usable, verdict, details: Shm::layout() }
     }
 }
 

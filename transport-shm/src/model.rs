@@ -1,0 +1,177 @@
+//! The ring and the sleeps of both its sides, played through by a model checker under the memory model of the language:
+//! every order of execution with few preemptions, and every value that a load may see where nothing orders it.
+//!
+//! Producer and consumer are the real ones, over words that the checker watches; who sleeps, sleeps until it is woken, so
+//! one that nobody wakes is a deadlock, and is found. What `transport.rs` and `link.rs` do around the ring is done here by
+//! the same steps: the sleeper says that it sleeps, passes a fence and looks once more; the other writes, passes a fence
+//! and looks whether somebody sleeps.
+//!
+//! Run by `ci/model.sh`: `RUSTFLAGS="--cfg ringworld_model" cargo test -p ringworld-transport-shm --lib model`.
+
+use loom::sync::atomic::{AtomicU64, Ordering, fence};
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+use crate::ring::{Consumer, Producer, SIZE, Shared};
+
+/// Where the consumer says that it sleeps: behind the ring, as the outbox is elsewhere.
+const ASLEEP: usize = SIZE;
+
+/// What is wrong with the memory: each must be found.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// A word may be seen before what was written earlier.
+    Unordered,
+    /// Who looks whether somebody sleeps may see what was so before its own words.
+    Unfenced,
+}
+
+/// Words that both sides reach. Those of bodies are in no order by themselves, as in memory that is copied.
+struct Memory {
+    words: Vec<AtomicU64>,
+    fault: Fault,
+}
+
+impl Memory {
+    fn new(fault: Fault) -> Self {
+        Self { words: (0..SIZE / 8 + 1).map(|_| AtomicU64::new(0)).collect(), fault }
+    }
+}
+
+impl Shared for Memory {
+    fn load(&self, at: usize) -> u64 {
+        self.words[at / 8].load(Ordering::Acquire)
+    }
+
+    fn store(&self, at: usize, value: u64) {
+        let order = if self.fault == Fault::Unordered { Ordering::Relaxed } else { Ordering::Release };
+        self.words[at / 8].store(value, order);
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) {
+        for (index, bytes) in into.chunks_exact_mut(8).enumerate() {
+            bytes.copy_from_slice(&self.words[at / 8 + index].load(Ordering::Relaxed).to_le_bytes());
+        }
+    }
+
+    fn write(&self, at: usize, from: &[u8]) {
+        for (index, bytes) in from.chunks_exact(8).enumerate() {
+            let word = bytes.first_chunk().copied().unwrap();
+            self.words[at / 8 + index].store(u64::from_le_bytes(word), Ordering::Relaxed);
+        }
+    }
+
+    fn fence(&self) {
+        if self.fault != Fault::Unfenced {
+            fence(Ordering::SeqCst);
+        }
+    }
+}
+
+/// What wakes a sleeper: readable until it is read, as an event descriptor is.
+struct Bell {
+    rung: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        *self.rung.lock().unwrap() = true;
+        self.changed.notify_one();
+    }
+
+    fn sleep(&self) {
+        let mut rung = self.rung.lock().unwrap();
+        while !*rung {
+            rung = self.changed.wait(rung).unwrap();
+        }
+        *rung = false;
+    }
+}
+
+struct World {
+    memory: Memory,
+    of_producer: Bell,
+    of_consumer: Bell,
+}
+
+/// Sends so many records with a body of one word, and sleeps while there is no room.
+fn produce(world: &World, records: u64) {
+    let (memory, mut producer) = (&world.memory, Producer::new(0));
+    for number in 0..records {
+        while !producer.push(memory, 1, number as u8, &[&(number + 7).to_le_bytes()]) {
+            producer.want(memory);
+            memory.fence();
+            if !producer.has_been_read(memory) {
+                world.of_producer.sleep();
+            }
+            producer.want_no_more(memory);
+        }
+        memory.fence();
+        if memory.load(ASLEEP) != 0 {
+            world.of_consumer.ring();
+        }
+    }
+}
+
+/// Reads them, and sleeps while there are none.
+fn consume(world: &World, records: u64) {
+    let (memory, mut consumer) = (&world.memory, Consumer::new(0));
+    let mut next = 0;
+    while next < records {
+        let Some(record) = consumer.peek(memory).unwrap() else {
+            memory.store(ASLEEP, 1);
+            memory.fence();
+            if consumer.peek(memory) == Ok(None) {
+                world.of_consumer.sleep();
+            }
+            memory.store(ASLEEP, 0);
+            continue;
+        };
+        let mut body = [0; 8];
+        assert_eq!((record.kind, record.detail, record.length), (1, next as u8, body.len()));
+        consumer.read(memory, 0, &mut body);
+        assert_eq!(u64::from_le_bytes(body), next + 7, "a body that is not the record's");
+        next += 1;
+        if consumer.pop(record) && consumer.publish(memory) {
+            world.of_producer.ring();
+        }
+    }
+}
+
+fn check(records: u64, preemptions: usize, fault: Fault) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(move || {
+        let bell = || Bell { rung: Mutex::new(false), changed: Condvar::new() };
+        let world = Arc::new(World { memory: Memory::new(fault), of_producer: bell(), of_consumer: bell() });
+        let other = Arc::clone(&world);
+        let producer = thread::spawn(move || produce(&other, records));
+        consume(&world, records);
+        producer.join().unwrap();
+    });
+}
+
+#[test]
+fn records_are_seen_whole_and_whoever_waits_for_one_is_woken() {
+    check(2, 3, Fault::None);
+}
+
+#[test]
+fn a_full_ring_goes_on_when_it_is_read_and_whoever_waits_for_room_is_woken() {
+    // Three fill it.
+    check(5, 2, Fault::None);
+}
+
+#[test]
+#[should_panic(expected = "a body that is not the record's")]
+fn memory_without_order_is_found() {
+    check(2, 3, Fault::Unordered);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn looking_for_sleepers_without_a_fence_is_found() {
+    check(2, 3, Fault::Unfenced);
+}
