@@ -11,6 +11,11 @@ done < <(grep -L '^publish = false' */Cargo.toml)
 # What is not committed is packaged as well at a desk; CI has a clone.
 dirty=()
 [ -n "${CI:-}" ] || dirty=(--allow-dirty)
+# A folder of its own each time: cargo keeps what it has unpacked of the packages of one place and version, and would
+# build against those of an earlier run.
+mkdir -p "$CARGO_TARGET_DIR"
+CARGO_TARGET_DIR=$(mktemp -d "$CARGO_TARGET_DIR/package.XXXXXX")
+trap 'rm -rf "$CARGO_TARGET_DIR"' EXIT
 # Debug information is a fifth of the time, and nobody looks at it.
 export CARGO_PROFILE_DEV_DEBUG=0
 cargo package --locked "${dirty[@]}" "${packages[@]}"
