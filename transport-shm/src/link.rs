@@ -606,7 +606,7 @@ mod tests {
         sender.link.reclaim(&mut sender.outbox);
         assert!(!sender.link.holds_slots());
         let free = std::iter::from_fn(|| sender.outbox.take()).count();
-        assert_eq!(free, crate::outbox::SLOTS);
+        assert_eq!(free, SLOTS);
     }
 
     #[test]
