@@ -5,7 +5,7 @@
 # functions on seeded random input, with whatever toolchain there is. FUZZ_SECONDS is for each target.
 source "$(dirname "$0")/lib.sh"
 headline "fuzz"
-seconds=${FUZZ_SECONDS:-5}
+seconds=${FUZZ_SECONDS:-10}
 if cargo +nightly fuzz --version >/dev/null 2>&1; then
     cd fuzz
     for target in $(cargo +nightly fuzz list); do
