@@ -34,15 +34,21 @@ pub(crate) fn broadcast_span(request: &Request, root: usize, choice: &Choice, so
     // The last subtree may be cut short by the end of the places.
     distances.sort_by_key(|distance| std::cmp::Reverse(depth((*distance).min(size - place - distance))));
     let segments = parts(count, choice.segment);
-    let mut window = Window::new(choice.in_flight);
-    for segment in 0..segments {
-        let (offset, len) = part(count, segments, segment);
-        let mut held = Span { offset: source.offset + offset, len, ..source };
-        if place > 0 {
-            held = Span::output(offset, len);
-            let recv = b.recv(at(place - reach), held);
-            window.admit(b, recv);
+    let cut = |segment: usize| part(count, segments, segment);
+    if place == 0 {
+        // It has all segments: the deepest subtree gets all of them before a leaf gets any, and passes them on meanwhile.
+        for distance in &distances {
+            for (offset, len) in (0..segments).map(cut) {
+                b.send(at(place + distance), Span { offset: source.offset + offset, len, ..source });
+            }
         }
+        return;
+    }
+    let mut window = Window::new(choice.in_flight);
+    for (offset, len) in (0..segments).map(cut) {
+        let held = Span::output(offset, len);
+        let recv = b.recv(at(place - reach), held);
+        window.admit(b, recv);
         for distance in &distances {
             b.send(at(place + distance), held);
         }
