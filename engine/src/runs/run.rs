@@ -1,0 +1,232 @@
+//! One run: its steps, what they work with, and the memory they work on.
+//!
+//! Reductions and copies are done on the spot. A send of few bytes leaves at once where it can, a receive of few bytes
+//! may be *awaited*; all else is handed to the protocol. Neighbours: `runs` says when which step is done.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use ringworld_collectives::{Action, Buffer, Schedule, Span as Elements};
+use ringworld_protocol::{
+    BufferId, Element, Envelope, Header, Machine, Mode, RequestId, Selector, Span, TagSelector,
+};
+
+use super::super::buffer::{Block, Buffers};
+use super::super::calls::CallId;
+use super::super::owners::Owners;
+use super::super::reduce::{Panicked, Reducer, When};
+use super::super::router::Router;
+use super::super::signature::{Signature, SignatureBytes};
+use super::context::Called;
+use super::tag::{self, sequence_of};
+
+/// The longest message of the short path. Longer ones may come in pieces, and gain nothing by one copy more.
+const SHORT: usize = 4 << 10;
+
+/// Everything a run needs.
+#[derive(Clone)]
+pub struct CollectiveCall {
+    /// What is to be done.
+    pub schedule: Arc<Schedule>,
+    /// World ranks by rank in the communicator; `None`: they are the same.
+    pub group: Option<Arc<[usize]>>,
+    /// That of the communicator's collectives.
+    pub context: u64,
+    /// What was called.
+    pub signature: Signature,
+    /// Where the call stands.
+    pub caller: &'static Location<'static>,
+    /// The size of an element, in bytes.
+    pub element: usize,
+    /// What combines elements.
+    pub reducer: Reducer,
+    /// How many elements at the start of the output are the result; 0 where this rank gets none.
+    pub result: usize,
+    /// How many ranks' contributions are combined in it.
+    pub combined: usize,
+}
+
+pub(super) struct Run {
+    pub(super) what: CollectiveCall,
+    /// Which collective of its communicator: the same number on all ranks.
+    pub(super) sequence: u32,
+    pub(super) signature: SignatureBytes,
+    /// How many of its messages have not been announced yet.
+    pub(super) due: usize,
+    pub(super) call: CallId,
+    /// Lent memory to read.
+    pub(super) input: Option<BufferId>,
+    /// Lent memory to write.
+    pub(super) output: Option<BufferId>,
+    pub(super) scratch: Option<(Block, Span)>,
+    pub(super) waits: Vec<u32>,
+    pub(super) ready: Vec<u32>,
+    /// Receives that may be done and are not posted.
+    pub(super) awaited: Vec<u32>,
+    pub(super) remaining: usize,
+}
+
+/// What the steps of runs work with.
+pub(crate) struct Wires<'a> {
+    pub machine: &'a mut Machine,
+    pub router: &'a mut Router,
+    pub buffers: &'a mut Buffers,
+    pub owners: &'a mut Owners,
+}
+
+impl Wires<'_> {
+    /// Sends a message of which all leaves now; `false`: nothing has happened.
+    #[inline]
+    pub(crate) fn send_at_once(&mut self, to: usize, envelope: &Envelope, data: Span) -> bool {
+        if data.len > SHORT || !self.router.may_inject(to, data.len) {
+            return false;
+        }
+        let Some(departure) = self.machine.depart(to, envelope, data.len) else { return false };
+        let mut room = [0; Header::MAX];
+        let left = self.router.inject(to, departure.header.encode(&mut room), self.buffers.bytes(data));
+        if left {
+            departure.left();
+        }
+        left
+    }
+}
+
+impl Run {
+    pub(super) fn called(&self) -> Called {
+        Called { sequence: self.sequence, signature: self.signature, caller: self.what.caller }
+    }
+
+    #[inline]
+    pub(super) fn complete_step(&mut self, step: u32) {
+        self.remaining -= 1;
+        for dependent in self.what.schedule.dependents(step as usize).iter().rev() {
+            let waits = &mut self.waits[*dependent as usize];
+            *waits -= 1;
+            if *waits == 0 {
+                self.ready.push(*dependent);
+            }
+        }
+    }
+
+    /// Where among the awaited receives that of a message is.
+    #[inline]
+    pub(super) fn place_awaited(&self, source: usize, envelope: &Envelope) -> Option<usize> {
+        let Envelope { context, tag, .. } = *envelope;
+        if context != self.what.context || sequence_of(tag) != self.sequence {
+            return None;
+        }
+        self.awaited.iter().position(|step| {
+            matches!(*self.what.schedule.action(*step as usize), Action::Recv { from, tag: number, .. }
+                if number == tag as u32 && self.world(from) == source)
+        })
+    }
+
+    /// What a receive selects, and where it goes.
+    #[inline]
+    pub(super) fn receive_of(&self, step: u32) -> Option<(Selector, Span)> {
+        let Action::Recv { from, into, tag } = *self.what.schedule.action(step as usize) else { return None };
+        let selector = Selector {
+            context: self.what.context,
+            source: Some(self.world(from)),
+            tag: TagSelector::Exact(tag::tag(self.sequence, tag)),
+        };
+        Some((selector, self.span(into)))
+    }
+
+    /// How many bytes a receive expects.
+    #[inline]
+    pub(super) fn bytes_of(&self, step: u32) -> usize {
+        match *self.what.schedule.action(step as usize) {
+            Action::Recv { into, .. } => into.len * self.what.element,
+            _ => 0,
+        }
+    }
+
+    /// Whether a step is a receive that may be awaited: of a short message, which will be delivered whole, and has not
+    /// come.
+    #[inline]
+    pub(super) fn may_await(&self, step: u32, wires: &Wires<'_>) -> bool {
+        let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else { return false };
+        if into.len * self.what.element > SHORT {
+            return false;
+        }
+        let Some((selector, _)) = self.receive_of(step) else { return false };
+        wires.router.delivers(selector.source) && wires.machine.may_expect(&selector)
+    }
+
+    /// Does a local step or a send that leaves at once, or hands a send or receive to the protocol.
+    #[inline]
+    pub(super) fn perform(&self, step: u32, wires: &mut Wires<'_>) -> Result<Option<RequestId>, Panicked> {
+        let Wires { machine, buffers, .. } = wires;
+        Ok(match *self.what.schedule.action(step as usize) {
+            Action::Send { to, from, tag } => {
+                let envelope = Envelope {
+                    context: self.what.context,
+                    // The signature says what they are.
+                    element: Element::RAW,
+                    tag: tag::tag(self.sequence, tag),
+                    signature: self.signature,
+                };
+                let (to, data) = (self.world(to), self.span(from));
+                if wires.send_at_once(to, &envelope, data) {
+                    return Ok(None);
+                }
+                Some(wires.machine.send(to, envelope, data, Mode::Standard))
+            }
+            Action::Recv { .. } => {
+                let receive = self.receive_of(step);
+                receive.map(|(selector, into)| machine.receive(selector, into, Element::RAW))
+            }
+            Action::Reduce { left, right, into, last } => {
+                let CollectiveCall { reducer, combined, .. } = &self.what;
+                let into = self.span(into);
+                buffers.reduce(&reducer.kernel, self.span(left), self.span(right), into)?;
+                // At once, while the elements are in the cache: those that are copied on are complete then.
+                if last && reducer.completes(When::LastReduction, *combined) {
+                    buffers.change(into, |bytes| reducer.complete(bytes, *combined));
+                }
+                None
+            }
+            Action::Copy { from, into } => {
+                buffers.copy(self.span(from), self.span(into));
+                None
+            }
+        })
+    }
+
+    /// Applies the factor that comes before the reduction; such calls are in place.
+    #[inline]
+    pub(super) fn scale_contribution(&self, buffers: &Buffers) {
+        if self.what.result > 0 && self.what.reducer.scales_before() {
+            let contribution = self.span(Elements::output(0, self.what.result));
+            buffers.change(contribution, |bytes| self.what.reducer.scale_before(bytes));
+        }
+    }
+
+    /// Completes the result where its last reductions have not done so already.
+    #[inline]
+    pub(super) fn complete_result(&self, buffers: &Buffers) {
+        let ranks = self.what.combined;
+        if self.what.result > 0 && self.what.reducer.completes(When::End, ranks) {
+            let result = self.span(Elements::output(0, self.what.result));
+            buffers.change(result, |bytes| self.what.reducer.complete(bytes, ranks));
+        }
+    }
+
+    #[inline]
+    fn world(&self, rank: usize) -> usize {
+        self.what.group.as_ref().map_or(rank, |group| group[rank])
+    }
+
+    #[inline]
+    pub(super) fn span(&self, elements: Elements) -> Span {
+        let buffer = match elements.buffer {
+            Buffer::Input => self.input.or(self.output),
+            Buffer::Output => self.output,
+            Buffer::Scratch => self.scratch.as_ref().and_then(|(_, lent)| lent.buffer),
+        };
+        let (offset, len) = (elements.offset * self.what.element, elements.len * self.what.element);
+        // A barrier has no buffers and only empty spans.
+        Span { buffer, offset, len }
+    }
+}

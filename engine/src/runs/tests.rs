@@ -1,0 +1,218 @@
+//! Runs without a network: what is awaited, what comes early or too late, and what a call costs beside many others.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ringworld_collectives::{Collective, Counts, Order, Request, Tuning};
+use ringworld_protocol::{Config, Header};
+
+use super::super::calls::Calls;
+use super::super::reduce::{DType, OpCode, Reducer};
+use super::super::router::Router;
+use super::super::signature::{Call, Signature};
+use super::tag::{REMINDER, tag};
+use super::*;
+
+const CONTEXT: u64 = 1;
+
+fn signature(root: u32) -> Signature {
+    let (dtype, op) = (DType::Bytes.into(), OpCode::NONE);
+    Signature { call: Call::Gather, dtype, op, root, count: 1, tuning: 0, site: [0; 8] }
+}
+
+/// A gather as its root or another rank of four sees it.
+fn gather(rank: usize) -> CollectiveCall {
+    let request = Request {
+        collective: Collective::Gather { root: 0 },
+        rank,
+        size: 4,
+        counts: Counts::Same(1),
+        element: 1,
+        order: Order::Free,
+        in_place: false,
+    };
+    CollectiveCall {
+        schedule: Arc::new(ringworld_collectives::schedule(&request, &Tuning::default()).unwrap()),
+        group: None,
+        context: CONTEXT,
+        signature: signature(0),
+        caller: Location::caller(),
+        element: 1,
+        reducer: Reducer::moving(DType::Bytes.into()),
+        result: 0,
+        combined: 4,
+    }
+}
+
+fn message(sequence: u32, root: u32) -> Envelope {
+    Envelope {
+        context: CONTEXT,
+        element: Element::RAW,
+        tag: tag(sequence, 0),
+        signature: signature(root).to_bytes(),
+    }
+}
+
+fn reminder(sequence: u32, root: u32) -> Envelope {
+    Envelope { tag: tag(sequence, REMINDER), ..message(sequence, root) }
+}
+
+/// Calls the next gather; who has called something else before.
+fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
+    let mut buffers = Buffers::new();
+    let made = runs.insert(gather(rank), [None; 2], Calls::default().insert([None, None]), &mut buffers);
+    (made.run, made.clash.map(|(source, _)| source))
+}
+
+/// What rank `source` sends to rank 0, as its header and as what becomes of it there.
+fn offer(
+    runs: &mut Runs,
+    run: RunId,
+    machine: &mut Machine,
+    buffers: &Buffers,
+    source: usize,
+    envelope: &Envelope,
+    payload: &[u8],
+) -> bool {
+    let mut sender = Machine::new(Config::new(source, 4, 1024, 8192).unwrap());
+    let departure = sender.depart(0, envelope, payload.len()).unwrap();
+    let mut room = [0; Header::MAX];
+    runs.take_awaited(run, machine, buffers, source, departure.header.encode(&mut room), payload)
+}
+
+#[test]
+fn what_is_awaited_is_taken_and_all_else_goes_the_ordinary_way() {
+    let (mut runs, mut owners) = (Runs::default(), Owners::default());
+    let mut machine = Machine::new(Config::new(0, 4, 1024, 8192).unwrap());
+    let mut router = Router::new(0, Vec::new(), vec![None; 4]);
+    let mut buffers = Buffers::new();
+    let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
+    let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
+    let call = Calls::default().insert([None, None]);
+    let run = runs.insert(gather(0), [input.buffer, output.buffer], call, &mut buffers).run;
+    let mut advance = |runs: &mut Runs, machine: &mut Machine, buffers: &mut Buffers, owners: &mut Owners| {
+        let mut wires = Wires { machine, router: &mut router, buffers, owners };
+        runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap()
+    };
+    assert_eq!(advance(&mut runs, &mut machine, &mut buffers, &mut owners), None);
+    assert!(runs.is_awaiting(run) && machine.pending() == 0, "three receives, and none is posted");
+
+    // Rank 1's message, and what is not quite it: its length, collective, signature, sender, number.
+    let right = message(0, 0);
+    let number = |run: &Run, from: usize| {
+        let mut actions = run.what.schedule.actions().iter();
+        actions.find_map(|action| match action {
+            Action::Recv { from: sender, tag, .. } if *sender == from => Some(*tag),
+            _ => None,
+        })
+    };
+    let number = number(runs.runs[run].as_ref().unwrap(), 1).unwrap();
+    let right = Envelope { tag: tag(0, number), ..right };
+    let mut offer = |source, envelope: &Envelope, payload: &[u8]| {
+        offer(&mut runs, run, &mut machine, &buffers, source, envelope, payload)
+    };
+    assert!(!offer(1, &right, &[7, 7]));
+    assert!(!offer(1, &Envelope { tag: tag(1, number), ..right }, &[7]));
+    assert!(!offer(1, &Envelope { context: CONTEXT + 2, ..right }, &[7]));
+    assert!(!offer(1, &Envelope { signature: signature(3).to_bytes(), ..right }, &[7]));
+    assert!(!offer(1, &Envelope { tag: tag(0, REMINDER), ..right }, &[7]));
+    assert!(offer(1, &right, &[7]));
+    assert!(!offer(1, &right, &[8]), "the same once more");
+    assert!(!runs.awaits(run, 1, &right) && runs.is_awaiting(run));
+    assert_eq!(advance(&mut runs, &mut machine, &mut buffers, &mut owners), None);
+    assert_eq!(buffers.bytes(output)[1], 7);
+
+    // The other two are posted, and known to the protocol from here on.
+    runs.post_awaited(run, &mut machine, &mut owners);
+    assert!(!runs.is_awaiting(run));
+    assert_eq!((machine.pending(), owners.iter().count()), (2, 2));
+    assert_eq!(runs.runs[run].as_ref().unwrap().due, 2);
+}
+
+#[test]
+fn what_has_come_early_is_compared_with_the_call_it_is_for() {
+    let mut runs = Runs::default();
+    for sequence in [0, 1, 2] {
+        assert!(runs.arrive(1, &message(sequence, 0)).is_none());
+    }
+    assert!(runs.arrive(2, &message(1, 3)).is_none());
+    assert!(runs.arrive(3, &reminder(2, 3)).is_none());
+    assert_eq!(call(&mut runs, 0).1, None);
+    assert_eq!(call(&mut runs, 0).1, Some(2));
+    assert_eq!(call(&mut runs, 0).1, Some(3));
+    assert!(runs.uncalled().is_none());
+    assert!(runs.arrive(1, &message(3, 0)).is_none());
+    let (source, context, what) = runs.uncalled().unwrap();
+    assert_eq!((source, context, what.sequence), (1, CONTEXT, 3));
+}
+
+#[test]
+fn a_message_too_many_is_one_whenever_it_comes() {
+    let receives = gather(0).schedule.receives();
+    for early in 0..=receives + 1 {
+        let mut runs = Runs::default();
+        let mut told = 0;
+        for sent in 0..=receives {
+            if sent == early {
+                told += usize::from(call(&mut runs, 0).1.is_some());
+            }
+            told += usize::from(runs.arrive(1 + sent % 3, &message(0, 0)).is_some());
+        }
+        if early > receives {
+            told += usize::from(call(&mut runs, 0).1.is_some());
+        }
+        assert_eq!(told, 1, "{early} of {} before the call", receives + 1);
+    }
+}
+
+#[test]
+fn what_comes_after_the_end_is_a_disagreement_unless_it_only_asks() {
+    let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+    let (run, _) = call(&mut runs, 1);
+    runs.remove(run, &mut buffers);
+    assert!(runs.arrive(2, &reminder(0, 0)).is_none());
+    for late in [message(0, 0), message(0, 1), reminder(0, 1)] {
+        assert!(matches!(runs.arrive(2, &late), Some(Disagreement { mine: Mine::Called(_), .. })));
+    }
+}
+
+#[test]
+fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminder_is_not() {
+    let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+    let (run, _) = call(&mut runs, 1);
+    assert!(!runs.forget(CONTEXT), "under way");
+    runs.remove(run, &mut buffers);
+    runs.arrive(2, &reminder(1, 0));
+    assert!(runs.uncalled().is_some(), "the communicator is there, and somebody waits");
+    assert!(runs.forget(CONTEXT));
+    assert!(runs.uncalled().is_none());
+    runs.arrive(2, &reminder(0, 0));
+    assert!(runs.uncalled().is_none(), "somebody may just not have got everything");
+    runs.arrive(2, &message(1, 0));
+    assert!(runs.uncalled().is_some());
+}
+
+/// How long a call takes beside so many messages for later ones, and so many collectives under way.
+fn per_call(ahead: u32, under_way: u32) -> Duration {
+    let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
+    let call = Calls::default().insert([None, None]);
+    assert!((0..ahead).all(|early| runs.arrive(1, &message(1_000_000 + early, 0)).is_none()));
+    for _ in 0..under_way {
+        runs.insert(gather(1), [None; 2], call, &mut buffers);
+    }
+    let calls: Vec<CollectiveCall> = (0..2_000).map(|_| gather(1)).collect();
+    let begun = Instant::now();
+    for again in calls {
+        let Made { run, sequence, .. } = runs.insert(again, [None; 2], call, &mut buffers);
+        runs.arrive(2, &reminder(sequence, 0));
+        runs.remove(run, &mut buffers);
+    }
+    begun.elapsed()
+}
+
+#[test]
+fn a_call_costs_the_same_however_far_others_are_ahead_and_however_many_are_under_way() {
+    let least = |ahead, under_way| (0..5).map(|_| per_call(ahead, under_way)).min().unwrap();
+    let (few, ahead, many) = (least(20, 20), least(20_000, 20), least(20, 20_000));
+    assert!(ahead < 5 * few && many < 5 * few, "{few:?}, far ahead {ahead:?}, many under way {many:?}");
+}
