@@ -20,7 +20,7 @@ use ringworld_engine::Reduction;
 
 /// # Collectives, blocking
 ///
-/// On borrowed memory; they return when they are done. What torch.distributed and NCCL call by these names, too.
+/// On borrowed memory; they return when they are done.
 impl Communicator {
     /// Returns when every rank has called it.
     ///
@@ -34,7 +34,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias = "MPI_Barrier")]
+    #[doc(alias("MPI_Barrier", "monitored_barrier"))]
     pub fn barrier(&self) -> Result<()> {
         self.call_blocking(&self.plan_barrier()?, None, None)
     }
@@ -140,7 +140,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Allreduce", "ncclAllReduce"))]
+    #[doc(alias("MPI_Allreduce", "ncclAllReduce", "MPI_IN_PLACE"))]
     pub fn all_reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.call_blocking(&self.plan_all_reduce(data.len(), &op, true)?, None, Some(cast_slice_mut(data)))
     }
@@ -195,8 +195,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Reduce_scatter_block", "ncclReduceScatter", "reduce_scatter_tensor"))]
-    #[doc(alias = "Reduce_scatter_block")]
+    #[doc(alias(
+        "MPI_Reduce_scatter_block",
+        "Reduce_scatter_block",
+        "reduce_scatter_block_into",
+        "ncclReduceScatter",
+        "reduce_scatter_tensor",
+    ))]
     pub fn reduce_scatter<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
         self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -218,7 +223,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias = "MPI_Reduce_scatter_block")]
+    #[doc(alias("MPI_Reduce_scatter_block", "MPI_IN_PLACE"))]
     pub fn reduce_scatter_in_place<'a, T: Pod>(
         &self,
         data: &'a mut [T],
@@ -275,7 +280,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Allgather", "MPI_Allgatherv", "ncclAllGather", "all_gather_into_tensor"))]
+    #[doc(alias("MPI_Allgather", "ncclAllGather", "all_gather_into_tensor", "all_gather_into"))]
     pub fn all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_gather::<T>(Some(input.len()), output.len())?;
         self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -298,7 +303,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Allgather", "MPI_Allgatherv"))]
+    #[doc(alias("MPI_Allgather", "MPI_IN_PLACE"))]
     pub fn all_gather_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
         self.call_blocking(&self.plan_all_gather::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
@@ -319,7 +324,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Allgather", "MPI_Allgatherv", "allgatherv", "all_gather_varcount_into"))]
+    #[doc(alias("MPI_Allgatherv", "allgatherv", "all_gather_varcount_into"))]
     pub fn all_gather_varied<T: Pod>(&self, input: &[T], output: &mut [T], counts: &[usize]) -> Result<()> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -342,7 +347,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Gather", "MPI_Gatherv", "gather_into_root"))]
+    #[doc(alias("MPI_Gather", "gather_into", "gather_into_root"))]
     pub fn gather<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_gather::<T>(input.len(), output.len(), root)?;
         let output = (self.rank() == root).then(|| cast_slice_mut(output));
@@ -366,7 +371,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Gather", "MPI_Gatherv", "gatherv", "gather_varcount_into_root"))]
+    #[doc(alias("MPI_Gatherv", "gatherv", "gather_varcount_into_root"))]
     pub fn gather_varied<T: Pod>(
         &self,
         input: &[T],
@@ -397,7 +402,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scatter", "MPI_Scatterv", "scatter_into_root"))]
+    #[doc(alias("MPI_Scatter", "scatter_into", "scatter_into_root"))]
     pub fn scatter<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_scatter::<T>(input.len(), output.len(), root)?;
         let input = (self.rank() == root).then(|| cast_slice(input));
@@ -421,7 +426,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scatter", "MPI_Scatterv", "scatterv", "scatter_varcount_into_root"))]
+    #[doc(alias("MPI_Scatterv", "scatterv", "scatter_varcount_into_root"))]
     pub fn scatter_varied<T: Pod>(
         &self,
         input: &[T],
@@ -451,7 +456,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv", "all_to_all_single", "all_to_all_into"))]
+    #[doc(alias("MPI_Alltoall", "all_to_all_single", "all_to_all_into"))]
     pub fn all_to_all<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_to_all::<T>(Some(input.len()), output.len())?;
         self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
@@ -471,7 +476,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv"))]
+    #[doc(alias("MPI_Alltoall", "MPI_IN_PLACE"))]
     pub fn all_to_all_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
         self.call_blocking(&self.plan_all_to_all::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
@@ -494,7 +499,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Alltoall", "MPI_Alltoallv", "alltoallv", "all_to_all_varcount_into"))]
+    #[doc(alias("MPI_Alltoallv", "alltoallv", "all_to_all_varcount_into"))]
     pub fn all_to_all_varied<T: Pod>(
         &self,
         input: &[T],
@@ -524,7 +529,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
+    #[doc(alias = "MPI_Scan")]
     pub fn scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.call_blocking(&self.plan_scan(data.len(), &op, false, true)?, None, Some(cast_slice_mut(data)))
     }
@@ -544,7 +549,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
+    #[doc(alias = "MPI_Scan")]
     pub fn scan_into<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         same_length("scan_into", "input", input.len(), "output", output.len())?;
         let plan = self.plan_scan(input.len(), &op, false, false)?;
@@ -569,7 +574,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scan", "MPI_Exscan", "exscan"))]
+    #[doc(alias("MPI_Exscan", "exscan"))]
     pub fn exclusive_scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
         self.call_blocking(&self.plan_scan(data.len(), &op, true, true)?, None, Some(cast_slice_mut(data)))
     }
@@ -590,7 +595,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Scan", "MPI_Exscan"))]
+    #[doc(alias = "MPI_Exscan")]
     pub fn exclusive_scan_into<T: Pod>(
         &self,
         input: &[T],

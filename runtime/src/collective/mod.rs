@@ -18,17 +18,25 @@
 //! within.rs      parts of calls with another name, such as those of objects
 //! ```
 
+// As the page of `Communicator` shows them.
 mod blocking;
+
+mod returned;
+
+mod fused;
+
 mod buckets;
+
+mod object;
+
+mod owned;
+
+mod persistent;
+
 mod call;
 mod families;
-mod fused;
-mod object;
 mod object_exchange;
-mod owned;
-mod persistent;
 mod plan;
-mod returned;
 mod scoped;
 mod within;
 

@@ -51,7 +51,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Allreduce", "MPI_LAND", "bool"))]
+    #[doc(alias = "bool")]
     pub fn all_true(&self, value: bool) -> Result<bool> {
         Ok(self.all_reduce_one(u8::from(value), Op::LogicalAnd)? != 0)
     }
@@ -70,7 +70,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Allreduce", "MPI_LOR", "bool"))]
+    #[doc(alias = "bool")]
     pub fn any_true(&self, value: bool) -> Result<bool> {
         Ok(self.all_reduce_one(u8::from(value), Op::LogicalOr)? != 0)
     }

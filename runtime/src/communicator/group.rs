@@ -115,14 +115,14 @@ impl Group {
 
     /// The members' ranks in the world, in the order of the group.
     #[must_use]
-    #[doc(alias = "MPI_Group_size")]
+    #[doc(alias("get_process_group_ranks", "get_global_rank"))]
     pub fn ranks(&self) -> &[usize] {
         &self.inner.ranks
     }
 
     /// The rank here of the member that has rank `world` in the world.
     #[must_use]
-    #[doc(alias = "MPI_Group_size")]
+    #[doc(alias("MPI_Group_rank", "get_group_rank"))]
     pub fn rank_of(&self, world: usize) -> Option<usize> {
         let sorted = &self.inner.sorted;
         let place = sorted.binary_search_by_key(&world, |(member, _)| *member).ok()?;
@@ -153,7 +153,7 @@ impl Group {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
-    #[doc(alias = "MPI_Group_union")]
+    #[doc(alias = "MPI_Group_intersection")]
     pub fn intersection(&self, other: &Self) -> Self {
         self.retain(|rank| other.rank_of(rank).is_some())
     }
@@ -167,7 +167,7 @@ impl Group {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
-    #[doc(alias = "MPI_Group_union")]
+    #[doc(alias = "MPI_Group_difference")]
     pub fn difference(&self, other: &Self) -> Self {
         self.retain(|rank| other.rank_of(rank).is_none())
     }
@@ -191,7 +191,7 @@ impl Group {
     /// assert!(group.include([10]).is_err());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias = "MPI_Group_incl")]
+    #[doc(alias("MPI_Group_incl", "MPI_Group_range_incl", "incl"))]
     pub fn include(&self, ranks: impl IntoIterator<Item = impl Borrow<usize>>) -> Result<Self> {
         let chosen = self.chosen("Group::include", ranks)?;
         Ok(Self::unchecked(chosen.into_iter().map(|rank| self.ranks()[rank]).collect()))
@@ -210,7 +210,7 @@ impl Group {
     /// assert_eq!(group.exclude([1])?.ranks(), [7, 3]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias = "MPI_Group_incl")]
+    #[doc(alias("MPI_Group_excl", "MPI_Group_range_excl", "excl"))]
     pub fn exclude(&self, ranks: impl IntoIterator<Item = impl Borrow<usize>>) -> Result<Self> {
         let mut left = vec![true; self.len()];
         for rank in self.chosen("Group::exclude", ranks)? {
@@ -276,6 +276,7 @@ impl Group {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias = "MPI_Group_compare")]
     pub fn compare(&self, other: &Self) -> Comparison {
         let members = |group: &Self| group.inner.sorted.iter().map(|(member, _)| *member).collect::<Vec<_>>();
         if self == other {

@@ -1,6 +1,6 @@
 //! Communicators: a group of ranks with a space of tags of their own.
 //!
-//! This folder has what a communicator is, and how new ones are made: `split`, `group` and `cartesian`, with numbers
+//! This folder has what a communicator is, who is in it (`members`), and how new ones are made: `split`, `group` and `cartesian`, with numbers
 //! from `context_id`. What it does is elsewhere: messages in `message`, collectives in `collective`, operations that do
 //! not wait in `request`. Each communicator has two contexts of the protocol: even for messages of the user, odd for
 //! collectives, so that neither can ever match the other.
@@ -8,6 +8,7 @@
 mod cartesian;
 pub(crate) mod context_id;
 mod group;
+mod members;
 mod options;
 mod schedules;
 mod split;
@@ -91,6 +92,20 @@ impl Drop for Life {
 /// and tag match; then its elements must be those of the receive, or one of the two must be [`Raw`](crate::Raw), or the
 /// message empty. Two messages from one rank that match the same receive are received in the order in
 /// which they were sent.
+///
+/// The [`World`](crate::World) is one, of all ranks; others are made from it by [`Communicator::split`] and its like.
+///
+/// ```
+/// use ringworld::{Communicator, Op};
+///
+/// /// The mean over all ranks of `parts`, whichever those are.
+/// fn mean(parts: &Communicator, value: f64) -> ringworld::Result<f64> {
+///     parts.all_reduce_one(value, Op::Average)
+/// }
+/// # let world = ringworld::testing::alone();
+/// assert_eq!(mean(&world, 2.5)?, 2.5);
+/// # Ok::<(), ringworld::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Communicator {
     pub(crate) inner: Arc<Inner>,
@@ -102,7 +117,7 @@ impl fmt::Debug for Communicator {
     }
 }
 
-/// # Who takes part
+/// # Giving up
 impl Communicator {
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -147,60 +162,6 @@ impl Communicator {
                 life: Arc::clone(life),
             }),
         }
-    }
-
-    /// This communicator with other options: the same ranks and messages, so nothing is exchanged and
-    /// nothing must be agreed on beforehand. Collectives count in one sequence whichever handle calls them;
-    /// all ranks must use the same options for the same call. Communicators made from the handle inherit
-    /// its options.
-    ///
-    /// See [`Options`] for an example.
-    #[must_use]
-    #[doc(alias = "MPI_Comm_set_info")]
-    pub fn with(&self, options: &Options) -> Communicator {
-        let inner = &self.inner;
-        let effective = Arc::new(options.apply(&inner.options));
-        self.reoptioned(effective)
-    }
-
-    /// This process's rank here, from 0 to the size less one.
-    #[must_use]
-    #[doc(alias("MPI_Comm_rank", "Get_rank"))]
-    pub fn rank(&self) -> usize {
-        self.inner.rank
-    }
-
-    /// How many ranks there are.
-    #[must_use]
-    #[doc(alias("MPI_Comm_size", "Get_size", "get_world_size"))]
-    pub fn size(&self) -> usize {
-        self.inner.size
-    }
-
-    /// This process's number among the ranks of the *world* on its host, from 0; the same on every
-    /// communicator. It says which of the host's devices to use. For the place among the ranks of this
-    /// communicator, use the rank in [`Communicator::split_by_host`].
-    #[must_use]
-    pub fn local_rank(&self) -> usize {
-        self.inner.shared.local_rank
-    }
-
-    /// How many ranks of the *world* run on this host; the same on every communicator. For those of this
-    /// communicator, use the size of [`Communicator::split_by_host`].
-    #[must_use]
-    pub fn local_size(&self) -> usize {
-        self.inner.shared.local_size
-    }
-
-    /// The host that `rank` runs on.
-    ///
-    /// # Panics
-    ///
-    /// When `rank` is not below [`Communicator::size`].
-    #[must_use]
-    #[doc(alias("MPI_Get_processor_name", "Get_processor_name", "processor_name", "hostname"))]
-    pub fn host(&self, rank: usize) -> &str {
-        &self.engine().hosts()[self.world_rank(rank)]
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {

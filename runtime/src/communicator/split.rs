@@ -104,7 +104,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Comm_split", "MPI_Comm_split_type", "Comm_split", "new_group", "split_by_color"))]
+    #[doc(alias("MPI_Comm_split", "Comm_split", "new_group", "split_by_color"))]
     pub fn split(&self, color: Option<usize>, key: usize) -> Result<Option<Communicator>> {
         self.make(Making::Split, color.map(|color| Part { color, key }), 0)
     }
@@ -126,7 +126,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Comm_split", "MPI_Comm_split_type", "Split_type", "new_subgroups"))]
+    #[doc(alias("MPI_Comm_split_type", "Split_type", "new_subgroups"))]
     pub fn split_by_host(&self) -> Result<Communicator> {
         let host = |rank: usize| self.inner.shared.host_ids.get(self.world_rank(rank));
         // Named by its first rank, which all ranks find alike.
@@ -148,7 +148,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias = "MPI_Comm_dup")]
+    #[doc(alias("MPI_Comm_dup", "Comm_dup", "dup"))]
     pub fn duplicate(&self) -> Result<Communicator> {
         self.make_with_all(Making::Duplicate, Part { color: 0, key: self.rank() }, 0)
     }
@@ -160,7 +160,7 @@ impl Communicator {
     /// assert_eq!(world.group().ranks(), [0]);
     /// ```
     #[must_use]
-    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare"))]
+    #[doc(alias("MPI_Comm_group", "Get_group"))]
     pub fn group(&self) -> Group {
         Group::unchecked((0..self.size()).map(|rank| self.world_rank(rank)).collect())
     }
@@ -183,7 +183,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare", "new_group"))]
+    #[doc(alias(
+        "MPI_Comm_create",
+        "MPI_Comm_create_group",
+        "Create_group",
+        "new_group",
+        "split_by_subgroup_collective",
+    ))]
     pub fn create(&self, group: &Group) -> Result<Option<Communicator>> {
         let me = group.rank_of(self.world_rank(self.rank()));
         let part = me.map(|key| Part { color: 0, key });
@@ -213,7 +219,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
-    #[doc(alias("MPI_Comm_create", "MPI_Comm_group", "MPI_Comm_compare", "MPI_Group_translate_ranks"))]
+    #[doc(alias = "MPI_Comm_compare")]
     pub fn compare(&self, other: &Communicator) -> Comparison {
         if !Arc::ptr_eq(&self.inner.shared, &other.inner.shared) {
             // Ranks of two worlds are never the same.

@@ -11,14 +11,20 @@
 //!
 //! Calls that do not wait are in `request`.
 
-pub(crate) mod object;
-pub(crate) mod operation;
-mod probe;
+// As the page of `Communicator` shows them.
+mod send;
+
 mod recv;
+
+mod send_recv;
+
+mod probe;
+
+pub(crate) mod object;
+
+pub(crate) mod operation;
 mod room;
 mod selector;
-mod send;
-mod send_recv;
 mod status;
 
 pub use probe::Message;

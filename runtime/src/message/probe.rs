@@ -57,7 +57,7 @@ impl Communicator {
     /// assert_eq!(world.try_probe(0, 3)?, None);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Iprobe", "immediate_probe"))]
+    #[doc(alias("MPI_Iprobe", "Iprobe", "immediate_probe"))]
     pub fn try_probe(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Status>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("try_probe", from, tag)?;
@@ -92,7 +92,7 @@ impl Communicator {
     /// assert_eq!(buffer, [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Mprobe", "MPI_Mrecv", "mprobe", "matched_probe"))]
+    #[doc(alias("MPI_Mprobe", "mprobe", "matched_probe"))]
     pub fn probe_matched(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Message> {
         let (name, from, tag) = ("probe_matched", from.into(), tag.into());
         let selector = self.selector(name, from, tag)?;
@@ -124,7 +124,7 @@ impl Communicator {
     /// assert!(world.try_probe_matched(0, 3)?.is_none());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias = "MPI_Improbe")]
+    #[doc(alias("MPI_Improbe", "improbe", "immediate_matched_probe"))]
     pub fn try_probe_matched(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Message>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("try_probe_matched", from, tag)?;
@@ -165,7 +165,7 @@ impl Message {
     /// # Errors
     ///
     /// As for [`Communicator::recv`].
-    #[doc(alias("MPI_Mprobe", "MPI_Mrecv"))]
+    #[doc(alias("MPI_Mrecv", "matched_receive_into"))]
     pub fn recv<T: Pod>(self, buffer: &mut [T]) -> Result<Status> {
         self.recv_as(ElementCode::of::<T>(), buffer)
     }
@@ -175,7 +175,7 @@ impl Message {
     /// # Errors
     ///
     /// As for [`Communicator::recv_vec`].
-    #[doc(alias("MPI_Mprobe", "MPI_Get_count", "MPI_Mrecv"))]
+    #[doc(alias("MPI_Mrecv", "matched_receive_vec"))]
     pub fn recv_vec<T: Pod>(self) -> Result<(Vec<T>, Status)> {
         let bytes = self.status.count;
         // What is no whole number of elements is refused by the receive, which then says so.

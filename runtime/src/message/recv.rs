@@ -33,7 +33,7 @@ impl Communicator {
     /// assert_eq!((status.source, status.tag, status.count, buffer[0]), (0, 3, 1, 1.5));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Recv", "ncclRecv", "receive", "receive_into"))]
+    #[doc(alias("MPI_Recv", "ncclRecv", "receive", "receive_into", "process_at_rank"))]
     pub fn recv<T: Pod>(
         &self,
         buffer: &mut [T],
@@ -68,7 +68,7 @@ impl Communicator {
     /// assert_eq!((data, status.source), (vec![1.5, 2.5], 0));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Mprobe", "MPI_Get_count", "MPI_Mrecv", "receive_vec"))]
+    #[doc(alias = "receive_vec")]
     pub fn recv_vec<T: Pod>(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<(Vec<T>, Status)> {
         let (name, from, tag) = ("recv_vec", from.into(), tag.into());
         let number = self.count_message();

@@ -32,7 +32,7 @@ impl Communicator {
     /// assert_eq!((data, status.tag), (vec![1, 2], 7));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Send", "ncclSend"))]
+    #[doc(alias("MPI_Send", "ncclSend", "MPI_Rsend", "ready_send", "process_at_rank"))]
     pub fn send<T: Pod>(&self, data: &[T], to: usize, tag: u32) -> Result<()> {
         self.send_as("send", data, to, tag, Mode::Standard)
     }
@@ -50,7 +50,7 @@ impl Communicator {
     /// assert_eq!(pending.wait()?.0, [9]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias = "MPI_Ssend")]
+    #[doc(alias("MPI_Ssend", "Ssend", "synchronous_send"))]
     pub fn send_sync<T: Pod>(&self, data: &[T], to: usize, tag: u32) -> Result<()> {
         self.send_as("send_sync", data, to, tag, Mode::Synchronous)
     }

@@ -74,7 +74,7 @@ impl Communicator {
     /// assert!(world.send_recv(&[3u64], None, 7, &mut from_previous, None, 7)?.is_none());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Sendrecv", "MPI_Sendrecv_replace", "send_receive", "send_receive_into"))]
+    #[doc(alias("MPI_Sendrecv", "send_receive", "send_receive_into"))]
     pub fn send_recv<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -112,7 +112,7 @@ impl Communicator {
     /// assert_eq!((data, status.map(|status| status.count)), ([1, 2, 3], Some(3)));
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Sendrecv", "MPI_Sendrecv_replace"))]
+    #[doc(alias("MPI_Sendrecv_replace", "send_receive_replace_into"))]
     pub fn send_recv_replace<T: Pod>(
         &self,
         data: &mut [T],

@@ -45,7 +45,7 @@ impl Status {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
-    #[doc(alias("MPI_Get_count", "MPI_Status", "Get_count"))]
+    #[doc(alias("MPI_Get_count", "Get_count", "Get_elements"))]
     pub fn elements<T: Pod>(&self) -> Option<usize> {
         let (sent, wanted) = (Element::from(self.element), ElementCode::of::<T>().into());
         let size = size_of::<T>().max(1);

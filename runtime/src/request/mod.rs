@@ -10,13 +10,20 @@
 //!
 //! Collectives that are begun so are in `collective`.
 
-mod object;
-mod pending;
-mod prepared;
-mod probe;
-mod registered;
-mod scope;
+// As the page of `Communicator` shows them.
 mod start;
+
+mod probe;
+
+mod object;
+
+mod scope;
+
+mod prepared;
+
+mod registered;
+
+mod pending;
 mod wait;
 
 pub use object::PendingObject;

@@ -132,7 +132,7 @@ impl<R: Outcome> Pending<R> {
 
     /// Makes progress, and says whether the operation has ended, so that [`Pending::wait`] will not wait.
     #[must_use]
-    #[doc(alias("MPI_Test", "MPI_Request_get_status"))]
+    #[doc(alias("MPI_Test", "MPI_Request_get_status", "is_completed"))]
     pub fn is_done(&self) -> bool {
         self.loan.is_done()
     }

@@ -80,7 +80,7 @@ impl<T: Pod + Send> Prepared<T> {
     /// # Errors
     ///
     /// None now; failures are reported by [`Running::wait`].
-    #[doc(alias("MPI_X_init", "MPI_Start", "MPI_Startall"))]
+    #[doc(alias("MPI_Start", "MPI_Startall", "Startall"))]
     pub fn start(&mut self) -> Result<Running<'_, T>> {
         let running = self.start_unattended();
         running.prepared.loan.help();
@@ -133,7 +133,6 @@ impl<T: Pod + Send> Prepared<T> {
     /// # Errors
     ///
     /// What the blocking call would have returned.
-    #[doc(alias = "MPI_X_init")]
     pub fn run(&mut self) -> Result<&mut [T]> {
         self.start_unattended().wait()
     }

@@ -120,7 +120,7 @@ impl Message {
     /// None by itself; what goes wrong is reported by the pending result.
     ///
     /// See [`PendingMessage`] for an example.
-    #[doc(alias("MPI_Improbe", "MPI_Imrecv"))]
+    #[doc(alias = "MPI_Imrecv")]
     pub fn start_recv<T: Pod + Send>(self, buffer: Vec<T>) -> Result<Pending<(Vec<T>, Status)>> {
         self.start_recv_as(ElementCode::of::<T>(), buffer)
     }

@@ -73,7 +73,7 @@ impl Communicator {
     /// })?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Ix", "batch_isend_irecv"))]
+    #[doc(alias("immediate", "batch_isend_irecv", "P2POp"))]
     pub fn scope<'env, R>(
         &'env self,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,
@@ -100,7 +100,6 @@ impl Communicator {
     /// assert_eq!((gradients[0], rate), (1.0, 0.01));
     /// # Ok::<(), Box<dyn Error>>(())
     /// ```
-    #[doc(alias = "MPI_Ix")]
     pub fn try_scope<'env, R, E: From<Error>>(
         &'env self,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> std::result::Result<R, E>,
@@ -260,7 +259,6 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// })?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias = "MPI_Send")]
     pub fn send<T: Pod>(&'scope self, data: &'scope [T], to: usize, tag: u32) -> Result<Scoped<'scope, ()>> {
         let (communicator, name) = (self.communicator, "send");
         communicator.check_rank(name, to)?;
@@ -279,7 +277,6 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// the scope.
     ///
     /// See [`Scope::send`] for an example.
-    #[doc(alias = "MPI_Recv")]
     pub fn recv<T: Pod>(
         &'scope self,
         buffer: &'scope mut [T],

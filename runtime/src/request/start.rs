@@ -19,6 +19,8 @@ use ringworld_engine::{ElementCode, ReceiveCall, SendCall};
 impl Communicator {
     /// Begins a send of an owned buffer and returns at once; the buffer comes back from [`Pending::wait`].
     ///
+    /// Dropped unwaited it is what MPI calls a buffered send: the vector is freed when all of it has left.
+    ///
     /// # Errors
     ///
     /// [`Error::InvalidRank`]; all else is reported by the pending result.
@@ -31,7 +33,7 @@ impl Communicator {
     /// assert_eq!(pending.wait()?, buffer);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Isend", "isend", "immediate_send"))]
+    #[doc(alias("MPI_Isend", "isend", "immediate_send", "MPI_Bsend", "buffered_send"))]
     pub fn start_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Pending<Vec<T>>> {
         self.start_send_as("start_send", data, to, tag, Mode::Standard)
     }
@@ -50,7 +52,7 @@ impl Communicator {
     /// pending.wait()?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Issend", "issend"))]
+    #[doc(alias("MPI_Issend", "issend", "immediate_synchronous_send"))]
     pub fn start_send_sync<T: Pod + Send>(
         &self,
         data: Vec<T>,
@@ -115,7 +117,7 @@ impl Communicator {
     /// assert_eq!(buffer[..status.count], [1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Irecv", "irecv", "immediate_receive_into"))]
+    #[doc(alias("MPI_Irecv", "irecv", "immediate_receive", "immediate_receive_into"))]
     pub fn start_recv<T: Pod + Send>(
         &self,
         buffer: Vec<T>,

@@ -35,6 +35,17 @@ use ringworld_engine::{
 /// end, everything sent is still delivered, and the end waits until those it was sent to have taken it; on the process
 /// that serves the rendezvous it waits until every rank has left. If this rank panics or fails, the others are told
 /// instead.
+///
+/// ```no_run
+/// use ringworld::{Op, World};
+///
+/// let world = World::from_env()?; // alone, where nothing says that there are others
+/// let mut data = [world.rank() as f32, 1.0];
+/// world.all_reduce(&mut data, Op::Sum)?;
+/// assert_eq!(data[1], world.size() as f32);
+/// world.finish()?;
+/// # Ok::<(), ringworld::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct World {
     communicator: Communicator,
@@ -65,7 +76,15 @@ impl World {
     /// println!("rank {} of {}", world.rank(), world.size());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Init", "MPI_Init_thread", "init_process_group", "initialize", "Universe"))]
+    #[doc(alias(
+        "MPI_Init",
+        "MPI_Init_thread",
+        "init_process_group",
+        "initialize",
+        "Universe",
+        "mpiexec",
+        "torchrun",
+    ))]
     pub fn from_env() -> Result<Self> {
         Self::builder().build()
     }
@@ -124,6 +143,7 @@ impl World {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
+    #[doc(alias = "get_backend")]
     pub fn route(&self, rank: usize) -> &Route {
         &self.routes[rank]
     }

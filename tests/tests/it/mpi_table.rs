@@ -1,7 +1,8 @@
 //! docs/mpi.md says what is called what: every name in it exists, and no call of a communicator is left out.
 //!
 //! Reads the page and the sources as text; needs no build. It looks for definitions, not for occurrences, so a
-//! method that is renamed or removed makes the page wrong here before it does for a reader.
+//! method that is renamed or removed makes the page wrong here before it does for a reader. Neighbour: `aliases` looks
+//! at the names by which the library's own pages are searched.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
 
@@ -23,12 +24,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn page() -> String {
+pub(super) fn page() -> String {
     std::fs::read_to_string(root().join("docs/mpi.md")).unwrap()
 }
 
 /// All sources of the library that users import.
-fn sources() -> Vec<String> {
+pub(super) fn sources() -> Vec<String> {
     fn collect(folder: &Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -48,13 +49,13 @@ fn sources() -> Vec<String> {
     found
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split(move |c| !is_part(c)).filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
 /// What stands between backticks.
-fn code(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn code(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
@@ -69,7 +70,7 @@ fn rows(page: &str) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// Every name that the sources define and other crates can see or write: public items, fields, and variants.
-fn defined(sources: &[String]) -> BTreeSet<String> {
+pub(super) fn defined(sources: &[String]) -> BTreeSet<String> {
     const ITEMS: [&str; 7] = ["fn", "struct", "enum", "trait", "type", "mod", "const"];
     let mut names = BTreeSet::new();
     names.extend(sources.iter().flat_map(|source| from_the_table(source, COMMUNICATOR)));
@@ -100,10 +101,16 @@ fn defined(sources: &[String]) -> BTreeSet<String> {
 fn from_the_table(source: &str, header: &str) -> Vec<String> {
     let Some((_, table)) = source.split_once("macro_rules! collectives") else { return Vec::new() };
     let mut names = Vec::new();
+    let mut made = false;
     for line in table.lines().take_while(|line| *line != "}").map(str::trim) {
-        let made = ["owned", "persistent"].iter().any(|way| line.starts_with(&format!("{way} #[doc(alias")));
+        made |= ["owned", "persistent"].iter().any(|way| line.starts_with(&format!("{way} #[doc(alias")));
         let name = match line.split_once('(') {
-            _ if made && header == COMMUNICATOR => words(line).last(),
+            // More aliases follow, and then the name.
+            _ if made && line.ends_with(']') => None,
+            _ if made => {
+                made = false;
+                words(line).last().filter(|_| header == COMMUNICATOR)
+            }
             Some((name, arguments)) if header == SCOPE && arguments.ends_with(')') && !name.contains(' ') => {
                 Some(name)
             }
@@ -168,72 +175,6 @@ fn every_public_method_of_a_communicator_is_in_the_tables() {
              call"
         );
     }
-}
-
-/// Names of MPI that are no names of calls of ours, or are found by another.
-const NO_ALIAS: [&str; 9] = [
-    "MPI_X",
-    "MPI_Ix",
-    "MPI_IN_PLACE",
-    "MPI_Comm_free",
-    "MPI_Wtime",
-    "MPI_Errhandler_set",
-    "MPI_Error_string",
-    "MPI_Isendrecv",
-    "MPI_Isendrecv_replace",
-];
-
-/// Who searches the library's pages for the name that MPI has for a call finds ours.
-#[test]
-fn every_name_of_mpi_that_has_one_of_ours_is_an_alias_of_it() {
-    let aliases: BTreeSet<String> = sources()
-        .iter()
-        .flat_map(|source| source.lines())
-        .filter(|line| line.contains("#[doc(alias"))
-        .flat_map(|line| words(line).map(str::to_owned).collect::<Vec<_>>())
-        .collect();
-    let mut seen = 0;
-    for line in page().lines().filter(|line| line.starts_with('|') && !line.contains("left out")) {
-        let theirs = line.trim_matches('|').split('|').next().unwrap_or_default().to_owned();
-        for name in code(&theirs).flat_map(words).filter(|word| word.starts_with("MPI_")) {
-            seen += 1;
-            assert!(
-                aliases.contains(name) || NO_ALIAS.contains(&name),
-                "docs/mpi.md: `{name}` is nobody's alias; write `#[doc(alias = \"{name}\")]` before what it is called \
-                 here, or add it to NO_ALIAS in this test"
-            );
-        }
-    }
-    assert!(seen > 100, "only {seen} names: the page is no longer read rightly");
-}
-
-/// Aliases of items themselves. All modules of the library are private, so readers see such an item where it is
-/// re-exported, and rustdoc keeps no alias but that of the `pub use`; on methods and variants it keeps them.
-fn on_items(source: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut lines = source.lines().skip_while(|line| !line.starts_with("#[doc(alias"));
-    while let Some(alias) = lines.next() {
-        // What is not indented and no re-export.
-        let item = lines.clone().find(|line| !line.starts_with("#[") && !line.starts_with("///"));
-        if alias.starts_with("#[doc(alias") && !item.is_some_and(|item| item.starts_with("pub use ")) {
-            found.push(alias);
-        }
-    }
-    found
-}
-
-#[test]
-fn no_alias_stands_where_rustdoc_drops_it() {
-    let planted = "#[doc(alias = \"kept\")]\n#[doc(inline)]\npub use a::A;\n#[doc(alias = \"lost\")]\n/// B.\npub struct B;\n\
-                   impl B {\n    #[doc(alias = \"a method's\")]\n    pub fn b() {}\n}\n";
-    assert_eq!(on_items(planted), ["#[doc(alias = \"lost\")]"]);
-    let sources = sources();
-    let found: Vec<&str> = sources.iter().flat_map(|source| on_items(source)).collect();
-    assert!(
-        found.is_empty(),
-        "rustdoc drops the alias of an item that is re-exported; write it before the `pub use` in runtime/src/lib.rs: \
-         {found:?}"
-    );
 }
 
 #[test]

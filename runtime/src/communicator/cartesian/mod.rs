@@ -66,7 +66,7 @@ impl Cartesian {
     ///
     /// See [`Cartesian`] for an example.
     #[track_caller]
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get", "create_cartesian_graph"))]
+    #[doc(alias("MPI_Cart_create", "create_cartesian_graph"))]
     pub fn new(communicator: &Communicator, dims: &[usize], periodic: &[bool]) -> Result<Self> {
         let name = Making::Grid.name();
         let grid = Grid::new(name, communicator.size(), dims, periodic);
@@ -107,7 +107,7 @@ impl Cartesian {
     /// assert!(Cartesian::dims(12, &[Some(5), None]).is_err());
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get", "Compute_dims"))]
+    #[doc(alias("MPI_Dims_create", "Compute_dims"))]
     pub fn dims(size: usize, fixed: &[Option<usize>]) -> Result<Vec<usize>> {
         let error = |detail: String| invalid("Cartesian::dims", detail);
         let ranks = u32::try_from(size).ok().filter(|ranks| *ranks > 0);
@@ -134,14 +134,14 @@ impl Cartesian {
 
     /// How many ranks there are along each dimension.
     #[must_use]
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
+    #[doc(alias("MPI_Cart_get", "Get_topo"))]
     pub fn dimensions(&self) -> &[usize] {
         self.grid.dims()
     }
 
     /// Which dimensions wrap around.
     #[must_use]
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
+    #[doc(alias("MPI_Cart_get", "Get_topo"))]
     pub fn periodic(&self) -> &[bool] {
         self.grid.periodic()
     }
@@ -159,7 +159,7 @@ impl Cartesian {
     /// assert_eq!(grid.coordinates(0)?, [0, 0]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get", "Get_coords"))]
+    #[doc(alias("MPI_Cart_coords", "Get_coords", "rank_to_coordinates"))]
     pub fn coordinates(&self, rank: usize) -> Result<Vec<usize>> {
         self.grid.coordinates("coordinates", rank)
     }
@@ -179,7 +179,7 @@ impl Cartesian {
     /// assert_eq!(grid.rank_at(&[0, 1])?, None);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get", "Get_cart_rank"))]
+    #[doc(alias("MPI_Cart_rank", "Get_cart_rank", "coordinates_to_rank"))]
     pub fn rank_at(&self, coordinates: &[isize]) -> Result<Option<usize>> {
         self.grid.rank_at("rank_at", coordinates)
     }
@@ -192,7 +192,7 @@ impl Cartesian {
     /// [`Error::InvalidGrid`] when there is no such dimension.
     ///
     /// See [`Cartesian`] for an example.
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
+    #[doc(alias = "MPI_Cart_shift")]
     pub fn shift(&self, dimension: usize, displacement: isize) -> Result<Shift> {
         self.grid.shift("shift", self.rank(), dimension, displacement)
     }
@@ -208,7 +208,6 @@ impl Cartesian {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[must_use]
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
     pub fn neighbours(&self) -> &[Option<usize>] {
         &self.neighbours
     }
@@ -230,7 +229,7 @@ impl Cartesian {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[track_caller]
-    #[doc(alias("MPI_Cart_create", "MPI_Dims_create", "MPI_Cart_get"))]
+    #[doc(alias = "MPI_Cart_sub")]
     pub fn sub(&self, keep: &[bool]) -> Result<Self> {
         let name = Making::SubGrid.name();
         let coordinates = self.grid.coordinates(name, self.rank())?;
@@ -269,7 +268,7 @@ impl Cartesian {
     /// assert_eq!(output, [1, 2, 1, 2]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Neighbor_allgather", "MPI_Neighbor_alltoall"))]
+    #[doc(alias = "MPI_Neighbor_allgather")]
     pub fn neighbour_all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let name = "neighbour_all_gather";
         let block = input.len();
@@ -303,7 +302,7 @@ impl Cartesian {
     /// assert_eq!(output, [2, 1]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[doc(alias("MPI_Neighbor_allgather", "MPI_Neighbor_alltoall"))]
+    #[doc(alias = "MPI_Neighbor_alltoall")]
     pub fn neighbour_all_to_all<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let name = "neighbour_all_to_all";
         let neighbours = self.neighbours.len();
