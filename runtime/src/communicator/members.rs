@@ -9,6 +9,7 @@ impl Communicator {
     /// This process's rank here, from 0 to the size less one.
     #[must_use]
     #[doc(alias("MPI_Comm_rank", "Get_rank", "this_process"))]
+    #[inline]
     pub fn rank(&self) -> usize {
         self.inner.rank
     }
@@ -16,6 +17,7 @@ impl Communicator {
     /// How many ranks there are.
     #[must_use]
     #[doc(alias("MPI_Comm_size", "Get_size", "get_world_size"))]
+    #[inline]
     pub fn size(&self) -> usize {
         self.inner.size
     }
