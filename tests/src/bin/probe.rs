@@ -51,6 +51,16 @@ enum Scenario {
     },
     /// Meet those of one's own host, and tell them apart from the others
     Hosts,
+    /// A long collective on numbers whose sums are rounded; report what the bits of the result are
+    Bits {
+        #[arg(long)]
+        call: Long,
+        /// Of the vector, or of each rank's block
+        #[arg(long)]
+        elements: usize,
+        #[arg(long, default_value_t = 1)]
+        iterations: usize,
+    },
     /// Wait in several calls for rank 0, which comes late, and say what that costs
     Late {
         /// How late, in milliseconds
@@ -151,6 +161,12 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum Long {
+    AllReduce,
+    AllGather,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum Rooted {
     Broadcast,
     BroadcastObject,
@@ -231,6 +247,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::AllReduce { elements, iterations } => all_reduce(&world, elements, iterations),
         Scenario::Stream { bytes, messages } => stream(&world, bytes, messages),
         Scenario::Hosts => hosts(&world),
+        Scenario::Bits { call, elements, iterations } => bits(&world, call, elements, iterations),
         Scenario::Late { ms } => late(&world, Duration::from_millis(ms)),
         Scenario::Crowd => crowd(&world),
         Scenario::Mesh => mesh(&world),
@@ -346,6 +363,43 @@ fn hosts(world: &World) -> Result<(), Trouble> {
         return Err(Trouble::Wrong(format!("ranks {ranks:?} are not all on {}", world.host(world.rank()))));
     }
     say("met", Some(world.rank()), &format!("here={} of={}", here.rank(), here.size()));
+    Ok(world.barrier()?)
+}
+
+/// Of many magnitudes, so that sums in another order are others.
+fn rounded(rank: usize, index: usize) -> f32 {
+    ((rank * 7919 + index * 104_729) % 1009) as f32 * 1e3_f32.powi((rank * 3 + index) as i32 % 5)
+}
+
+fn bits(world: &World, call: Long, elements: usize, iterations: usize) -> Result<(), Trouble> {
+    let (rank, size) = (world.rank(), world.size());
+    let mine: Vec<f32> = (0..elements).map(|index| rounded(rank, index)).collect();
+    let mut result = match call {
+        Long::AllReduce => vec![0.0; elements],
+        Long::AllGather => vec![0.0; elements * size],
+    };
+    for _ in 0..iterations {
+        match call {
+            Long::AllReduce => world.all_reduce_into(&mine, &mut result, Op::Sum)?,
+            Long::AllGather => world.all_gather(&mine, &mut result)?,
+        }
+    }
+    // From rank 0 upwards, as `reproducible` promises, and as blocks lie.
+    let strict = |index: usize| match call {
+        Long::AllReduce => (1..size).fold(rounded(0, index), |sum, rank| sum + rounded(rank, index)),
+        Long::AllGather => rounded(index / elements, index % elements),
+    };
+    let (mut digest, mut differ) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    for (index, x) in result.iter().enumerate() {
+        // FNV-1a, of whole numbers instead of bytes.
+        digest = (digest ^ u64::from(x.to_bits())).wrapping_mul(0x0100_0000_01b3);
+        let expected = strict(index);
+        differ += usize::from(x.to_bits() != expected.to_bits());
+        if (x - expected).abs() > expected.abs() * 1e-5 {
+            return Err(Trouble::Wrong(format!("element {index} is {x}, not about {expected}")));
+        }
+    }
+    say("summed", Some(rank), &format!("digest={digest} differ={differ}"));
     Ok(world.barrier()?)
 }
 

@@ -13,4 +13,5 @@ mod namespaces;
 mod processes;
 mod programs;
 mod silent_networks;
+mod two_levels;
 mod virtual_time;
