@@ -90,6 +90,8 @@ pub enum Algorithm {
     AllToAllPairwise,
     /// `all_to_all/bruck.rs`
     AllToAllBruck,
+    /// `all_to_all/two_level.rs`
+    AllToAllTwoLevel,
     /// `scan/chain.rs`
     ScanChain,
     /// `scan/direct.rs`
@@ -155,6 +157,7 @@ impl Algorithm {
         Self::ScatterBinomial,
         Self::AllToAllPairwise,
         Self::AllToAllBruck,
+        Self::AllToAllTwoLevel,
         Self::ScanChain,
         Self::ScanDirect,
         Self::ScanRecursiveDoubling,
@@ -211,6 +214,7 @@ impl Algorithm {
             Self::ScatterBinomial => "scatter/binomial",
             Self::AllToAllPairwise => "all-to-all/pairwise",
             Self::AllToAllBruck => "all-to-all/bruck",
+            Self::AllToAllTwoLevel => "all-to-all/two-level",
             Self::ScanChain => "scan/chain",
             Self::ScanDirect => "scan/direct",
             Self::ScanRecursiveDoubling => "scan/recursive-doubling",
@@ -279,6 +283,7 @@ impl Algorithm {
             | Self::ScatterBinomial
             | Self::AllToAllPairwise
             | Self::AllToAllBruck
+            | Self::AllToAllTwoLevel
             | Self::ScanChain
             | Self::ScanDirect
             | Self::ScanTranspose
@@ -303,6 +308,7 @@ impl Algorithm {
                 | Self::AllReduceTwoLevel
                 | Self::AllGatherTwoLevel
                 | Self::ReduceScatterTwoLevel
+                | Self::AllToAllTwoLevel
         )
     }
 

@@ -78,6 +78,7 @@ fn add_steps_of(algorithm: Algorithm, request: &Request, root: usize, choice: &C
         | Algorithm::ReduceTwoLevel
         | Algorithm::AllReduceTwoLevel
         | Algorithm::AllGatherTwoLevel
-        | Algorithm::ReduceScatterTwoLevel => debug_assert!(false, "{} has two levels", algorithm.path()),
+        | Algorithm::ReduceScatterTwoLevel
+        | Algorithm::AllToAllTwoLevel => debug_assert!(false, "{} has two levels", algorithm.path()),
     }
 }

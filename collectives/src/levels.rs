@@ -82,14 +82,15 @@ impl<'a> Levels<'a> {
         self.lanes_of(self.host, self.local)
     }
 
+    /// The rank of a host that serves a lane.
+    pub(crate) fn serving(&self, host: usize, lane: usize) -> usize {
+        let ranks = self.placement().ranks(host);
+        ranks[lane * ranks.len() / self.lanes]
+    }
+
     /// The ranks of a lane, one of each host, in the order of the hosts.
     pub(crate) fn lane(&self, lane: usize) -> Vec<usize> {
-        let placement = self.placement();
-        let of = |host: usize| {
-            let ranks = placement.ranks(host);
-            ranks[lane * ranks.len() / self.lanes]
-        };
-        (0..placement.hosts()).map(of).collect()
+        (0..self.placement().hosts()).map(|host| self.serving(host, lane)).collect()
     }
 
     /// The rank of a host whose own block goes along a lane, if there are as many lanes as ranks on the widest host:
@@ -156,7 +157,12 @@ impl<'a> Levels<'a> {
     pub(crate) fn add_between(&self, ranks: &[usize], stage: Stage, b: &mut Builder) {
         // The length of blocks is that of segments between the hosts: they are cut already.
         let cut = stage.counts != stage.whole;
-        self.add_stage(ranks, &self.hosts.between, cut, stage, b);
+        let between = &self.hosts.between;
+        // A ring moves no fewer bytes than halving: whether its steps pay is a matter of what goes along one lane.
+        let lanes = |chunk: usize| chunk.saturating_mul(self.lanes);
+        let (halving_chunk, ring_chunk) = (lanes(between.halving_chunk), lanes(between.ring_chunk));
+        let tuning = Tuning { halving_chunk, ring_chunk, ..between.clone() };
+        self.add_stage(ranks, &tuning, cut, stage, b);
     }
 
     fn add_stage(&self, ranks: &[usize], tuning: &Tuning, cut: bool, stage: Stage, b: &mut Builder) {

@@ -112,6 +112,7 @@ pub fn build(request: &Request, choice: &Choice) -> Result<Schedule, Error> {
         Algorithm::AllReduceTwoLevel => all_reduce::two_level::build(request, choice, b),
         Algorithm::AllGatherTwoLevel => all_gather::two_level::build(request, choice, b),
         Algorithm::ReduceScatterTwoLevel => reduce_scatter::two_level::build(request, choice, b),
+        Algorithm::AllToAllTwoLevel => all_to_all::two_level::build(request, choice, b),
         _ => flat::steps(request, choice, b),
     }
     builder.finish()

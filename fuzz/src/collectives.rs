@@ -264,6 +264,9 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
         most_segments: input.int_in_range(0..=100)?,
         algorithms: Overrides::default(),
         leader_bytes: input.int_in_range(0..=128)?,
+        pack_bytes: input.int_in_range(0..=64)?,
+        pack_hosts: input.int_in_range(0..=4)?,
+        pack_tiny: input.int_in_range(0..=16)?,
         hosts: None,
     })
 }

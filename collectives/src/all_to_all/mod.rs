@@ -4,3 +4,4 @@
 
 pub(crate) mod bruck;
 pub(crate) mod pairwise;
+pub(crate) mod two_level;

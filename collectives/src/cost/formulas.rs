@@ -112,7 +112,8 @@ impl<'a> Terms<'a> {
             | Algorithm::ReduceTwoLevel
             | Algorithm::AllReduceTwoLevel
             | Algorithm::AllGatherTwoLevel
-            | Algorithm::ReduceScatterTwoLevel => self.two_level(),
+            | Algorithm::ReduceScatterTwoLevel
+            | Algorithm::AllToAllTwoLevel => self.two_level(),
 
             Algorithm::AllGatherRecursiveDoubling | Algorithm::AllGatherBruck => {
                 self.rounds * model.alpha + (n - 1.0) * self.bytes * model.beta
@@ -279,6 +280,15 @@ impl<'a> Terms<'a> {
             // A ring inside for the blocks of each host.
             (collective @ (Collective::AllGather | Collective::ReduceScatter), _) => {
                 between(collective, count) + many as f64 * inside(collective, count)
+            }
+            (Collective::AllToAll, _) => {
+                let (near, local) = (self.model.inside(), ranks as f64);
+                // Of each rank, for one of its host: its block, and those for the hosts that this one serves.
+                let remote = (self.request.size - ranks) as f64 / local * self.bytes;
+                let inside = near.send(self.bytes + remote) + near.send(remote);
+                let swaps = (many as f64 - 1.0) / local;
+                let alpha = swaps.ceil() * self.model.alpha;
+                (local - 1.0) * inside + alpha + swaps * local * local * self.bytes * wire.beta
             }
             _ => between(Collective::Barrier, 0) + 2.0 * self.model.inside().alpha * (ranks as f64 - 1.0),
         }

@@ -228,6 +228,46 @@ fn all_gathers_and_reduce_scatters_send_each_block_through_a_wire_once() {
 }
 
 #[test]
+fn an_all_to_all_sends_one_message_from_each_host_to_each_other() {
+    for (name, placement) in placements(23, 11).into_iter().chain([
+        ("regular".to_owned(), Placement::regular(8, 8)),
+        ("two hosts".to_owned(), Placement::regular(2, 8)),
+    ]) {
+        let (size, hosts) = (placement.size(), placement.hosts());
+        let request = request(Collective::AllToAll, size, 3, Order::Free, false);
+        let tuning = Tuning::default().on_hosts(&placement);
+        let choice = Choice::forced(Algorithm::AllToAllTwoLevel, &request, &tuning).expect("equal blocks");
+        // By pair of hosts: how many elements each message has; and how many messages each rank sends to other hosts.
+        let mut messages = vec![vec![Vec::new(); hosts]; hosts];
+        let mut share = vec![0; size];
+        for schedule in schedules(&of_all(&request), &choice) {
+            let rank = schedule.rank();
+            for action in schedule.actions() {
+                if let Action::Send { to, from, .. } = action
+                    && placement.host(*to) != placement.host(rank)
+                {
+                    messages[placement.host(rank)][placement.host(*to)].push(from.len);
+                    share[rank] += 1;
+                }
+            }
+        }
+        let ranks = |host: usize| placement.ranks(host).len();
+        for (from, row) in messages.iter().enumerate() {
+            for (to, sent) in row.iter().enumerate().filter(|(to, _)| *to != from) {
+                assert_eq!(*sent, [3 * ranks(from) * ranks(to)], "{name}: from host {from} to host {to}");
+            }
+        }
+        // No rank of a host serves many more than another of it. A rank of a narrow host has several lanes.
+        for host in 0..hosts {
+            let lanes = placement.widest().div_ceil(ranks(host));
+            let most = (hosts - 1).div_ceil(placement.widest()) * lanes;
+            let found = placement.ranks(host).iter().map(|rank| share[*rank]).max().unwrap();
+            assert!(found <= most, "{name}: a rank of host {host} sends {found} messages, at most {most}");
+        }
+    }
+}
+
+#[test]
 fn broadcasts_and_reductions_send_a_vector_through_each_wire_once() {
     let count = 1 << 20;
     for placement in [Placement::regular(4, 2), Placement::new((0..16).map(|rank| rank % 4))] {

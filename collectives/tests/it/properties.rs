@@ -73,6 +73,9 @@ fn tunings() -> impl Strategy<Value = Tuning> {
                     most_segments,
                     algorithms: Overrides::default(),
                     leader_bytes: bytes[1] * 2,
+                    pack_bytes: bytes[9] / 8,
+                    pack_hosts: in_flight,
+                    pack_tiny: bytes[11] / 8,
                     hosts: None,
                 }
             },

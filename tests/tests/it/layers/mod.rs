@@ -300,6 +300,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "reduce/two_level",
             "all_reduce/two_level",
             "reduce_scatter/two_level",
+            "all_to_all/two_level",
             "cost",
             "check",
         ],
