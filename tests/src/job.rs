@@ -66,7 +66,12 @@ impl Job {
     /// The command of one rank, with more variables of its own.
     #[must_use]
     pub fn command(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
-        let mut command = clean(&self.program);
+        self.dressed(clean(&self.program), variables, arguments)
+    }
+
+    /// Likewise, of a command that another place was found for, such as [`crate::host::Host::command`].
+    #[must_use]
+    pub fn dressed(&self, mut command: Command, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
         for (name, value) in &self.variables {
             match value {
                 Some(value) => command.env(name, value),

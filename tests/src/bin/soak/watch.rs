@@ -1,7 +1,8 @@
 //! What every part needs: bounded waiting, Ctrl-C, what ranks say, and the certain end of a rank.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -38,6 +39,57 @@ pub(crate) fn wait(patience: Duration, mut ready: impl FnMut() -> bool) -> bool 
             return false;
         }
         std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether worlds can be put on several hosts; says so once if not.
+pub(crate) fn networks() -> bool {
+    static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    let missing = MISSING.get_or_init(|| {
+        let missing = ringworld_tests::host::missing();
+        if let Some(reason) = &missing {
+            ringworld_tests::skipped("worlds on several hosts", reason);
+        }
+        missing
+    });
+    missing.is_none()
+}
+
+/// What a world might leave on the machine: files, also those of sockets, and namespaces. Names that are in no file system
+/// go with the processes, which are counted elsewhere.
+pub(crate) struct Left(BTreeSet<String>);
+
+impl Left {
+    /// What there is of it now. Whoever else uses the machine has files, too: what counts has the project's name.
+    pub(crate) fn now() -> Self {
+        let mut found = BTreeSet::new();
+        let temporary = std::env::temp_dir();
+        for folder in [temporary.as_path(), Path::new("/tmp"), Path::new("/dev/shm"), Path::new("/run/netns")]
+        {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let ours = match folder.to_str() {
+                    Some("/run/netns") => name.starts_with(&format!("rw{}x", std::process::id())),
+                    _ => name.contains("ringworld"),
+                };
+                if ours {
+                    found.insert(entry.path().display().to_string());
+                }
+            }
+        }
+        Self(found)
+    }
+
+    /// What there was not before. A moment is given to what the kernel does after the end of a process.
+    pub(crate) fn but(mut self, before: &Self) -> Vec<String> {
+        wait(Duration::from_secs(2), || {
+            let new = self.0.difference(&before.0).next().is_some();
+            if new {
+                self = Self::now();
+            }
+            !new
+        });
+        self.0.difference(&before.0).cloned().collect()
     }
 }
 

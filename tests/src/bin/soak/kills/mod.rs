@@ -7,6 +7,7 @@ pub(crate) mod rank;
 use std::time::Duration;
 
 use ringworld_tests::clock;
+use ringworld_tests::host::Network;
 use ringworld_tests::job::{Job, clean};
 use ringworld_tests::line::Line;
 use ringworld_tests::proc;
@@ -15,6 +16,7 @@ use rustix::process::{Pid, kill_process};
 
 use crate::round::{Finding, Frame, Outcome};
 use crate::watch;
+use crate::watch::Left;
 use judge::{Kill, Survivor, judge};
 use plan::{Mode, Plan, Start};
 
@@ -25,18 +27,42 @@ const FORMING: Duration = Duration::from_secs(25);
 
 /// Runs the round of this seed.
 pub(crate) fn run(seed: u64, frame: &Frame<'_>) -> Outcome {
-    let plan = Plan::draw(seed, frame.mode.and_then(Mode::named));
-    let (findings, told) = if plan.start == Start::Launcher {
+    let mut plan = Plan::draw(seed, frame.mode.and_then(Mode::named));
+    if plan.hosts.is_some() && !watch::networks() {
+        plan.hosts = None;
+    }
+    let before = Left::now();
+    let (mut findings, told) = if plan.start == Start::Launcher {
         launched(seed, &plan, frame)
     } else {
         by_environment(seed, &plan, frame)
     };
+    let left = Left::now().but(&before);
+    if !left.is_empty() {
+        findings.push(Finding::new("something is left behind", left.join(", ")));
+    }
     let story = format!("{plan:?}\n{told}");
-    Outcome { seed, mode: plan.mode.name(), findings, story }
+    let place = if plan.hosts.is_some() { " over hosts" } else { "" };
+    Outcome { seed, mode: format!("{}{place}", plan.mode.name()), findings, story }
 }
 
 fn arguments(seed: u64, plan: &Plan) -> Vec<String> {
-    vec!["victim".into(), "--seed".into(), seed.to_string(), "--mode".into(), plan.mode.name()]
+    let mut words = ["victim", "--seed"].map(String::from).to_vec();
+    words.extend([seed.to_string(), "--mode".into(), plan.mode.name()]);
+    if let Some(ranks) = plan.ranks_per_host() {
+        words.extend(["--ranks-per-host".into(), ranks.to_string()]);
+    }
+    words
+}
+
+/// Hosts with a cable each to one switch.
+fn network(hosts: &[usize]) -> Network {
+    let hosts = hosts.iter().max().map_or(0, |last| last + 1);
+    let network = Network::new(hosts, 1);
+    for host in 0..hosts {
+        network.plug(host, "eth0", 0, &format!("10.81.0.{}/24", host + 1));
+    }
+    network
 }
 
 /// What was printed, the last of it where it was much.
@@ -67,11 +93,27 @@ fn by_environment(seed: u64, plan: &Plan, frame: &Frame<'_>) -> (Vec<Finding>, S
     }
     let arguments = arguments(seed, plan);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let network = plan.hosts.as_deref().map(network);
+    if network.is_some() {
+        job = job.with("MASTER_NODE", Some("10.81.0.1"));
+    }
     let mut processes: Vec<Process> = (0..plan.size)
         .map(|index| {
             let rank = index.to_string();
-            let given: &[(&str, &str)] = if plan.start == Start::Given { &[("RANK", &rank)] } else { &[] };
-            job.start(given, &arguments)
+            let mut given = Vec::new();
+            if plan.start == Start::Given {
+                given.push(("RANK", rank.as_str()));
+            }
+            if plan.apart.contains(&index) {
+                given.push(("RINGWORLD_TRANSPORT", "^shm"));
+            }
+            let command = match (&network, &plan.hosts) {
+                (Some(network), Some(hosts)) => {
+                    job.dressed(network.host(hosts[index]).command(&myself), &given, &arguments)
+                }
+                _ => job.command(&given, &arguments),
+            };
+            Process::start(format!("rank {index}"), command)
         })
         .collect();
     if !plan.forming {

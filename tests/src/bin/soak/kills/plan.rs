@@ -41,6 +41,10 @@ pub(crate) struct Plan {
     pub(crate) delay_us: u64,
     /// Settings for all ranks.
     pub(crate) settings: Vec<(&'static str, &'static str)>,
+    /// The host of each process, where they are on several.
+    pub(crate) hosts: Option<Vec<usize>>,
+    /// The processes that share no memory with anybody.
+    pub(crate) apart: Vec<usize>,
 }
 
 impl Plan {
@@ -69,7 +73,20 @@ impl Plan {
         if rng.chance(20) {
             settings.push(("RINGWORLD_TCP_LANES", rng.pick(&["1", "4"])));
         }
-        Self { mode, start, size, victims, signal, forming, delay_us, settings }
+        let several = rng.chance(50) && size > 2 && start == Start::Given;
+        let (hosts, scattered) = (rng.between(2, size.clamp(2, 4)), rng.chance(30));
+        let host = |index: usize| if scattered { index % hosts } else { index * hosts / size };
+        let hosts = several.then(|| (0..size).map(host).collect());
+        let some = rng.chance(20) && start != Start::Launcher;
+        let apart = (0..size).filter(|_| some && rng.chance(30)).collect();
+        Self { mode, start, size, victims, signal, forming, delay_us, settings, hosts, apart }
+    }
+
+    /// How many ranks each host has, if they stand in its order and each has as many.
+    pub(crate) fn ranks_per_host(&self) -> Option<usize> {
+        let Some(hosts) = &self.hosts else { return Some(self.size) };
+        let first = hosts.iter().take_while(|host| **host == hosts[0]).count();
+        hosts.iter().enumerate().all(|(rank, host)| rank / first == *host).then_some(first)
     }
 }
 
@@ -81,5 +98,24 @@ impl Mode {
     /// Called so on the command line.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::from_str(name, true).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worlds_are_drawn_on_one_host_and_on_several_in_order_and_not() {
+        let plans: Vec<Plan> = (0..200).map(|seed| Plan::draw(seed, None)).collect();
+        let several = |plan: &&Plan| plan.hosts.is_some();
+        assert!((20..100).contains(&plans.iter().filter(several).count()));
+        assert!(plans.iter().filter(several).any(|plan| plan.ranks_per_host().is_some()));
+        assert!(plans.iter().filter(several).any(|plan| plan.ranks_per_host().is_none()));
+        assert!(plans.iter().filter(|plan| plan.hosts.is_none()).all(|plan| plan.ranks_per_host().is_some()));
+        assert!(plans.iter().any(|plan| !plan.apart.is_empty()));
+        let on = |hosts: &[usize]| Plan { hosts: Some(hosts.to_vec()), ..plans[0].clone() }.ranks_per_host();
+        assert_eq!([on(&[0, 0, 1, 1]), on(&[0, 1, 2, 3]), on(&[0, 0, 1])], [Some(2), Some(1), Some(2)]);
+        assert_eq!([on(&[0, 1, 0, 1]), on(&[0, 1, 1]), on(&[0, 0, 0, 1, 2])], [None; 3]);
     }
 }

@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// A launcher watches over it
     #[arg(long)]
     launched: bool,
+    /// Ranks of each host, in its order; none where they are placed otherwise
+    #[arg(long)]
+    ranks_per_host: Option<usize>,
 }
 
 pub(crate) const NO_WORLD: u8 = 3;
@@ -74,7 +77,7 @@ fn endlessly(world: &World, arguments: &Arguments) -> Trouble {
     for number in 0.. {
         let seed = mix(arguments.seed, number);
         let done = match arguments.mode {
-            Mode::Mixed => mixed(world, seed),
+            Mode::Mixed => mixed(world, seed, arguments.ranks_per_host),
             Mode::Sync => ring(world, seed, true, Rng::new(seed).pick(&[0, 1, 100, 5_000, 300_000])),
             Mode::Collectives => collective(world, seed),
         };
@@ -85,23 +88,27 @@ fn endlessly(world: &World, arguments: &Arguments) -> Trouble {
     Trouble::Wrong("a rank came to the end of all numbers".into())
 }
 
-fn mixed(world: &World, seed: u64) -> Result<(), Trouble> {
+fn mixed(world: &World, seed: u64, ranks_per_host: Option<usize>) -> Result<(), Trouble> {
     let rng = &mut Rng::new(seed);
     match rng.below(8) {
         0 => ring(world, seed, rng.chance(50), rng.pick(&[0, 70_000, 1 << 20, 3 << 20])),
         1 => long_all_reduce(world, seed, rng.pick(&[10_000, 100_000, 400_000])),
         2 => collective(world, seed),
-        _ => program(world, seed),
+        _ => program(world, seed, ranks_per_host),
     }
 }
 
 /// A program of the random tests that fits this world.
-fn program(world: &World, seed: u64) -> Result<(), Trouble> {
+fn program(world: &World, seed: u64, ranks_per_host: Option<usize>) -> Result<(), Trouble> {
     let size = world.size();
-    // Here all ranks share a host.
+    // Its ranks may stand otherwise than ours.
+    let placed = |program: &Program| match ranks_per_host {
+        Some(all) if all >= size => program.ranks_per_host >= size,
+        ours => ours == Some(program.ranks_per_host),
+    };
     let fits = |program: &Program| {
         program.size() == size
-            && (program.ranks_per_host >= size
+            && (placed(program)
                 || !program
                     .rounds
                     .iter()
