@@ -205,7 +205,8 @@ impl Request {
                 let budget = Duration::from_millis(budget.parse()?);
                 Ok(Self::Measure { operations, sizes: (min.parse()?, max.parse()?), budget })
             }
-            _ => Err("expected `empty`, or four arguments: <op,..> <min bytes> <max bytes> <milliseconds per size>".into()),
+            _ => Err("expected `empty`, or four arguments: <op,..> <min bytes> <max bytes> <milliseconds per size>"
+            .into()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A vector that is cut into blocks and chunks, each folded strictly from the left by the rank it is for.
 //!
-//! What the algorithms named `left_exchange` and the transposed scan have in common: every rank sends everybody its chunk
-//! of a block, and folds the own chunk of all ranks in rank order. Neighbour: `left.rs`, which folds.
+//! What the algorithms named `left_exchange` and the transposed scan have in common: every rank sends everybody its
+//! chunk of a block, and folds the own chunk of all ranks in rank order. Neighbour: `left.rs`, which folds.
 
 use crate::builder::{Builder, Step, part, parts};
 use crate::{Choice, Request, Span, left};

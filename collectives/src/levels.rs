@@ -6,9 +6,9 @@
 //! host 2   8       ┘ ...
 //! ```
 //!
-//! A *lane* has one rank of each host, and carries its share of what goes between the hosts; so all ranks of a host fill
-//! its wire together, and the wire carries every byte once, however many they are. A host with fewer ranks than there
-//! are lanes gives each of its ranks a run of lanes; with one lane, the first rank of each host leads it.
+//! A *lane* has one rank of each host, and carries its share of what goes between the hosts; so all ranks of a host
+//! fill its wire together, and the wire carries every byte once, however many they are. A host with fewer ranks than
+//! there are lanes gives each of its ranks a run of lanes; with one lane, the first rank of each host leads it.
 //!
 //! The `two_level.rs` of each collective says what is done on which level; [`Levels`] does that by algorithms of one
 //! level on a part of the ranks, which the selection chooses as it would for these ranks alone.

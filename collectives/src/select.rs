@@ -281,7 +281,8 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
         return if size > tuning.exchange_ranks && !uneven(request) && bytes <= tuning.exchange_bytes {
             (
                 Algorithm::ReduceScatterBruck,
-                "the blocks are tiny, the ranks many, and they must be combined from the left (exchange_bytes, exchange_ranks)",
+                "the blocks are tiny, the ranks many, and they must be combined from the left (exchange_bytes, \
+                 exchange_ranks)",
             )
         } else {
             (Algorithm::ReduceScatterDirect, "operands must be combined from the left")
@@ -301,7 +302,8 @@ fn reduce_scatter(request: &Request, bytes: usize, tuning: &Tuning) -> (Algorith
     if !request.commutes() {
         return (
             Algorithm::ReduceScatterDirect,
-            "the operation does not commute and the blocks are long or the ranks few (ring_ranks, halving_chunk, ring_chunk)",
+            "the operation does not commute and the blocks are long or the ranks few (ring_ranks, halving_chunk, \
+             ring_chunk)",
         );
     }
     if few && bytes <= tuning.scatter_bytes {
@@ -411,8 +413,8 @@ fn choose_segments(algorithm: Algorithm, reason: &'static str, request: &Request
     let elements = |bytes: usize| (bytes / request.element.max(1)).max(1);
     // What goes between two hosts at a time, of all lanes together, may be short: a block of the vector is on its way
     // inside the hosts as well, and the sooner the first is done there, the less does the wire wait. In simulation of 2
-    // to 8 hosts of 2 to 8 ranks at 10 and 25 Gbit/s, all-reduces of 128 KiB to 1 MiB took up to 1.5 times as long as by
-    // the best algorithm of one level with segments as long as elsewhere, and take no more than 1.13 times.
+    // to 8 hosts of 2 to 8 ranks at 10 and 25 Gbit/s, all-reduces of 128 KiB to 1 MiB took up to 1.5 times as long as
+    // by the best algorithm of one level with segments as long as elsewhere, and take no more than 1.13 times.
     let short = match (algorithm, &tuning.hosts) {
         (A::AllReduceTwoLevel, Some(hosts)) => tuning.shortest_segment / (4 * hosts.lanes(request)).max(1),
         _ => tuning.shortest_segment,

@@ -154,10 +154,10 @@ pub struct Tuning {
     /// Two-level algorithms: the longest vector, or all blocks together, that one rank of each host handles for the
     /// others. 16 KiB: beyond, the bytes of all on one rank cost more than a few messages more on each.
     pub leader_bytes: usize,
-    /// Two-level all-to-all: the longest block for each rank of the widest host, up to `exchange_bytes` for all of them,
-    /// that is packed with the others for a host. 1 KiB: in simulation, from 25 us and 1 Gbit/s to 8 us and 25 Gbit/s,
-    /// packing takes 0.3 to 0.9 of the time of the best algorithm of one level; beyond, blocks go out straight, at the
-    /// same speed through a wire that all share, and without five copies.
+    /// Two-level all-to-all: the longest block for each rank of the widest host, up to `exchange_bytes` for all of
+    /// them, that is packed with the others for a host. 1 KiB: in simulation, from 25 us and 1 Gbit/s to 8 us and 25
+    /// Gbit/s, packing takes 0.3 to 0.9 of the time of the best algorithm of one level; beyond, blocks go out straight,
+    /// at the same speed through a wire that all share, and without five copies.
     pub pack_bytes: usize,
     /// Two-level all-to-all: the most hosts for each rank of the widest one where blocks are tiny (`pack_tiny`). 12:
     /// beyond, as many messages from each rank take longer than the `log2 n` of Bruck's algorithm.

@@ -57,8 +57,8 @@
 //!   begun counts as a transport's hold.
 //!
 //! **What the compiler does not check.** A scope of loans ([`lend::Borrowed`]) must be finished before what it has
-//! borrowed ends: its owner keeps it on its stack and hands out shared references only. `ringworld` does so; whoever else
-//! uses this crate vouches for it. That is why the crate is internal.
+//! borrowed ends: its owner keeps it on its stack and hands out shared references only. `ringworld` does so; whoever
+//! else uses this crate vouches for it. That is why the crate is internal.
 //!
 //! # Where things are
 //!

@@ -5,9 +5,9 @@
 //! as completions. Nothing is allocated in the steady state: finished runs and their scratch memory are
 //! used again.
 //!
-//! Two steps have a short path, of which the protocol's lists know nothing: a short send that leaves at once, and, while
-//! their caller polls under the lock, receives that are *awaited* instead of posted ([`Runs::take_awaited`]); what is
-//! still awaited when that ends is posted after all ([`Runs::post_awaited`]).
+//! Two steps have a short path, of which the protocol's lists know nothing: a short send that leaves at once, and,
+//! while their caller polls under the lock, receives that are *awaited* instead of posted ([`Runs::take_awaited`]);
+//! what is still awaited when that ends is posted after all ([`Runs::post_awaited`]).
 //!
 //! In rooms of their own: `run` does the steps of one, `context` remembers what was called in a communicator,
 //! `agreement` compares that with what others have called, and `tag` tells their messages apart.
@@ -166,8 +166,8 @@ impl Runs {
         Ok(self.remove(id, wires.buffers))
     }
 
-    /// Takes an eager message, all of which has arrived, if it is what a step of the run awaits; whether it was. The run
-    /// is to be advanced then.
+    /// Takes an eager message, all of which has arrived, if it is what a step of the run awaits; whether it was. The
+    /// run is to be advanced then.
     #[inline]
     pub(crate) fn take_awaited(
         &mut self,

@@ -23,8 +23,8 @@ pub type SignatureBytes = [u8; 24];
 /// How many of them must be the same on all ranks.
 const AGREED: usize = 16;
 
-/// Whether two signatures stand for the same call, wherever it stands; or for calls that begin with the same exchange, in
-/// which all ranks see what each has called and come to the same end.
+/// Whether two signatures stand for the same call, wherever it stands; or for calls that begin with the same exchange,
+/// in which all ranks see what each has called and come to the same end.
 #[inline]
 pub fn agree(a: &SignatureBytes, b: &SignatureBytes) -> bool {
     a[..AGREED] == b[..AGREED] || is_one_exchange(a, b)
@@ -299,8 +299,8 @@ impl Signature {
         if agree(&theirs, &mine) {
             " and needs nothing more for it; the counts that ranks give must agree".into()
         } else if settings_aside {
-            " under other settings; RINGWORLD_SEGMENT, RINGWORLD_ALGORITHMS, RINGWORLD_REPRODUCIBLE and Options must be the \
-             same on all ranks"
+            " under other settings; RINGWORLD_SEGMENT, RINGWORLD_ALGORITHMS, RINGWORLD_REPRODUCIBLE and Options must \
+             be the same on all ranks"
                 .into()
         } else if count_aside && Self::describe(theirs) == Self::describe(mine) {
             let count = |signature| Self::from_bytes(signature).map_or(0, |signature| signature.count);

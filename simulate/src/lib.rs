@@ -6,20 +6,20 @@
 //!
 //! # What is modelled
 //!
-//! Every rank has a port that sends, a port that receives and a processor ([`Fabric`]). A message of `b` bytes takes the sending port for `overhead + b / bandwidth`, in the order in
-//! which sends become ready; its head reaches the receiver one `latency` later and takes the receiving port
-//! for as long, in the order of arrival; the send is complete when the last byte has left, the receive when it
-//! has arrived. So a message between idle ranks takes `alpha + beta b`, with `alpha = latency + overhead`. A
-//! message above the eager limit asks first and waits for the answer, which is sent once the receive is
-//! posted: two more alphas. One that arrives before its receive is posted is copied once. Reductions
-//! (`gamma` per byte of result) and copies take the processor one after the other and do not hold up the
+//! Every rank has a port that sends, a port that receives and a processor ([`Fabric`]). A message of `b` bytes takes
+//! the sending port for `overhead + b / bandwidth`, in the order in which sends become ready; its head reaches the
+//! receiver one `latency` later and takes the receiving port for as long, in the order of arrival; the send is complete
+//! when the last byte has left, the receive when it has arrived. So a message between idle ranks takes `alpha + beta
+//! b`, with `alpha = latency + overhead`. A message above the eager limit asks first and waits for the answer, which is
+//! sent once the receive is posted: two more alphas. One that arrives before its receive is posted is copied once.
+//! Reductions (`gamma` per byte of result) and copies take the processor one after the other and do not hold up the
 //! ports.
 //!
 //! Ranks that share a host ([`Inside`]) share its wire: a message to another host takes that as well as the ports, for
 //! its bytes. Among themselves they have ports of their own, with another latency and bandwidth.
 //!
-//! Not modelled: switches and their congestion (every pair is equally far), the bandwidth of a memory that ranks share, the
-//! processor's part in sending, credits of flow control, jitter, and losses.
+//! Not modelled: switches and their congestion (every pair is equally far), the bandwidth of a memory that ranks share,
+//! the processor's part in sending, credits of flow control, jitter, and losses.
 //!
 //! # How many ranks are simulated
 //!

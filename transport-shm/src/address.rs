@@ -1,14 +1,15 @@
-//! Where a rank is reached, and whether that is on this host. Pure, but for the one question to the system whether somebody
-//! has a name.
+//! Where a rank is reached, and whether that is on this host. Pure, but for the one question to the system whether
+//! somebody has a name.
 //!
 //! ```text
 //! VERSION (1)   boot (16)   name (16)
 //! ```
 //!
-//! `boot` tells running kernels apart and is a first sieve: it is the same in all containers of a host, and may be the same on
-//! copies of a virtual machine. `name` is random; a socket of that name can be reached within a network namespace only, and
-//! whoever reaches it runs under the same kernel, where descriptors can be handed over and memory mapped. Invariant: two
-//! addresses lead to one another from both sides or from neither. Neighbours: `transport.rs` publishes and tries addresses.
+//! `boot` tells running kernels apart and is a first sieve: it is the same in all containers of a host, and may be the
+//! same on copies of a virtual machine. `name` is random; a socket of that name can be reached within a network
+//! namespace only, and whoever reaches it runs under the same kernel, where descriptors can be handed over and memory
+//! mapped. Invariant: two addresses lead to one another from both sides or from neither. Neighbours: `transport.rs`
+//! publishes and tries addresses.
 
 use ringworld_transport::Address;
 use rustix::io::Errno;
@@ -73,8 +74,8 @@ impl Place {
         SocketAddrUnix::new_abstract_name(&name)
     }
 
-    /// Whether `other` can be reached from here, found out by reaching it. A socket for datagrams is what is asked for: to be
-    /// connected with one costs its owner nothing.
+    /// Whether `other` can be reached from here, found out by reaching it. A socket for datagrams is what is asked for:
+    /// to be connected with one costs its owner nothing.
     ///
     /// # Errors
     ///

@@ -1,9 +1,10 @@
 //! How connections come to be: dialling, accepting, and which of two counts when both sides dial at once.
 //!
-//! The attempt of the lower rank has precedence. So a rank that is dialled by a higher one while it dials that one itself lets
-//! the other attempt wait, and drops it when its own has come to an end; the higher rank answers in any case, and drops its
-//! own attempt when the other is established. A rank that has answered does not dial before that has come to an end. So no
-//! two handshakes between the same ranks are ever past their first packet, but for one that its own side has given up.
+//! The attempt of the lower rank has precedence. So a rank that is dialled by a higher one while it dials that one
+//! itself lets the other attempt wait, and drops it when its own has come to an end; the higher rank answers in any
+//! case, and drops its own attempt when the other is established. A rank that has answered does not dial before that
+//! has come to an end. So no two handshakes between the same ranks are ever past their first packet, but for one that
+//! its own side has given up.
 //!
 //! Where this process lacks descriptors or memory, nobody else is blamed: see `shortage.rs` of the transport interface.
 //! Neighbours: `handshake.rs` has the messages, `pending.rs` the sockets.
@@ -358,7 +359,8 @@ impl Shm {
         Ok(())
     }
 
-    /// This process lacks descriptors or memory, whoever they were for: what needs them will be tried again, for a while.
+    /// This process lacks descriptors or memory, whoever they were for: what needs them will be tried again, for a
+    /// while.
     fn lack(&mut self, error: Errno, now: Instant) {
         // An old one may have ended while this process was asleep.
         self.shortage.lasts(now);

@@ -8,12 +8,12 @@
 //!                                     <-  Accept (record)  + outbox, bell
 //! ```
 //!
-//! The messages are those of [`ringworld_auth`]. The first one claims job and ranks, the second one is the verdict about that.
-//! The offer carries descriptors: the memory of the link, the outbox, and the event by which its owner is woken. It also
-//! carries a number that stands in that memory; the responder answers with what it has found there, and has written another.
-//! So both know that they share memory, because they have done it. Invariants: no descriptor of anybody is used
-//! who has not proved that it knows the job's secret on this very connection; whoever has not gets no answer that depends on
-//! it. Neighbours: `packet.rs` sends and receives, `connect.rs` decides.
+//! The messages are those of [`ringworld_auth`]. The first one claims job and ranks, the second one is the verdict
+//! about that. The offer carries descriptors: the memory of the link, the outbox, and the event by which its owner is
+//! woken. It also carries a number that stands in that memory; the responder answers with what it has found there, and
+//! has written another. So both know that they share memory, because they have done it. Invariants: no descriptor of
+//! anybody is used who has not proved that it knows the job's secret on this very connection; whoever has not gets no
+//! answer that depends on it. Neighbours: `packet.rs` sends and receives, `connect.rs` decides.
 
 use ringworld_auth::{AuthError, FIRST, OVERHEAD, SECOND, Secret, Session};
 use ringworld_transport::Rank;

@@ -1,10 +1,11 @@
 //! Shared memory: a [`Transport`](ringworld_transport::Transport) between ranks of one host.
 //!
 //! Each pair of ranks that talks has a *link*: memory that both have mapped, with a ring of records for each direction.
-//! Short messages lie in the rings. Longer payloads are copied, piece by piece, into slots of their sender's *outbox*, memory
-//! that its peers can only read; a record in the ring names the slot, and the receiver copies on to where the payload
-//! belongs, while the sender copies the next piece. All memory is anonymous (`memfd`), handed over by a Unix socket once both
-//! sides have shown that they know the job's secret, and gone with the processes: nothing has a name in a file system.
+//! Short messages lie in the rings. Longer payloads are copied, piece by piece, into slots of their sender's *outbox*,
+//! memory that its peers can only read; a record in the ring names the slot, and the receiver copies on to where the
+//! payload belongs, while the sender copies the next piece. All memory is anonymous (`memfd`), handed over by a Unix
+//! socket once both sides have shown that they know the job's secret, and gone with the processes: nothing has a name
+//! in a file system.
 //!
 //! ```text
 //! config.rs      settings, errors of `bind`         handshake.rs  who is who (pure)
@@ -16,13 +17,13 @@
 //! memory/        what is mapped: all `unsafe` code
 //! ```
 //!
-//! **Trust.** Ranks of a job trust one another not to lie; but whatever a peer writes, it harms nothing but what it was to
-//! write: lengths and places are checked after they have been copied, nothing that another process can write is ever a Rust
-//! reference, and sizes are sealed. A peer can end the connection by nonsense, and is named for it.
+//! **Trust.** Ranks of a job trust one another not to lie; but whatever a peer writes, it harms nothing but what it was
+//! to write: lengths and places are checked after they have been copied, nothing that another process can write is ever
+//! a Rust reference, and sizes are sealed. A peer can end the connection by nonsense, and is named for it.
 //!
-//! **Death.** The end of a process closes its socket, which is noticed at once by whoever sleeps, and within microseconds
-//! by whoever polls. A child that it has forked may have a copy of the socket, so the process itself is watched as well.
-//! What it had published before is read; what it had half written is not seen.
+//! **Death.** The end of a process closes its socket, which is noticed at once by whoever sleeps, and within
+//! microseconds by whoever polls. A child that it has forked may have a copy of the socket, so the process itself is
+//! watched as well. What it had published before is read; what it had half written is not seen.
 //!
 //! ```
 //! use ringworld_transport::Transport;

@@ -4,17 +4,18 @@
 //!
 //! ```text
 //! MESSAGE   header, payload                          detail: length of the header
-//! BEGIN     length of the payload (8), header        detail: likewise; pieces follow, and no other message before the last
+//! BEGIN     length of the payload (8), header        detail: likewise; pieces follow,
+//!                                                    and no other message before the last
 //! PIECE     slot (4), length (4)
 //! PUT       key (8), offset (8), slot (4), length (4)
 //! BRIEF     key (8), offset (8), payload             a put that needs no slot
 //! FIN, FIN_ACK                                       see `ringworld_transport::lifecycle`
 //! ```
 //!
-//! Integers are little-endian. Invariants: a slot is given back when the record that names it has been read; whatever is read
-//! is checked before anything is done with it, for it may have been written by anybody whom the peer lets write; a peer that
-//! sleeps is woken once for each sleep. Neighbours: `ring.rs` and `outbox.rs` keep the bytes, `peer.rs` knows what is to be
-//! sent, `connect.rs` makes links.
+//! Integers are little-endian. Invariants: a slot is given back when the record that names it has been read; whatever
+//! is read is checked before anything is done with it, for it may have been written by anybody whom the peer lets
+//! write; a peer that sleeps is woken once for each sleep. Neighbours: `ring.rs` and `outbox.rs` keep the bytes,
+//! `peer.rs` knows what is to be sent, `connect.rs` makes links.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -50,8 +51,8 @@ const FIN_ACK: u8 = 7;
 const _: () =
     assert!(cfg!(ringworld_model) || (INLINE + MAX_HEADER <= ring::LONGEST && INLINE + 16 <= ring::LONGEST));
 
-/// Bytes of the memory that both sides write: a ring for each direction, and behind them the word that proves that it is
-/// the same memory.
+/// Bytes of the memory that both sides write: a ring for each direction, and behind them the word that proves that it
+/// is the same memory.
 pub(crate) const SIZE: usize = (PROOF + 8).next_multiple_of(4096);
 /// Where that word is.
 pub(crate) const PROOF: usize = 2 * ring::SIZE;
@@ -66,8 +67,8 @@ pub(crate) fn layout() -> Vec<String> {
             kib(INLINE)
         ),
         format!(
-            "{SLOTS} slots of {} for each rank, taken as they are needed; longer messages pass through them in pieces of \
-             {} to {}",
+            "{SLOTS} slots of {} for each rank, taken as they are needed; longer messages pass through them in pieces \
+             of {} to {}",
             kib(SLOT),
             kib(piece(INLINE)),
             kib(SLOT)
@@ -75,7 +76,8 @@ pub(crate) fn layout() -> Vec<String> {
     ]
 }
 
-/// Into how long pieces a payload of `length` bytes is cut, so that the receiver copies one while the sender copies the next.
+/// Into how long pieces a payload of `length` bytes is cut, so that the receiver copies one while the sender copies the
+/// next.
 fn piece(length: usize) -> usize {
     match length {
         0..0x1_0001 => 8 << 10,
@@ -162,7 +164,8 @@ pub(crate) struct Parts {
 pub(crate) struct Link {
     /// Says when the peer has gone, and nothing else.
     pub(crate) socket: OwnedFd,
-    /// The same, also where a child that the peer has forked keeps its end of the socket open; watched while it is here.
+    /// The same, also where a child that the peer has forked keeps its end of the socket open; watched while it is
+    /// here.
     _process: Option<OwnedFd>,
     memory: Mapping,
     theirs: TheirOutbox,

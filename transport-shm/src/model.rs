@@ -1,10 +1,10 @@
 //! The ring and the sleeps of both its sides, played through by a model checker under the memory model of the language:
 //! every order of execution with few preemptions, and every value that a load may see where nothing orders it.
 //!
-//! Producer and consumer are the real ones, over words that the checker watches; who sleeps, sleeps until it is woken, so
-//! one that nobody wakes is a deadlock, and is found. What `transport.rs` and `link.rs` do around the ring is done here by
-//! the same steps: the sleeper says that it sleeps, passes a fence and looks once more; the other writes, passes a fence
-//! and looks whether somebody sleeps.
+//! Producer and consumer are the real ones, over words that the checker watches; who sleeps, sleeps until it is woken,
+//! so one that nobody wakes is a deadlock, and is found. What `transport.rs` and `link.rs` do around the ring is done
+//! here by the same steps: the sleeper says that it sleeps, passes a fence and looks once more; the other writes,
+//! passes a fence and looks whether somebody sleeps.
 //!
 //! Run by `ci/model.sh`: `RUSTFLAGS="--cfg ringworld_model" cargo test -p ringworld-transport-shm --lib model`.
 

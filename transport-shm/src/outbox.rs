@@ -7,10 +7,10 @@
 //! SLOTS   pieces of SLOT bytes
 //! ```
 //!
-//! A slot is taken for a piece of a payload and is free again when the ring that names it has been read so far. It is the
-//! lowest free one: so memory that has been used is used again while it is in the caches, and a rank that sends little at
-//! a time never touches the rest. That is why payloads do not lie in the rings: n ranks that all talk to each other would
-//! need n times n long ones. Neighbours: `link.rs` fills and names slots, `transport.rs` sleeps.
+//! A slot is taken for a piece of a payload and is free again when the ring that names it has been read so far. It is
+//! the lowest free one: so memory that has been used is used again while it is in the caches, and a rank that sends
+//! little at a time never touches the rest. That is why payloads do not lie in the rings: n ranks that all talk to each
+//! other would need n times n long ones. Neighbours: `link.rs` fills and names slots, `transport.rs` sleeps.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -1,7 +1,7 @@
 //! What is known about one peer: its address, its link, and everything that is on its way to it.
 //!
-//! Invariant: a peer moves only forward through [`State`], so it has at most one link in its life, and `Gone` holds no memory
-//! of anybody. Neighbours: `transport.rs` drives it, `link.rs` moves the bytes.
+//! Invariant: a peer moves only forward through [`State`], so it has at most one link in its life, and `Gone` holds no
+//! memory of anybody. Neighbours: `transport.rs` drives it, `link.rs` moves the bytes.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
 //! Connections whose handshake is under way: sockets, and what has been said on them.
 //!
-//! Invariant: a connection of somebody who has not shown that it knows the secret costs one place and one descriptor; there
-//! are at most [`MAX_UNAUTHENTICATED`], of which the oldest makes room for the next, and none is kept for longer than
-//! [`SILENCE`] by a process that is awake. A process of this job says who it is as soon as it is connected, so only others
-//! ever wait here for long without having done so. Those who have shown that they belong here are bounded by the size of
-//! the world. Neighbours: `connect.rs` decides what becomes of them.
+//! Invariant: a connection of somebody who has not shown that it knows the secret costs one place and one descriptor;
+//! there are at most [`MAX_UNAUTHENTICATED`], of which the oldest makes room for the next, and none is kept for longer
+//! than [`SILENCE`] by a process that is awake. A process of this job says who it is as soon as it is connected, so
+//! only others ever wait here for long without having done so. Those who have shown that they belong here are bounded
+//! by the size of the world. Neighbours: `connect.rs` decides what becomes of them.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};

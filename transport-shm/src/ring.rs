@@ -1,4 +1,5 @@
-//! A ring of records in shared memory, from one producer to one consumer. Pure, over whatever keeps its words and bytes.
+//! A ring of records in shared memory, from one producer to one consumer. Pure, over whatever keeps its words and
+//! bytes.
 //!
 //! ```text
 //! HEAD    word of the consumer: all records before are read, and what they name is free
@@ -6,16 +7,18 @@
 //! DATA    CAPACITY bytes, used round and round:  word | body, rounded up to words | word | body | 0
 //! ```
 //!
-//! The word before a body is its kind and its length, and is not 0. Invariants: the word behind the last record is 0, for
-//! the producer clears it before it publishes the record in front of it, by that record's word, which it writes last. So
-//! the consumer looks at one word to see whether there is something, and that word comes with the first bytes of the record;
-//! what a producer has half written when it dies is never seen. The consumer believes of a record that it is not longer than
-//! [`LONGEST`], once it has checked that, and nothing else: places are taken modulo the capacity by both.
+//! The word before a body is its kind and its length, and is not 0. Invariants: the word behind the last record is 0,
+//! for the producer clears it before it publishes the record in front of it, by that record's word, which it writes
+//! last. So the consumer looks at one word to see whether there is something, and that word comes with the first bytes
+//! of the record; what a producer has half written when it dies is never seen. The consumer believes of a record that
+//! it is not longer than [`LONGEST`], once it has checked that, and nothing else: places are taken modulo the capacity
+//! by both.
 //!
-//! **Nobody sleeps for ever.** A producer that finds no room sets WANTS before it sleeps, and then looks at HEAD once more; the
-//! consumer looks at WANTS after it has moved HEAD ([`Consumer::publish`] says whether). It moves HEAD for each quarter of
-//! the ring only, or when asked: a producer that finds no room for a record finds more than half of the ring
-//! unread or free, so reading on moves HEAD. Neighbours: `link.rs` gives records a meaning, `memory` is what they lie in.
+//! **Nobody sleeps for ever.** A producer that finds no room sets WANTS before it sleeps, and then looks at HEAD once
+//! more; the consumer looks at WANTS after it has moved HEAD ([`Consumer::publish`] says whether). It moves HEAD for
+//! each quarter of the ring only, or when asked: a producer that finds no room for a record finds more than half of the
+//! ring unread or free, so reading on moves HEAD. Neighbours: `link.rs` gives records a meaning, `memory` is what they
+//! lie in.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -101,8 +104,8 @@ impl Producer {
         Self { base, tail: 0, head: 0, wants: false }
     }
 
-    /// Writes a record with a body of all `parts`, and publishes it; `false` when there is no room. The body must be at most
-    /// [`LONGEST`] bytes long; `kind` is not 0.
+    /// Writes a record with a body of all `parts`, and publishes it; `false` when there is no room. The body must be at
+    /// most [`LONGEST`] bytes long; `kind` is not 0.
     #[inline]
     pub(crate) fn push(&mut self, memory: &impl Shared, kind: u8, detail: u8, parts: &[&[u8]]) -> bool {
         let length = parts.iter().map(|part| part.len()).sum();
@@ -237,8 +240,8 @@ impl Consumer {
         }
     }
 
-    /// Goes on behind `record`, which was the next. The producer hears of it when it is [published](Self::publish), which
-    /// is due if this says so.
+    /// Goes on behind `record`, which was the next. The producer hears of it when it is [published](Self::publish),
+    /// which is due if this says so.
     #[inline]
     #[must_use]
     pub(crate) fn pop(&mut self, record: Record) -> bool {

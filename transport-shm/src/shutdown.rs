@@ -1,8 +1,8 @@
 //! How connections end: in good order, by loss, or by decision of the runtime.
 //!
-//! The orderly end is that of [`lifecycle`](ringworld_transport::lifecycle); FIN and FIN-ACK are records like others. A peer
-//! whose process ends is noticed by the end of its socket. What it has written before lies in memory that this process has
-//! mapped, and is read first. Neighbours: `peer.rs` has the state, `transport.rs` calls in.
+//! The orderly end is that of [`lifecycle`](ringworld_transport::lifecycle); FIN and FIN-ACK are records like others. A
+//! peer whose process ends is noticed by the end of its socket. What it has written before lies in memory that this
+//! process has mapped, and is read first. Neighbours: `peer.rs` has the state, `transport.rs` calls in.
 
 use ringworld_transport::lifecycle::Step;
 use ringworld_transport::{Cause, Rank};

@@ -174,8 +174,8 @@ impl Shm {
         link::layout()
     }
 
-    /// The same as rank `rank` of `size`: a process has to say where it is reached before it is told who it is. To be called
-    /// before the first `connect`; connections that come meanwhile wait in the kernel.
+    /// The same as rank `rank` of `size`: a process has to say where it is reached before it is told who it is. To be
+    /// called before the first `connect`; connections that come meanwhile wait in the kernel.
     ///
     /// # Errors
     ///

@@ -153,8 +153,8 @@ pub enum BindError {
     Lanes(usize),
     /// Encryption without a secret, in which anybody could take part.
     #[error(
-        "data is to be encrypted (RINGWORLD_ENCRYPT) and there is no secret; set RINGWORLD_SECRET to the same value for \
-         all processes of the job"
+        "data is to be encrypted (RINGWORLD_ENCRYPT) and there is no secret; set RINGWORLD_SECRET to the same value \
+         for all processes of the job"
     )]
     NoSecret,
     /// Nothing to listen at.
@@ -176,8 +176,8 @@ pub enum BindError {
     NoneLeft(String),
     /// Every port is in use.
     #[error(
-        "no port from {first} to {last} is free at {ip} (RINGWORLD_TCP_PORTS); every rank of a host needs one for itself, \
-         and another for verbs: give a wider range, or end what uses these ports (`ss -tlnp`)"
+        "no port from {first} to {last} is free at {ip} (RINGWORLD_TCP_PORTS); every rank of a host needs one for \
+         itself, and another for verbs: give a wider range, or end what uses these ports (`ss -tlnp`)"
     )]
     Ports {
         /// Where.

@@ -30,8 +30,8 @@ const PUT_EXTENSION: usize = 16;
 
 /// A frame without its payload, ready to be written.
 ///
-/// A form of its own beside the header that it holds: bytes that lie together are one slice of a write and one copy behind
-/// other frames, whatever kind of frame it is; fixed part and header apart would be two of each.
+/// A form of its own beside the header that it holds: bytes that lie together are one slice of a write and one copy
+/// behind other frames, whatever kind of frame it is; fixed part and header apart would be two of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Prelude {
     length: u8,

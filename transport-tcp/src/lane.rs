@@ -3,7 +3,8 @@
 //! Invariants: after [`Lane::flush`] or [`Lane::receive`] has returned, whatever is left needs the
 //! socket to become ready again, so level-triggered polling misses nothing; staging never holds a
 //! complete frame between calls; memory handed in is touched by these two calls only. Neighbours:
-//! `framing.rs` (bytes of a frame), `ringworld_transport::puts` (fragments and exposures), `peer.rs` (the lanes of a peer).
+//! `framing.rs` (bytes of a frame), `ringworld_transport::puts` (fragments and exposures), `peer.rs` (the lanes of a
+//! peer).
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};

@@ -147,9 +147,9 @@ pub(crate) fn explain(verdict: Verdict, ends: Ends, told: Duration) -> String {
             since.as_secs_f64()
         ),
         Verdict::OneWay { since, tries } => format!(
-            "{there} sends, but has acknowledged nothing of what {here} has sent it for {:.1} s, and {tries} times again \
-             (RINGWORLD_PEER_TIMEOUT, {told} s); look for an MTU that is too large for the way (compare `ip link` on \
-             both hosts, try `ping -M do -s 1472`), and for a firewall that lets only one direction pass",
+            "{there} sends, but has acknowledged nothing of what {here} has sent it for {:.1} s, and {tries} times \
+             again (RINGWORLD_PEER_TIMEOUT, {told} s); look for an MTU that is too large for the way (compare `ip \
+             link` on both hosts, try `ping -M do -s 1472`), and for a firewall that lets only one direction pass",
             since.as_secs_f64()
         ),
     }

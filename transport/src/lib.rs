@@ -17,8 +17,8 @@
 //!
 //! **Exactly once.** An operation that [`Transport::post`] accepted completes exactly once: by the
 //! return value [`Posted::Complete`], by [`Event::Sent`], or by the one [`Event::PeerDown`] of its
-//! peer. The same holds for exposures ([`Event::Filled`]) and placements ([`Event::Received`]; what is delivered whole has
-//! neither). After
+//! peer. The same holds for exposures ([`Event::Filled`]) and placements ([`Event::Received`]; what is delivered whole
+//! has neither). After
 //! `PeerDown` of a peer nothing more is reported for it and all memory of its operations is free.
 //!
 //! **Refusal hands back.** A refused operation comes back inside [`Refused`], unchanged. `Busy` means:

@@ -3,8 +3,8 @@
 //!
 //! Outgoing puts are cut into fragments that a wire *pulls* when it has room, so that several streams share the work at
 //! their own speeds and a message never waits behind more than one fragment. Invariant: a put is reported sent, and an
-//! exposure filled, when the last byte has moved and nobody holds a fragment of it. Both structures keep their storage, so
-//! the steady state allocates nothing. Neighbours: `transport-tcp` and `transport-shm` own one of each per peer.
+//! exposure filled, when the last byte has moved and nobody holds a fragment of it. Both structures keep their storage,
+//! so the steady state allocates nothing. Neighbours: `transport-tcp` and `transport-shm` own one of each per peer.
 
 use std::collections::VecDeque;
 

@@ -256,8 +256,8 @@ impl Search<'_> {
             format!("is {address} on this host")
         };
         Some(format!(
-            "{} {meaning}, so this process serves the rendezvous where no other host looks for it; set MASTER_NODE to a \
-             name or an address that leads to one host from all of them",
+            "{} {meaning}, so this process serves the rendezvous where no other host looks for it; set MASTER_NODE to \
+             a name or an address that leads to one host from all of them",
             self.node
         ))
     }

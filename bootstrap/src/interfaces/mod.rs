@@ -72,8 +72,8 @@ pub enum InterfaceError {
     },
     /// Loopback is left, and the job has other hosts.
     #[error(
-        "only loopback is left to use here, and {others}, where nobody can reach it; left out: {left_out}; leave one of \
-         them in"
+        "only loopback is left to use here, and {others}, where nobody can reach it; left out: {left_out}; leave one \
+         of them in"
     )]
     OnlyLoopback {
         /// How it is known that there are other hosts.

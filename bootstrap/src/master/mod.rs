@@ -72,8 +72,8 @@ impl Master {
         let watches = raised.is_ok();
         if let Some(most) = raised.err().filter(|most| *most < ranks + 64) {
             tracing::warn!(
-                "to serve {ranks} ranks takes as many open files, and this process may have {most} in all (the hard limit \
-                 of RLIMIT_NOFILE): some will not be able to join; raise the limit (`ulimit -n`)"
+                "to serve {ranks} ranks takes as many open files, and this process may have {most} in all (the hard \
+                 limit of RLIMIT_NOFILE): some will not be able to join; raise the limit (`ulimit -n`)"
             );
         }
         let runtime = tokio::runtime::Builder::new_current_thread()

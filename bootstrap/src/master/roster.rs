@@ -43,8 +43,8 @@ pub(super) struct Roster {
 
 /// What to do where two jobs without names meet: whoever comes first is in the world, of whichever job.
 pub(super) fn two_jobs() -> &'static str {
-    "; if two jobs have met here, ranks of both may be in this world: give each a RINGWORLD_JOB or a MASTER_PORT of its \
-     own"
+    "; if two jobs have met here, ranks of both may be in this world: give each a RINGWORLD_JOB or a MASTER_PORT of \
+     its own"
 }
 
 /// Those who did not get in for one reason.
@@ -348,8 +348,8 @@ pub(super) fn of_another_job(ours: &Option<String>, theirs: &Option<String>) -> 
     let name = |job: &Option<String>| job.as_ref().map_or("none".into(), |job| format!("{job:?}"));
     (ours != theirs).then(|| {
         format!(
-            "the master serves job {} and this process belongs to job {}; give each job a MASTER_PORT of its own, or, if \
-             they are one, set RINGWORLD_JOB alike for all processes",
+            "the master serves job {} and this process belongs to job {}; give each job a MASTER_PORT of its own, or, \
+             if they are one, set RINGWORLD_JOB alike for all processes",
             name(ours),
             name(theirs)
         )
@@ -597,7 +597,8 @@ mod tests {
         let text = roster.describe(Duration::from_secs(6));
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(lines.len(), 2, "{text}");
-        let first = "  turned away: process 100 on n9, process 101 on n9, process 102 on n9 and 4 more: the master expects";
+        let first = "  turned away: process 100 on n9, process 101 on n9, process 102 on n9 and 4 more: the master \
+                     expects";
         assert!(lines[0].starts_with(first), "{text}");
         let second = "  turned away: a connection from 10.0.0.9 and 2 more: it begins with \"GET / HT\"";
         assert_eq!(lines[1], second);

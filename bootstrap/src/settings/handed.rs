@@ -3,8 +3,8 @@
 //!
 //! It is memory without a name in a file system (`memfd`), sealed, so that nothing else is ever taken for it. The first
 //! program that loads its settings reads it, and closes it before it can start anything. Programs between, such as a
-//! shell, keep theirs, and can start a rank again; where one closes its children's descriptors, as Python's `subprocess`
-//! does, the rank finds it at its nearest ancestor that has it.
+//! shell, keep theirs, and can start a rank again; where one closes its children's descriptors, as Python's
+//! `subprocess` does, the rank finds it at its nearest ancestor that has it.
 
 #![allow(unsafe_code)]
 
@@ -31,8 +31,8 @@ const SEALS: SealFlags =
 /// What this process has read, and the number it had: settings may be loaded more than once.
 static KEPT: Mutex<Option<(RawFd, Secret)>> = Mutex::new(None);
 
-/// Makes the descriptor that hands `secret` over; its number is for `RINGWORLD_SECRET_FD`. As every descriptor it is not
-/// inherited unless its flag says so.
+/// Makes the descriptor that hands `secret` over; its number is for `RINGWORLD_SECRET_FD`. As every descriptor it is
+/// not inherited unless its flag says so.
 ///
 /// # Errors
 ///
@@ -57,9 +57,9 @@ pub(super) fn read(number: RawFd) -> Result<Secret, String> {
             return Ok(secret);
         }
     }
-    Err("no secret was handed over at this descriptor: a program between the launcher and this one has closed it; leave \
-         descriptors open there (in Python's subprocess: close_fds=False), or give the job a secret of your own in a \
-         file that RINGWORLD_SECRET_FILE names"
+    Err("no secret was handed over at this descriptor: a program between the launcher and this one has closed it; \
+         leave descriptors open there (in Python's subprocess: close_fds=False), or give the job a secret of your own \
+         in a file that RINGWORLD_SECRET_FILE names"
         .into())
 }
 

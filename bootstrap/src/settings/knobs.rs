@@ -335,9 +335,9 @@ pub const KNOBS: &[Knob] = &[
         "log",
         "filter",
         "warn",
-        "What is logged to standard error, a level or targets with levels, such as `debug`, `off` or `warn,ringworld_bootstrap=debug`. \
-         A program that installs a subscriber of its own before it makes its world decides by itself; one that does so \
-         later should not be given this setting.",
+        "What is logged to standard error, a level or targets with levels, such as `debug`, `off` or \
+         `warn,ringworld_bootstrap=debug`. A program that installs a subscriber of its own before it makes its world \
+         decides by itself; one that does so later should not be given this setting.",
     ),
 ];
 

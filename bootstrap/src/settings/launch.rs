@@ -191,9 +191,9 @@ impl<'a> Launch<'a> {
         };
         (count > 1).then(|| {
             format!(
-                "Slurm has given this job {count} {what} (environment {name}), but this process was not started by srun, \
-                 so Slurm does not say which part of it this is; start the program with srun, or the ranks of this host \
-                 with `ringworld run -n N`; for a world of this process alone set RINGWORLD_WORLD_SIZE=1"
+                "Slurm has given this job {count} {what} (environment {name}), but this process was not started by \
+                 srun, so Slurm does not say which part of it this is; start the program with srun, or the ranks of \
+                 this host with `ringworld run -n N`; for a world of this process alone set RINGWORLD_WORLD_SIZE=1"
             )
         })
     }

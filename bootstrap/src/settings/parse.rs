@@ -82,7 +82,9 @@ pub(crate) fn list(text: &str) -> Vec<String> {
 /// Splits a master's address into host and port: `n0`, `n0:29500`, `fd00::1`, `[fd00::1]:29500`.
 pub(crate) fn node(text: &str) -> Result<(String, Option<u16>), String> {
     let expected = || {
-        "expected a name, an IPv4 address or an IPv6 address, optionally with a port as in n0:29500 or [fd00::1]:29500".to_string()
+        "expected a name, an IPv4 address or an IPv6 address, optionally with a port as in n0:29500 or \
+         [fd00::1]:29500"
+            .to_string()
     };
     let port = |text: &str| match text.parse::<u16>() {
         Ok(0) | Err(_) => Err(expected()),

@@ -5,12 +5,12 @@
 //! host 1   2 3      then inside: 0 gives 1 what came along its lane, and takes what came along the other
 //! ```
 //!
-//! Long blocks go round rings: in each lane ([`crate::levels`]) between the hosts, and inside each host one ring for the
-//! blocks of every other, which begins as soon as the first of them have come. They arrive where they belong. Short ones
-//! are gathered inside, then between the leaders, and handed out whole; where ranks do not stand in the order of their
-//! hosts, what came in that order is copied to where it belongs. Bytes into each host's wire: the blocks of the others,
-//! once. Scratch: none, but for short blocks of ranks out of order all of them. Blocks may differ in length. Chosen: where
-//! some ranks share a host and not all.
+//! Long blocks go round rings: in each lane ([`crate::levels`]) between the hosts, and inside each host one ring for
+//! the blocks of every other, which begins as soon as the first of them have come. They arrive where they belong. Short
+//! ones are gathered inside, then between the leaders, and handed out whole; where ranks do not stand in the order of
+//! their hosts, what came in that order is copied to where it belongs. Bytes into each host's wire: the blocks of the
+//! others, once. Scratch: none, but for short blocks of ranks out of order all of them. Blocks may differ in length.
+//! Chosen: where some ranks share a host and not all.
 
 use super::ring;
 use crate::levels::{Levels, Packed, Stage, one_level};

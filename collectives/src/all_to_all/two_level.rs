@@ -1,7 +1,7 @@
 //! Two levels: what one host sends another goes as one message.
 //!
 //! ```text
-//! host 0   0 1      1. inside: each gives each neighbour its block, and what it sends to the hosts that this one serves
+//! host 0   0 1      1. inside: each gives each neighbour its block, and what it sends to hosts that this one serves
 //! host 1   2 3      2. between: 0 sends 2 what 0 1 have for 2 3, 2 sends 4 what 2 3 have for 4 5, 4 sends 0 ...;
 //! host 2   4 5         1 sends 5 what 0 1 have for 4 5, ...
 //!                   3. inside: each gives each neighbour what has come for it
@@ -119,8 +119,8 @@ impl Exchange<'_> {
         collected
     }
 
-    /// Sends, in each step that this rank serves, what the ranks of this host have for those of another, for each receiver
-    /// in turn the blocks of all senders; receives the same. Returns what has come, by host.
+    /// Sends, in each step that this rank serves, what the ranks of this host have for those of another, for each
+    /// receiver in turn the blocks of all senders; receives the same. Returns what has come, by host.
     fn exchange_between(&self, collected: &[Span], b: &mut Builder) -> Vec<(usize, Span)> {
         let here = self.ranks(self.levels.host).len();
         let mut begin = 0;

@@ -6,9 +6,9 @@
 //!                    0>1 2>3 4>5 6>7     step 3
 //! ```
 //!
-//! Every rank receives once, then serves its subtrees, the deepest first: with 5 ranks that is not the farthest. Steps: `ceil(log2 n)`. Bytes on the
-//! wire: `(n - 1) m`; the root alone sends `m ceil(log2 n)`. Chosen: short vectors, where steps count more
-//! than bytes. Long vectors, when forced, go in segments.
+//! Every rank receives once, then serves its subtrees, the deepest first: with 5 ranks that is not the farthest. Steps:
+//! `ceil(log2 n)`. Bytes on the wire: `(n - 1) m`; the root alone sends `m ceil(log2 n)`. Chosen: short vectors, where
+//! steps count more than bytes. Long vectors, when forced, go in segments.
 
 use crate::builder::{Builder, part, parts};
 use crate::window::Window;
@@ -36,7 +36,8 @@ pub(crate) fn broadcast_span(request: &Request, root: usize, choice: &Choice, so
     let segments = parts(count, choice.segment);
     let cut = |segment: usize| part(count, segments, segment);
     if place == 0 {
-        // It has all segments: the deepest subtree gets all of them before a leaf gets any, and passes them on meanwhile.
+        // It has all segments: the deepest subtree gets all of them before a leaf gets any, and passes them on
+        // meanwhile.
         for distance in &distances {
             for (offset, len) in (0..segments).map(cut) {
                 b.send(at(place + distance), Span { offset: source.offset + offset, len, ..source });

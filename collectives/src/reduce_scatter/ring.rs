@@ -27,8 +27,8 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     staged.finish(b);
 }
 
-/// Once round a ring: `block` says where this rank has its contribution to the block of each, `into` where the sum of its
-/// own goes.
+/// Once round a ring: `block` says where this rank has its contribution to the block of each, `into` where the sum of
+/// its own goes.
 pub(crate) fn reduce_round(
     rank: usize,
     size: usize,

@@ -7,9 +7,9 @@
 //!
 //! Long blocks: as the all-gather of two levels, backwards. A ring between the hosts begins as soon as the sums of the
 //! first host's blocks stand. Short ones are reduced to the rank that leads the host, reduced and scattered between the
-//! leaders, and scattered inside. Bytes out of each host's wire: the blocks of the others, once. Scratch: of each host a
-//! block for each lane; of short blocks all, twice. Blocks may differ in length. Chosen: operations that commute, where
-//! some ranks share a host and not all.
+//! leaders, and scattered inside. Bytes out of each host's wire: the blocks of the others, once. Scratch: of each host
+//! a block for each lane; of short blocks all, twice. Blocks may differ in length. Chosen: operations that commute,
+//! where some ranks share a host and not all.
 
 use super::{Staged, ring};
 use crate::levels::{Levels, Packed, Stage, one_level};

@@ -105,7 +105,11 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_forced_is_right_or_refused(request in requests(1..24), tuning in tunings(), which: prop::sample::Index) {
+    fn whatever_is_forced_is_right_or_refused(
+        request in requests(1..24),
+        tuning in tunings(),
+        which: prop::sample::Index,
+    ) {
         let algorithm = *which.get(ringworld_collectives::Algorithm::ALL);
         match Choice::forced(algorithm, &request, &tuning) {
             Some(choice) => {

@@ -1,9 +1,9 @@
 //! The short path: a small message that leaves at once, and a receive whose message is there or comes at once.
 //!
 //! This file decides whether it may be taken; the ordinary path lies beneath it unchanged, and takes whatever this one
-//! declines. On the short path nothing is entered anywhere: no name for the memory, no request, no call, no lease and no
-//! event. That is possible because the lock is held from the beginning to the end, and because the caller's memory is
-//! read or written within one call of a transport, as an ordinary slice.
+//! declines. On the short path nothing is entered anywhere: no name for the memory, no request, no call, no lease and
+//! no event. That is possible because the lock is held from the beginning to the end, and because the caller's memory
+//! is read or written within one call of a transport, as an ordinary slice.
 //!
 //! ```text
 //! send        nothing waits for that peer, there is credit, all of it leaves now   depart ─▶ inject ─▶ left
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Order: a receive of the short path comes after all that are posted, so whatever one of those accepts is not for it;
-//! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their own,
-//! and cannot be taken for one another. A collective is entered as ever: only its messages are not.
+//! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their
+//! own, and cannot be taken for one another. A collective is entered as ever: only its messages are not.
 
 use ringworld_protocol::{Envelope, Header, Mode, Selector};
 
@@ -62,7 +62,8 @@ impl Core {
         }
     }
 
-    /// Polls once for the awaited receives of a run, and goes on with it; whether there is anything left to poll for so.
+    /// Polls once for the awaited receives of a run, and goes on with it; whether there is anything left to poll for
+    /// so.
     #[inline]
     pub(crate) fn poll_for_steps(&mut self, run: RunId, call: CallId) -> bool {
         let mut expecting = Expecting::steps(run);

@@ -54,8 +54,8 @@ impl<T: Pod + Send> Loan<T> {
         for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
             let (pointer, length) = (data.as_mut_ptr().cast(), size_of_val(data.as_slice()));
             // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
-            // uses it: the loan gives it back after both (`take_buffers`), and when dropped leaves it to the call that uses
-            // it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
+            // uses it: the loan gives it back after both (`take_buffers`), and when dropped leaves it to the call that
+            // uses it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
             core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
         }
         Ok(())

@@ -2,8 +2,8 @@
 //! are the real ones, what they drive is a toy, and the checker chooses who runs. A thread that sleeps through what it
 //! waits for is a deadlock, and is found; time never helps, because in the model nobody wakes by it.
 //!
-//! Run by `ci/model.sh`: `RUSTFLAGS="--cfg ringworld_model" cargo test -p ringworld-engine --lib model`. A failure prints the
-//! schedule that leads to it.
+//! Run by `ci/model.sh`: `RUSTFLAGS="--cfg ringworld_model" cargo test -p ringworld-engine --lib model`. A failure
+//! prints the schedule that leads to it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

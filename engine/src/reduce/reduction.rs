@@ -1,8 +1,8 @@
 //! From what a call is given to what the engine needs: [`Reduction`] and [`Reducer`].
 //!
 //! A call takes an [`Op`], an [`Op::scaled`], a [`UserOp`], or a closure; each makes a plan once per call, or says
-//! that the element's type does not have it. Making, cloning and dropping a plan allocates nothing, but that of a closure,
-//! which is made a [`UserOp`] by each call.
+//! that the element's type does not have it. Making, cloning and dropping a plan allocates nothing, but that of a
+//! closure, which is made a [`UserOp`] by each call.
 //!
 //! Neighbours: `collective` asks for plans, the engine carries them out, `signature` shows them to the peers.
 

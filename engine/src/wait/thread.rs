@@ -44,8 +44,8 @@ impl<C: Drive> Shell<C> {
         self.drive_until(core, what, done, waiting_for)
     }
 
-    /// Polls by `poll` for as long as a waiting thread keeps its core, without giving the lock back, until it breaks off
-    /// or somebody else wants the lock. What comes within that time costs no taking of turns.
+    /// Polls by `poll` for as long as a waiting thread keeps its core, without giving the lock back, until it breaks
+    /// off or somebody else wants the lock. What comes within that time costs no taking of turns.
     #[inline]
     pub(crate) fn poll_briefly<R>(
         &self,

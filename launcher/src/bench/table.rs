@@ -128,8 +128,13 @@ impl Table {
                 "Median, least and most of {what}, slowest rank of each; ping-pong is half a round trip by rank 0's \
                  clock.",
             ))?;
-            self.print("alg GB/s: size by median time, in 10^9 bytes per second. bus GB/s: what each rank's link carried")?;
-            self.print("for it, to be compared with the network's speed: of an all-reduce on n ranks 2 (n - 1) / n of the size.")?;
+            self.print(
+                "alg GB/s: size by median time, in 10^9 bytes per second. bus GB/s: what each rank's link carried",
+            )?;
+            self.print(
+                "for it, to be compared with the network's speed: of an all-reduce on n ranks 2 (n - 1) / n of the \
+                 size.",
+            )?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Which core each rank is bound to, with `--bind-to core`.
 //!
-//! A core is one of the processor's, with all of its hardware threads that this process may use. Ranks are spread over the
-//! cores evenly and in order. Pure, but for what the system says of its processors. Neighbours: `job` tells each rank's
-//! `exec-rank`, which binds itself before it becomes the program.
+//! A core is one of the processor's, with all of its hardware threads that this process may use. Ranks are spread over
+//! the cores evenly and in order. Pure, but for what the system says of its processors. Neighbours: `job` tells each
+//! rank's `exec-rank`, which binds itself before it becomes the program.
 
 use crate::exit::Failure;
 use crate::units;
@@ -91,8 +91,8 @@ fn group(allowed: &[usize], siblings: impl Fn(usize) -> Option<Core>) -> Vec<Cor
 fn spread(cores: &[Core], ranks: usize) -> Result<Vec<Core>, String> {
     if ranks > cores.len() {
         return Err(format!(
-            "--bind-to core gives each rank a core of its own; {} start here, and this process may use {}: start fewer, \
-             or leave --bind-to out",
+            "--bind-to core gives each rank a core of its own; {} start here, and this process may use {}: start \
+             fewer, or leave --bind-to out",
             units::counted(ranks, "rank"),
             units::counted(cores.len(), "core")
         ));

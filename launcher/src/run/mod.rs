@@ -1,8 +1,9 @@
 //! `ringworld run`: the ranks of this host, started and ended together.
 //!
 //! This file turns options into a job: it finds the program, opens the rendezvous and writes
-//! each rank's environment (`rendezvous`, `environment`) and core (`cores`). What happens then is in `job` (processes, pipes, signals),
-//! `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
+//! each rank's environment (`rendezvous`, `environment`) and core (`cores`). What happens then is in `job` (processes,
+//! pipes, signals), `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small
+//! roles).
 
 mod complain;
 mod cores;

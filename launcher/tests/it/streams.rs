@@ -158,7 +158,8 @@ fn a_reader_that_leaves_ends_the_job_as_in_a_pipeline() {
 #[test]
 fn ranks_are_told_who_they_are_and_where_to_meet() {
     let body = "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NUM_NODES $MASTER_NODE ${MASTER_PORT:+port} \
-                $RINGWORLD_MASTER_EXTERNAL ${RINGWORLD_SECRET_FD:+fd} $((RINGWORLD_PARENT_PID == PPID)) ${RINGWORLD_JOB:+job}";
+                $RINGWORLD_MASTER_EXTERNAL ${RINGWORLD_SECRET_FD:+fd} $((RINGWORLD_PARENT_PID == PPID)) \
+                ${RINGWORLD_JOB:+job}";
     let job = finish(&mut script(&["-n", "2"], body));
     assert_eq!(job.sorted(), ["0/2 0/2 1 127.0.0.1 port 1 fd 1 job", "1/2 1/2 1 127.0.0.1 port 1 fd 1 job"]);
 }

@@ -107,9 +107,9 @@ impl Machine {
         !self.leaving && self.ended(selector.source).is_none() && self.unexpected.find(selector).is_none()
     }
 
-    /// Takes an eager message, all of which has arrived, if a receive that is not posted gets it: no posted one is before
-    /// it, and no message before this one is for it. Says how many bytes of the payload the receive gets, and how it
-    /// ends.
+    /// Takes an eager message, all of which has arrived, if a receive that is not posted gets it: no posted one is
+    /// before it, and no message before this one is for it. Says how many bytes of the payload the receive gets, and
+    /// how it ends.
     ///
     /// `None`: nothing has happened, and the message is to be announced by [`Machine::header`].
     ///

@@ -177,7 +177,8 @@ proptest! {
     fn random_headers_never_panic(seed: u64) {
         let mut random = Random::new(seed);
         let (mut victim, mut model) = (machine(0), machine(1));
-        let mut valid: Vec<Vec<u8>> = vec![raw(ACK, 0, &[0]), raw(CTS, 0, &[0, 1]), raw(CREDIT, 1, &[]), raw(PROBE_ACK, 0, &[])];
+        let mut valid: Vec<Vec<u8>> =
+            vec![raw(ACK, 0, &[0]), raw(CTS, 0, &[0, 1]), raw(CREDIT, 1, &[]), raw(PROBE_ACK, 0, &[])];
         let mut tokens = Vec::new();
         let mut bounces = std::collections::BTreeMap::new();
         for _ in 0..60 {

@@ -68,7 +68,8 @@ macro_rules! scoped {
             example $_example:literal => $_result:literal;
     )*) => {
         impl<'scope, 'env> Scope<'scope, 'env> { $(
-            #[doc = concat!("Begins a [`Communicator::", stringify!($name), "`] on borrowed memory and returns at once.")]
+            #[doc = concat!("Begins a [`Communicator::", stringify!($name), "`] on borrowed memory,")]
+            /// and returns at once.
             /// See [`Communicator::scope`] for an example.
             ///
             /// # Errors

@@ -1,9 +1,9 @@
 //! Communicators: a group of ranks with a space of tags of their own.
 //!
-//! This folder has what a communicator is, who is in it (`members`), and how new ones are made: `split`, `group` and `cartesian`, with numbers
-//! from `context_id`. What it does is elsewhere: messages in `message`, collectives in `collective`, operations that do
-//! not wait in `request`. Each communicator has two contexts of the protocol: even for messages of the user, odd for
-//! collectives, so that neither can ever match the other.
+//! This folder has what a communicator is, who is in it (`members`), and how new ones are made: `split`, `group` and
+//! `cartesian`, with numbers from `context_id`. What it does is elsewhere: messages in `message`, collectives in
+//! `collective`, operations that do not wait in `request`. Each communicator has two contexts of the protocol: even for
+//! messages of the user, odd for collectives, so that neither can ever match the other.
 
 mod cartesian;
 pub(crate) mod context_id;

@@ -284,8 +284,8 @@ impl Communicator {
         let number = number(local_id, owner, size).ok_or_else(|| Error::System {
             operation: making.name().into(),
             cause: format!(
-                "the numbers of communicators that this rank can name in a world of {size} are used up, after {local_id}; \
-                 keep communicators instead of making them again and again"
+                "the numbers of communicators that this rank can name in a world of {size} are used up, after \
+                 {local_id}; keep communicators instead of making them again and again"
             ),
         })?;
         let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);

@@ -88,8 +88,8 @@ fn head(line: &mut impl std::fmt::Write, seconds: f64, rank: usize) -> std::fmt:
 fn targets(filter: &str) -> Result<Targets, String> {
     let refused = |why: String| {
         format!(
-            "the setting `log` (RINGWORLD_LOG) is {filter:?}, but {why}; give a level (off, error, warn, info, debug or \
-             trace), or targets with levels, such as warn,ringworld_bootstrap=debug"
+            "the setting `log` (RINGWORLD_LOG) is {filter:?}, but {why}; give a level (off, error, warn, info, debug \
+             or trace), or targets with levels, such as warn,ringworld_bootstrap=debug"
         )
     };
     for word in filter.split(',') {

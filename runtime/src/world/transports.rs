@@ -183,8 +183,8 @@ impl Prepared {
 }
 
 impl Opened {
-    /// Without the transports that reach nobody: nobody reaches this rank by them either, since both ends of a pair choose
-    /// alike, and each would be asked at every poll whether something has come.
+    /// Without the transports that reach nobody: nobody reaches this rank by them either, since both ends of a pair
+    /// choose alike, and each would be asked at every poll whether something has come.
     fn without_idle(mut self) -> Self {
         let mut index = 0;
         while index < self.transports.len() {

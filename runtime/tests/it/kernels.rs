@@ -171,7 +171,10 @@ proptest! {
     #[test]
     fn every_kernel_agrees_with_one_element_at_a_time(
         length in 0usize..75,
-        bytes in prop::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(0u8), 1 => Just(0xff), 1 => Just(0x7f)], 2 * 75 * 16),
+        bytes in prop::collection::vec(
+            prop_oneof![4 => any::<u8>(), 1 => Just(0u8), 1 => Just(0xff), 1 => Just(0x7f)],
+            2 * 75 * 16,
+        ),
     ) {
         macro_rules! check {
             ($($type:ty),* $(,)?) => {$({

@@ -161,8 +161,10 @@ macro_rules! completed {
 completed! {
     f32: |x: f32, n| x / n, |x: f32, f| (f64::from(x) * f) as f32, |x| x as f32;
     f64: |x: f64, n| x / f64::from(n), |x: f64, f| x * f, |x| x;
-    f16: |x: f16, n| f16::from_f32(x.to_f32() / n), |x: f16, f| f16::from_f32((f64::from(x.to_f32()) * f) as f32), f16::from_f64;
-    bf16: |x: bf16, n| bf16::from_f32(x.to_f32() / n), |x: bf16, f| bf16::from_f32((f64::from(x.to_f32()) * f) as f32), bf16::from_f64;
+    f16: |x: f16, n| f16::from_f32(x.to_f32() / n),
+        |x: f16, f| f16::from_f32((f64::from(x.to_f32()) * f) as f32), f16::from_f64;
+    bf16: |x: bf16, n| bf16::from_f32(x.to_f32() / n),
+        |x: bf16, f| bf16::from_f32((f64::from(x.to_f32()) * f) as f32), bf16::from_f64;
     Complex<f32>: |x: Complex<f32>, n| Complex::new(x.re / n, x.im / n),
         |x: Complex<f32>, f| Complex::new((f64::from(x.re) * f) as f32, (f64::from(x.im) * f) as f32),
         |x: f64| Complex::new(x as f32, -x as f32);

@@ -152,8 +152,8 @@ fn every_name_on_our_side_of_the_tables_is_defined() {
             seen += 1;
             assert!(
                 name.starts_with("MPI_") || FOREIGN.concat().contains(&name) || defined.contains(name),
-                "docs/mpi.md, line {line}: `{name}` is defined nowhere in runtime/src and engine/src; correct the page, or add it \
-                 to FOREIGN in this test if somebody else defines it"
+                "docs/mpi.md, line {line}: `{name}` is defined nowhere in runtime/src and engine/src; correct the \
+                 page, or add it to FOREIGN in this test if somebody else defines it"
             );
         }
     }

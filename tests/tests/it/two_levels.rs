@@ -29,8 +29,8 @@ fn cabled(hosts: usize) -> Network {
     network
 }
 
-/// What a world has to say: the digest of the result, which is the same on all ranks, how many elements differ from those
-/// of a sum from rank 0 upwards, and the bytes that each host's cable has carried both ways.
+/// What a world has to say: the digest of the result, which is the same on all ranks, how many elements differ from
+/// those of a sum from rank 0 upwards, and the bytes that each host's cable has carried both ways.
 struct Outcome {
     digest: u64,
     differ: u64,

@@ -1,9 +1,9 @@
 //! Copies of bytes between memory of this process and memory that is shared.
 //!
-//! The C library copies more than 2 KiB by `rep movsb`, and some processors (AMD's since Zen 3) are slow at that where the
-//! target begins less than 32 bytes behind the source, modulo a page: 3 GB/s instead of 37, measured in the caches of an EPYC.
-//! Pieces begin at pages and large vectors of a program 16 bytes behind one, so nearly every long message met it. Such copies
-//! are made of short ones, which the library does with vector registers at 25 GB/s.
+//! The C library copies more than 2 KiB by `rep movsb`, and some processors (AMD's since Zen 3) are slow at that where
+//! the target begins less than 32 bytes behind the source, modulo a page: 3 GB/s instead of 37, measured in the caches
+//! of an EPYC. Pieces begin at pages and large vectors of a program 16 bytes behind one, so nearly every long message
+//! met it. Such copies are made of short ones, which the library does with vector registers at 25 GB/s.
 
 use std::ptr::copy_nonoverlapping;
 

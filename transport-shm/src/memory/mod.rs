@@ -1,10 +1,10 @@
 //! Memory that several processes map: the one place in this crate with `unsafe` code.
 //!
-//! A [`Mapping`] is a `memfd` of fixed size, mapped whole. Others may write to it at any time, whatever they have promised,
-//! so no reference to its bytes is ever made: words are atomics, bytes are copied in and out, and every place is checked
-//! against the size. What is copied out may be anything; whoever reads judges it after copying, never before.
-//! Size and kind are sealed before the descriptor is given away, so nobody can cut the memory off under a reader.
-//! Neighbours: `ring.rs` is the order of words and bytes that makes sense of a link, `outbox.rs` of an outbox.
+//! A [`Mapping`] is a `memfd` of fixed size, mapped whole. Others may write to it at any time, whatever they have
+//! promised, so no reference to its bytes is ever made: words are atomics, bytes are copied in and out, and every place
+//! is checked against the size. What is copied out may be anything; whoever reads judges it after copying, never
+//! before. Size and kind are sealed before the descriptor is given away, so nobody can cut the memory off under a
+//! reader. Neighbours: `ring.rs` is the order of words and bytes that makes sense of a link, `outbox.rs` of an outbox.
 
 #![allow(unsafe_code)]
 
@@ -53,8 +53,8 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// New memory of `length` zeroed bytes, and the descriptor by which another process maps it. Pages are taken from the
-    /// system when they are first written.
+    /// New memory of `length` zeroed bytes, and the descriptor by which another process maps it. Pages are taken from
+    /// the system when they are first written.
     pub(crate) fn create(length: usize, writers: Writers) -> Result<(Self, OwnedFd), MapError> {
         let fd = rustix::fs::memfd_create("ringworld", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&fd, length as u64)?;
@@ -109,8 +109,8 @@ impl Mapping {
     fn word(&self, at: usize) -> &AtomicU64 {
         assert!(at.is_multiple_of(size_of::<u64>()), "a word across others");
         let place = self.place(at, size_of::<u64>()).cast::<u64>();
-        // SAFETY: aligned (mappings begin at a page), within the mapping, which lives as long as the reference, and used by
-        // this process only through copies of bytes and atomics.
+        // SAFETY: aligned (mappings begin at a page), within the mapping, which lives as long as the reference, and
+        // used by this process only through copies of bytes and atomics.
         unsafe { AtomicU64::from_ptr(place.as_ptr()) }
     }
 
@@ -131,8 +131,8 @@ impl Mapping {
     #[inline]
     pub(crate) fn read(&self, at: usize, into: &mut [u8]) {
         let from = self.place(at, into.len());
-        // SAFETY: valid for so many reads, and no memory of the caller's. Whoever writes there at the same time has broken
-        // its promise and decides what arrives, but not where.
+        // SAFETY: valid for so many reads, and no memory of the caller's. Whoever writes there at the same time has
+        // broken its promise and decides what arrives, but not where.
         unsafe { copy::copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
     }
 

@@ -1,5 +1,5 @@
-//! Somebody on this host who is no process of the job, and finds the socket: it costs a bounded number of descriptors, is
-//! told nothing, and keeps nobody out.
+//! Somebody on this host who is no process of the job, and finds the socket: it costs a bounded number of descriptors,
+//! is told nothing, and keeps nobody out.
 
 use std::os::fd::OwnedFd;
 

@@ -390,7 +390,8 @@ faults! {
     disconnect_forgotten: DisconnectForgotten, disconnect_is_reported_once, "post after disconnect";
     refusal_ignored: RefusalIgnored, a_refused_header_takes_only_that_peer_down, "after its header was refused";
     region_named_twice: RegionNamedTwice, puts_from_and_into_registered_memory_arrive, "to two regions";
-    deregistering_loses_operations: DeregisteringLosesOperations, deregistering_leaves_operations_under_way_alone, "not in time";
+    deregistering_loses_operations: DeregisteringLosesOperations,
+        deregistering_leaves_operations_under_way_alone, "not in time";
     registered_after_abort: RegisteredAfterAbort, nothing_is_registered_after_the_end, "after the end";
     first_message_waits: FirstMessageWaits, the_first_message_waits_for_nobody, "while its receiver does nothing";
     complete_too_early: CompleteTooEarly, the_first_message_waits_for_nobody, "differs at byte";
@@ -399,6 +400,7 @@ faults! {
     injected_overtakes: InjectedOvertakes, injected_messages_keep_their_order, ": header";
     injected_is_lost: InjectedIsLost, injected_messages_keep_their_order, "not in time";
     injected_too_long: InjectedTooLong, injected_messages_keep_their_order, "but `inject` is 0";
-    lost_in_good_order: LostInGoodOrder, a_first_message_to_a_rank_that_closes_is_not_lost_in_silence, "the sender was told";
+    lost_in_good_order: LostInGoodOrder,
+        a_first_message_to_a_rank_that_closes_is_not_lost_in_silence, "the sender was told";
     abort_forgotten: AbortForgotten, abort_frees_everything_at_once, "after abort";
 }

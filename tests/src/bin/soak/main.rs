@@ -6,7 +6,7 @@
 //!   │     ├────▶ rank           one rank: checked operations until it fails       (a process)
 //!   │     └────▶ judge          whether the survivors said what is promised; pure
 //!   ├─▶ ends ─▶ plan, script    what the ranks of a world leave behind; pure
-//!   │     ├───▶ play              one rank's part, through the public calls       (in a thread: worlds; a process: alone)
+//!   │     ├───▶ play            one rank's part, through the public calls      (a thread: worlds; a process: alone)
 //!   │     └───▶ judge           whether what they met is right; pure
 //!   └─▶ long ─▶ rank            threads, crowds, communicators; memory is watched  (processes)
 //! ```

@@ -55,8 +55,8 @@ pub(crate) fn networks() -> bool {
     missing.is_none()
 }
 
-/// What a world might leave on the machine: files, also those of sockets, and namespaces. Names that are in no file system
-/// go with the processes, which are counted elsewhere.
+/// What a world might leave on the machine: files, also those of sockets, and namespaces. Names that are in no file
+/// system go with the processes, which are counted elsewhere.
 pub(crate) struct Left(BTreeSet<String>);
 
 impl Left {
