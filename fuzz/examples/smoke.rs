@@ -5,10 +5,11 @@
 //! `smoke --seed N --target NAME`.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ringworld_bootstrap::KNOBS;
-use ringworld_fuzz::TARGETS;
+use ringworld_fuzz::{TARGETS, Target};
 
 /// Draws the same for the same seed.
 struct Random(fastrand::Rng);
@@ -61,28 +62,47 @@ fn main() -> ExitCode {
             }
         }
     }
-    for (target, run) in TARGETS {
-        if only.as_deref().is_some_and(|only| only != target) {
-            continue;
-        }
-        if let Some(seed) = seed {
+    if let Some(seed) = seed {
+        for (target, run) in TARGETS.into_iter().filter(|(name, _)| is_wanted(only.as_deref(), name)) {
             let _witness = Witness { target, seed };
             run(&input(target, seed));
             println!("{target}: seed {seed} passes");
-            continue;
         }
-        // Each run of CI looks elsewhere; the seed of a failing input is printed, not this one.
-        let first = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64);
-        let (begin, mut count) = (Instant::now(), 0u64);
-        while begin.elapsed() < Duration::from_secs(seconds) {
-            let seed = first.wrapping_add(count);
-            let _witness = Witness { target, seed };
-            run(&input(target, seed));
-            count += 1;
-        }
-        println!("{target}: {count} inputs in {seconds} s, seeds from {first}");
+        return ExitCode::SUCCESS;
     }
+    // One target on each core at a time. A panic ends its thread, and in the end all of it.
+    let next = AtomicUsize::new(0);
+    let wanted: Vec<Target> =
+        TARGETS.into_iter().filter(|(name, _)| is_wanted(only.as_deref(), name)).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(wanted.len()) {
+            scope.spawn(|| {
+                while let Some((target, run)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    fuzz(target, *run, Duration::from_secs(seconds));
+                }
+            });
+        }
+    });
     ExitCode::SUCCESS
+}
+
+fn is_wanted(only: Option<&str>, name: &str) -> bool {
+    only.is_none_or(|only| only == name)
+}
+
+/// Runs a target for so long.
+fn fuzz(target: &str, run: fn(&[u8]), time: Duration) {
+    // Each run of CI looks elsewhere; the seed of a failing input is printed, not this one.
+    let first = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64);
+    let (begin, mut count) = (Instant::now(), 0u64);
+    while begin.elapsed() < time {
+        let seed = first.wrapping_add(count);
+        let _witness = Witness { target, seed };
+        run(&input(target, seed));
+        count += 1;
+    }
+    println!("{target}: {count} inputs in {} s, seeds from {first}", time.as_secs());
 }
 
 /// Bytes for `target`: noise for the structured ones, words and noise for the readers of text.
