@@ -76,6 +76,15 @@ fn falls_silent(local: usize, arguments: &[&str], from: Option<&str>, fall: Fall
     noticed(&mut processes, cut, from, local);
 }
 
+/// Runs each case on networks of its own, all at the same time: they only wait, for seconds.
+fn side_by_side<T: Sync>(cases: &[T], run: impl Fn(&T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(|| run(case));
+        }
+    });
+}
+
 #[test]
 fn a_data_network_that_is_silent_is_noticed_within_the_peer_timeout_and_by_name() {
     if !possible("a_data_network_that_is_silent_is_noticed_within_the_peer_timeout_and_by_name") {
@@ -107,10 +116,9 @@ fn a_rank_that_only_receives_notices_a_silent_data_network() {
     if !possible("a_rank_that_only_receives_notices_a_silent_data_network") {
         return;
     }
-    falls_silent(1, &["recv"], None, both);
-    for _ in 0..3 {
-        falls_silent(1, &["recv"], None, towards_node1);
-    }
+    side_by_side(&[both as Fall, towards_node1, towards_node1, towards_node1], |fall| {
+        falls_silent(1, &["recv"], None, *fall);
+    });
 }
 
 #[test]
@@ -118,11 +126,10 @@ fn a_data_network_that_fell_silent_while_all_computed_is_noticed_at_the_next_cal
     if !possible("a_data_network_that_fell_silent_while_all_computed_is_noticed_at_the_next_call") {
         return;
     }
-    for fall in [both as Fall, towards_node1] {
-        falls_silent(1, &["pause", "--ms", "1500", "--elements", "100"], Some("calling"), fall);
-    }
-    // Longer than the kernel itself waits for an answer.
-    falls_silent(1, &["pause", "--ms", "8000", "--elements", "100"], Some("calling"), both);
+    // The last is longer than the kernel itself waits for an answer.
+    side_by_side(&[("1500", both as Fall), ("1500", towards_node1), ("8000", both)], |(time, fall)| {
+        falls_silent(1, &["pause", "--ms", time, "--elements", "100"], Some("calling"), *fall);
+    });
 }
 
 #[test]
@@ -131,13 +138,12 @@ fn a_peer_that_computes_and_does_not_read_is_left_alone() {
         return;
     }
     // More than any buffers hold: its window is closed for all the time.
-    for arguments in [["200000", "100"], ["100", "100000"], ["3000000", "4"]] {
-        let [bytes, messages] = arguments;
+    side_by_side(&[["200000", "100"], ["100", "100000"], ["3000000", "4"]], |[bytes, messages]| {
         let network = usual(2);
         let arguments = ["flood", "--ms", "9000", "--bytes", bytes, "--messages", messages];
         let mut processes = everywhere(&network, 2, 1, VARIABLES, &arguments);
         processes.iter_mut().for_each(Process::succeeds);
-    }
+    });
 }
 
 #[test]
@@ -146,7 +152,7 @@ fn a_firewall_that_drops_requests_for_connections_is_an_error_within_the_timeout
         return;
     }
     // From either side: to one of them the requests are lost, to the other its answers.
-    for sender in [0, 1] {
+    side_by_side(&[0, 1], |sender| {
         let network = usual(2);
         let variables = [VARIABLES, &[("RINGWORLD_TIMEOUT", "3s")]].concat();
         let sender = sender.to_string();
@@ -168,5 +174,5 @@ fn a_firewall_that_drops_requests_for_connections_is_an_error_within_the_timeout
             assert!(late < Duration::from_secs(3) + SLACK, "noticed after {late:?}: {text}");
             process.ends_with(FAILED);
         }
-    }
+    });
 }
