@@ -2,39 +2,61 @@
 //! somebody has a name.
 //!
 //! ```text
-//! VERSION (1)   boot (16)   name (16)
+//! VERSION (1)   boot (16)   name (16)   kind (1)
 //! ```
 //!
 //! `boot` tells running kernels apart and is a first sieve: it is the same in all containers of a host, and may be the
-//! same on copies of a virtual machine. `name` is random; a socket of that name can be reached within a network
-//! namespace only, and whoever reaches it runs under the same kernel, where descriptors can be handed over and memory
-//! mapped. Invariant: two addresses lead to one another from both sides or from neither. Neighbours: `transport.rs`
-//! publishes and tries addresses.
+//! same on copies of a virtual machine. `name` is random. A socket of that name is in no file system and can be reached
+//! within a network namespace only, or is a file in a folder ([`crate::folder`]) that each process finds by a path of
+//! its own; `kind` says which. Whoever reaches it runs under the same kernel, where descriptors can be handed over and
+//! memory mapped. Invariant: two addresses lead to one another from both sides or from neither. Neighbours:
+//! `transport.rs` publishes and tries addresses.
 
 use ringworld_transport::Address;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+use crate::folder::{Folder, file_name};
+
 /// Changes with the layout of addresses, links or outboxes.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-const LENGTH: usize = 33;
+const LENGTH: usize = 34;
 
 /// Where a rank is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     boot: [u8; 16],
     name: [u8; 16],
+    kind: Kind,
+}
+
+/// What its sockets are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Names in no file system.
+    Abstract,
+    /// Files in the folder of both.
+    Files,
+}
+
+/// What a socket is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Connections.
+    Talk,
+    /// To find out whether its owner can be reached.
+    Probe,
 }
 
 impl Place {
-    /// A new one on this host.
-    pub(crate) fn new() -> Result<Self, String> {
+    /// A new one on this host, in a folder or in none.
+    pub(crate) fn new(in_folder: bool) -> Result<Self, String> {
         let mut name = [0; 16];
         getrandom::fill(&mut name).map_err(|error| format!("no random numbers: {error}"))?;
         let text = std::fs::read_to_string(BOOT_ID).map_err(|error| format!("{BOOT_ID}: {error}"))?;
         let boot = boot(&text).ok_or_else(|| format!("{BOOT_ID} says {text:?}"))?;
-        Ok(Self { boot, name })
+        Ok(Self { boot, name, kind: if in_folder { Kind::Files } else { Kind::Abstract } })
     }
 
     /// What others are told.
@@ -42,6 +64,7 @@ impl Place {
         let mut bytes = vec![VERSION];
         bytes.extend(self.boot);
         bytes.extend(self.name);
+        bytes.push(u8::from(self.kind == Kind::Files));
         Address::new(bytes)
     }
 
@@ -64,11 +87,29 @@ impl Place {
             }
         }
         let part = |from: usize| bytes[from..].first_chunk().copied().unwrap_or_default();
-        Ok(Self { boot: part(1), name: part(17) })
+        let kind = match bytes.last() {
+            Some(0) => Kind::Abstract,
+            Some(1) => Kind::Files,
+            other => return Err(format!("sockets of the unknown kind {other:?}")),
+        };
+        Ok(Self { boot: part(1), name: part(17), kind })
     }
 
-    /// The name of a rank's sockets.
-    pub(crate) fn socket(&self) -> Result<SocketAddrUnix, Errno> {
+    /// What tells the files of this host from those of others that share its folder.
+    pub(crate) fn host(&self) -> String {
+        self.boot[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The name of a rank's file in the folder.
+    pub(crate) fn file(&self, purpose: Purpose) -> String {
+        file_name(&self.host(), &self.name, purpose == Purpose::Probe)
+    }
+
+    /// Where a rank's sockets are, as seen from a process with this folder.
+    pub(crate) fn socket(&self, folder: Option<&Folder>, purpose: Purpose) -> Result<SocketAddrUnix, Errno> {
+        if let Some(folder) = folder {
+            return folder.socket(&self.file(purpose));
+        }
         let mut name = *b"ringworld-shm-                ";
         name[14..].copy_from_slice(&self.name);
         SocketAddrUnix::new_abstract_name(&name)
@@ -80,9 +121,19 @@ impl Place {
     /// # Errors
     ///
     /// Why not.
-    pub(crate) fn reaches(&self, other: &Self) -> Result<(), String> {
+    pub(crate) fn reaches(&self, other: &Self, folder: Option<&Folder>) -> Result<(), String> {
         if self.boot != other.boot {
             return Err("it is on another host".into());
+        }
+        if self.kind != other.kind {
+            let (has, lacks) =
+                if self.kind == Kind::Files { ("this rank", "it") } else { ("it", "this rank") };
+            return Err(format!(
+                "{has} has a folder for sockets (RINGWORLD_SHM_SOCKET_DIR) and {lacks} has none"
+            ));
+        }
+        if let Some(folder) = folder {
+            folder.belongs_to_us(&other.file(Purpose::Probe))?;
         }
         let probe = || {
             let socket = rustix::net::socket_with(
@@ -91,10 +142,11 @@ impl Place {
                 SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
                 None,
             )?;
-            rustix::net::connect(&socket, &other.socket()?)
+            rustix::net::connect(&socket, &other.socket(folder, Purpose::Probe)?)
         };
         match probe() {
             Ok(()) => Ok(()),
+            Err(Errno::CONNREFUSED) if folder.is_some() => Err("it is gone".into()),
             Err(Errno::CONNREFUSED) => {
                 Err("it is in another network namespace, on another copy of this machine, or gone".into())
             }
@@ -118,9 +170,13 @@ mod tests {
 
     #[test]
     fn an_address_is_read_as_it_was_told() {
-        let place = Place::new().unwrap();
-        assert_eq!(Place::parse(&place.address()), Ok(place));
-        for wrong in [vec![], vec![VERSION], vec![VERSION; 34], vec![9; 33]] {
+        for in_folder in [false, true] {
+            let place = Place::new(in_folder).unwrap();
+            assert_eq!(Place::parse(&place.address()), Ok(place));
+        }
+        for wrong in
+            [vec![], vec![VERSION], vec![VERSION; 33], vec![VERSION; 34], vec![VERSION; 35], vec![9; 34]]
+        {
             assert!(Place::parse(&Address::new(wrong.clone())).is_err(), "{wrong:?}");
         }
     }
@@ -135,9 +191,13 @@ mod tests {
 
     #[test]
     fn nobody_is_reached_whose_socket_is_not_there() {
-        let (one, other) = (Place::new().unwrap(), Place::new().unwrap());
-        assert!(one.reaches(&other).unwrap_err().contains("network namespace"));
+        let (one, other) = (Place::new(false).unwrap(), Place::new(false).unwrap());
+        assert!(one.reaches(&other, None).unwrap_err().contains("network namespace"));
         let elsewhere = Place { boot: [1; 16], ..other };
-        assert_eq!(one.reaches(&elsewhere), Err("it is on another host".to_owned()));
+        assert_eq!(one.reaches(&elsewhere, None), Err("it is on another host".to_owned()));
+        // Whichever of the two has the folder.
+        let filed = Place { kind: Kind::Files, ..other };
+        assert!(one.reaches(&filed, None).unwrap_err().starts_with("it has a folder"));
+        assert!(filed.reaches(&one, None).unwrap_err().starts_with("this rank has a folder"));
     }
 }

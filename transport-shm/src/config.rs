@@ -1,5 +1,7 @@
 //! What the transport is told at its start, and what can be wrong with that.
 
+use std::path::PathBuf;
+
 use ringworld_auth::Secret;
 use ringworld_transport::Rank;
 
@@ -15,13 +17,16 @@ pub struct Config {
     pub job: u64,
     /// What only processes of this job know.
     pub secret: Secret,
+    /// Where this rank's sockets are files, for ranks that share a folder and no network namespace; `None`: names in no
+    /// file system. Ranks reach one another if both have such a folder, and it is the same, or neither has one.
+    pub socket_dir: Option<PathBuf>,
 }
 
 impl Config {
     /// Settings for `rank` of `size` in a job, without a secret.
     #[must_use]
     pub fn new(rank: Rank, size: usize, job: u64) -> Self {
-        Self { rank, size, job, secret: Secret::default() }
+        Self { rank, size, job, secret: Secret::default(), socket_dir: None }
     }
 }
 

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tracing::debug;
 
+use crate::address::Purpose;
 use crate::handshake::{self, Initiator, Responder, Trouble, Verdict};
 use crate::link::{self, Link, PROOF, Parts};
 use crate::memory::{MapError, Mapping, Writers};
@@ -25,7 +26,7 @@ use crate::outbox::TheirOutbox;
 use crate::packet::{self, Received};
 use crate::peer::{Attempt, State};
 use crate::pending::{MAX_UNAUTHENTICATED, Pending, Role};
-use crate::transport::{Shm, Watch};
+use crate::transport::{Listeners, Shm, Watch};
 
 /// Why a connection in its handshake goes no further.
 enum Stop {
@@ -106,13 +107,15 @@ impl Shm {
         let begin = || -> Result<(OwnedFd, Initiator), Stop> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-            rustix::net::connect(&socket, &place.socket()?).map_err(|error| match error {
-                // Its queue is full: it has not looked for a long time.
-                Errno::AGAIN => Stop::Close,
-                Errno::CONNREFUSED => Stop::Fail(Cause::Lost(
-                    "nobody listens at its socket any more: the process is gone".into(),
-                )),
-                error => Stop::from(error),
+            rustix::net::connect(&socket, &place.socket(self.folder(), Purpose::Talk)?).map_err(|error| {
+                match error {
+                    // Its queue is full: it has not looked for a long time.
+                    Errno::AGAIN => Stop::Close,
+                    Errno::CONNREFUSED | Errno::NOENT => Stop::Fail(Cause::Lost(
+                        "nobody listens at its socket any more: the process is gone".into(),
+                    )),
+                    error => Stop::from(error),
+                }
             })?;
             let (initiator, hello) = Initiator::new(&self.identity, rank)?;
             packet::send(&socket, &hello, &[])?;
@@ -139,10 +142,10 @@ impl Shm {
     pub(crate) fn accept(&mut self) -> bool {
         let mut moved = false;
         loop {
-            let Some((listener, _)) = &self.listeners else { return moved };
+            let Some(Listeners { talk, .. }) = &self.listeners else { return moved };
             let now = Instant::now();
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let socket = match rustix::net::accept_with(listener, flags) {
+            let socket = match rustix::net::accept_with(talk, flags) {
                 Ok(socket) => socket,
                 Err(error) if shortage::is_shortage(error) => {
                     // Those who belong here are not silent.

@@ -5,11 +5,13 @@
 //! memory that its peers can only read; a record in the ring names the slot, and the receiver copies on to where the
 //! payload belongs, while the sender copies the next piece. All memory is anonymous (`memfd`), handed over by a Unix
 //! socket once both sides have shown that they know the job's secret, and gone with the processes: nothing has a name
-//! in a file system.
+//! in a file system, but for sockets where that is asked for ([`Config::socket_dir`]), for processes that share a
+//! folder and no network namespace.
 //!
 //! ```text
 //! config.rs      settings, errors of `bind`         handshake.rs  who is who (pure)
 //! address.rs     where a rank is, and whether here  pending.rs    sockets in the handshake
+//! folder.rs      sockets that are files
 //! transport.rs   post, poll, sleep                  connect.rs    dialling, accepting, the tie-break
 //! peer.rs        state of one peer                  shutdown.rs   losing a peer, the orderly end
 //! link.rs        records: what goes and comes       packet.rs     packets and descriptors on sockets
@@ -39,6 +41,7 @@
 mod address;
 mod config;
 mod connect;
+mod folder;
 mod handshake;
 mod link;
 mod memory;

@@ -18,12 +18,14 @@ use ringworld_transport::{
     RemoteKey, Token, Transport,
 };
 use rustix::event::{EventfdFlags, epoll};
+use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use crate::address::Place;
+use crate::address::{Place, Purpose};
 use crate::config::{BindError, Config};
+use crate::folder::{Files, Folder};
 use crate::handshake::Identity;
 use crate::link::{self, Inward};
 use crate::outbox::Outbox;
@@ -72,6 +74,52 @@ impl Watch {
     }
 }
 
+/// Where this rank is reached.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    /// By connections.
+    pub(crate) talk: OwnedFd,
+    /// By those who want to know whether it can be reached; nobody sends anything there.
+    _probe: OwnedFd,
+    /// What both are in a file system.
+    files: Option<Files>,
+}
+
+impl Listeners {
+    fn new(place: &Place, folder: Option<Folder>) -> Result<Self, String> {
+        let named = |kind, purpose| {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
+            if folder.is_some() {
+                // The file is made with the mode of the socket.
+                rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+            }
+            rustix::net::bind(&socket, &place.socket(folder.as_ref(), purpose)?)?;
+            Ok(socket)
+        };
+        let listen = || -> Result<(OwnedFd, OwnedFd), Errno> {
+            let talk = named(SocketType::SEQPACKET, Purpose::Talk)?;
+            // More than any host has ranks; the system bounds it.
+            rustix::net::listen(&talk, 4096)?;
+            Ok((talk, named(SocketType::DGRAM, Purpose::Probe)?))
+        };
+        let cannot = |error: Errno| match &folder {
+            Some(folder) => format!("cannot listen at a Unix socket in {}: {error}", folder.path().display()),
+            None => format!("cannot listen at a Unix socket: {error}"),
+        };
+        let (talk, probe) = match &folder {
+            Some(folder) => folder.alone(&place.host(), || listen().map_err(cannot))?,
+            None => listen().map_err(cannot)?,
+        };
+        let names = [place.file(Purpose::Talk), place.file(Purpose::Probe)];
+        Ok(Self { talk, _probe: probe, files: folder.map(|folder| Files::new(folder, names)) })
+    }
+
+    fn folder(&self) -> Option<&Folder> {
+        self.files.as_ref().map(Files::folder)
+    }
+}
+
 /// The shared-memory transport of one rank.
 ///
 /// Dropping it is the same as [`Transport::abort`]: peers see the connection lost.
@@ -83,8 +131,7 @@ pub struct Shm {
     pub(crate) bell: OwnedFd,
     /// Tells peers when this process has ended; `None` where the system knows no such descriptors (before Linux 5.3).
     process: Option<OwnedFd>,
-    /// For connections, and for those who want to know whether this rank can be reached.
-    pub(crate) listeners: Option<(OwnedFd, OwnedFd)>,
+    pub(crate) listeners: Option<Listeners>,
     pub(crate) outbox: Outbox,
     pub(crate) peers: Vec<Peer>,
     /// Peers with a link.
@@ -114,32 +161,21 @@ impl Shm {
     ///
     /// [`BindError`] says what is wrong with the settings or what the system refused.
     pub fn bind(config: Config) -> Result<Self, BindError> {
-        let Config { rank, size, job, secret } = config;
+        let Config { rank, size, job, secret, socket_dir } = config;
         if rank >= size {
             return Err(BindError::Rank { rank, size });
         }
         let system =
             |what: &'static str| move |error: Errno| BindError::System(format!("cannot {what}: {error}"));
-        let place = Place::new().map_err(BindError::System)?;
+        let folder = socket_dir.map(|path| Folder::open(&path)).transpose().map_err(BindError::System)?;
+        let place = Place::new(folder.is_some()).map_err(BindError::System)?;
         let outbox =
             Outbox::new().map_err(|error| BindError::System(format!("cannot map shared memory: {error}")))?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll set"))?;
         let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(system("make an event descriptor"))?;
-        let named = |kind| {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
-            rustix::net::bind(&socket, &place.socket()?)?;
-            Ok(socket)
-        };
-        let listen = || -> Result<(OwnedFd, OwnedFd), Errno> {
-            let listener = named(SocketType::SEQPACKET)?;
-            // More than any host has ranks; the system bounds it.
-            rustix::net::listen(&listener, 4096)?;
-            Ok((listener, named(SocketType::DGRAM)?))
-        };
-        let listeners = listen().map_err(system("listen at a Unix socket"))?;
-        Self::watch(&epoll, &listeners.0, Watch::Listener).map_err(system("watch a descriptor"))?;
+        let listeners = Listeners::new(&place, folder).map_err(BindError::System)?;
+        Self::watch(&epoll, &listeners.talk, Watch::Listener).map_err(system("watch a descriptor"))?;
         Self::watch(&epoll, &bell, Watch::Bell).map_err(system("watch a descriptor"))?;
         let mut capabilities = Capabilities::new("shm");
         capabilities.latency_ns = 500;
@@ -187,6 +223,11 @@ impl Shm {
         (self.identity.rank, self.identity.size) = (rank, size);
         self.peers.resize_with(size, Peer::new);
         Ok(self)
+    }
+
+    /// Where sockets are files, if they are.
+    pub(crate) fn folder(&self) -> Option<&Folder> {
+        self.listeners.as_ref().and_then(Listeners::folder)
     }
 
     /// What peers are handed: the outbox, the bell, and by what they know the end of this process.
@@ -322,11 +363,12 @@ impl Transport for Shm {
             return Err(error("it is this process's own rank".to_owned()));
         }
         let size = self.identity.size;
+        let folder = self.listeners.as_ref().and_then(Listeners::folder);
         let Some(entry) = self.peers.get_mut(peer) else {
             return Err(error(format!("there is no such rank in a world of {size}")));
         };
         let place = Place::parse(address).map_err(error)?;
-        self.place.reaches(&place).map_err(error)?;
+        self.place.reaches(&place, folder).map_err(error)?;
         entry.place = Some(place);
         Ok(())
     }

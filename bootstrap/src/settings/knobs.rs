@@ -181,7 +181,8 @@ pub const KNOBS: &[Knob] = &[
         "`shm,tcp` or `^ibverbs`",
         "every transport that works",
         "Transports to choose from; `^` excludes. Each pair of ranks uses the best that both have: `shm` (memory of \
-         one host; both in one network namespace), `ibverbs` (cargo feature of that name, docs/verbs.md), then `tcp`.",
+         one host; both in one network namespace, or with one `shm_socket_dir`), `ibverbs` (cargo feature of that \
+         name, docs/verbs.md), then `tcp`.",
     ),
     Knob {
         schedulers: &["NCCL_IB_HCA"],
@@ -311,6 +312,16 @@ pub const KNOBS: &[Knob] = &[
         "name",
         "`cubic`, else `reno`, else the system's",
         "Congestion control algorithm, such as `cubic` or `bbr`, whose pacing costs time on fast links.",
+    ),
+    knob(
+        "shm_socket_dir",
+        "path",
+        "none",
+        "Folder in which the sockets that ranks of one host find one another by are files, each for its user \
+         alone, instead of names that hold within a network namespace: for containers or pods with networks of \
+         their own into which one folder of the host is mounted, by whatever path. Give it to all ranks of a \
+         host; those that do not see one another's files use the next transport. What killed ranks leave there, \
+         two empty files each, the next rank of that user removes.",
     ),
     knob(
         "master_external",

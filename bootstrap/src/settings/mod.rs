@@ -20,6 +20,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::os::fd::RawFd;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ringworld_auth::Secret;
@@ -110,6 +111,8 @@ pub struct Settings {
     pub tcp_socket_buffer: Option<usize>,
     /// TCP congestion control.
     pub tcp_congestion: Option<String>,
+    /// The folder of the sockets for shared memory.
+    pub shm_socket_dir: Option<PathBuf>,
     /// Somebody else serves the rendezvous.
     pub launcher: bool,
     /// Process whose end ends this one.
@@ -157,6 +160,7 @@ impl Default for Settings {
             advertise: Vec::new(),
             tcp_socket_buffer: None,
             tcp_congestion: None,
+            shm_socket_dir: None,
             launcher: false,
             parent_pid: None,
             log: None,
@@ -278,6 +282,7 @@ impl Settings {
             advertise: r.read("advertise", addresses)?.unwrap_or_default(),
             tcp_socket_buffer: r.read("tcp_socket_buffer", parse::size)?,
             tcp_congestion: r.read("tcp_congestion", any)?,
+            shm_socket_dir: r.read("shm_socket_dir", any)?.map(PathBuf::from),
             launcher: r.read("master_external", parse::flag)?.unwrap_or(false),
             parent_pid: r.read("parent_pid", |text| parse::number(text, "a process id"))?,
             log: r.read("log", any)?,

@@ -239,7 +239,7 @@ fn report(name: &'static str, settings: &Settings) -> TransportReport {
     }
     match name {
         #[cfg(feature = "shm")]
-        "shm" => shm::report(),
+        "shm" => shm::report(settings),
         #[cfg(feature = "ibverbs")]
         "ibverbs" => ibverbs::report(settings),
         #[cfg(feature = "tcp")]
@@ -262,18 +262,29 @@ mod shm {
     pub(super) fn open(settings: &Settings, place: &Place<'_>) -> Result<std::result::Result<Bound, String>> {
         let mut config = Config::new(0, 1, place.job);
         config.secret = settings.secret.clone();
+        config.socket_dir = settings.shm_socket_dir.clone();
         let refused = |error: BindError| {
+            let folder = match &settings.shm_socket_dir {
+                Some(_) => "set RINGWORLD_SHM_SOCKET_DIR to a folder that this user can write, or ",
+                None => "",
+            };
             Error::Bootstrap(format!(
-                "shared memory cannot be used: {error}; RINGWORLD_TRANSPORT=^shm does without it"
+                "shared memory cannot be used: {error}; {folder}RINGWORLD_TRANSPORT=^shm does without it"
             ))
         };
+        // Whoever asks for a folder wants shared memory.
+        let may_go_without = settings.shm_socket_dir.is_none()
+            && (settings.transport.is_exclusion() || settings.transport.names().is_empty());
         match Shm::bind(config) {
             Ok(shm) => {
                 let address = shm.address();
-                let open = move |rank, size| Ok(Box::new(shm.with_rank(rank, size).map_err(refused)?) as _);
+                let open = move |rank, size| {
+                    let refused = |error| Error::Bootstrap(format!("shared memory cannot be used: {error}"));
+                    Ok(Box::new(shm.with_rank(rank, size).map_err(refused)?) as _)
+                };
                 Ok(Ok(Bound { name: "shm", address, open: Box::new(open) }))
             }
-            Err(error) if settings.transport.is_exclusion() || settings.transport.names().is_empty() => {
+            Err(error) if may_go_without => {
                 tracing::warn!("shared memory is not used: {error}");
                 Ok(Err(error.to_string()))
             }
@@ -282,9 +293,15 @@ mod shm {
     }
 
     /// Whether this process can share memory, found out by making some.
-    pub(super) fn report() -> TransportReport {
-        let (usable, verdict) = match Shm::bind(Config::new(0, 1, 0)) {
-            Ok(_) => (true, "usable, between ranks of one host and network namespace".to_owned()),
+    pub(super) fn report(settings: &Settings) -> TransportReport {
+        let mut config = Config::new(0, 1, 0);
+        config.socket_dir = settings.shm_socket_dir.clone();
+        let among = match &settings.shm_socket_dir {
+            Some(folder) => format!("that share the folder {} (RINGWORLD_SHM_SOCKET_DIR)", folder.display()),
+            None => "and network namespace".to_owned(),
+        };
+        let (usable, verdict) = match Shm::bind(config) {
+            Ok(_) => (true, format!("usable, between ranks of one host {among}")),
             Err(error) => (false, format!("cannot be used: {error}")),
         };
         TransportReport { name: "shm", usable, verdict, details: Shm::layout() }

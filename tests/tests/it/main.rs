@@ -13,5 +13,6 @@ mod namespaces;
 mod processes;
 mod programs;
 mod silent_networks;
+mod socket_folder;
 mod two_levels;
 mod virtual_time;

@@ -18,7 +18,7 @@ const MANY: usize = 700;
 /// A connection to a rank, of somebody who has read its address.
 fn knock(side: &Side) -> OwnedFd {
     let mut name = b"ringworld-shm-".to_vec();
-    name.extend(&side.shm.address().as_bytes()[17..]);
+    name.extend(&side.shm.address().as_bytes()[17..33]);
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
     connect(&socket, &SocketAddrUnix::new_abstract_name(&name).unwrap()).unwrap();
