@@ -27,7 +27,7 @@ def markdown(samples, wholes, peers, facts, notes, appended=(), scene="TCP on lo
 
 
 def summary(samples, wholes, peers, facts, notes, appended=()):
-    """Facts, notes, ratios, processor time and start-up, then the tables of rawsockets.py and links.py, as lines."""
+    """Facts, notes, ratios, processor time and start-up, then the tables of limits.py and links.py, as lines."""
     parts = [f"- {key}: {value}" for key, value in facts.items()]
     unchecked = sorted({peers[s.peer].title for s in samples if s.line.wire_bytes is None})
     if unchecked and any(s.line.wire_bytes is not None for s in samples):

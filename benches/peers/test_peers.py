@@ -18,12 +18,12 @@ from types import SimpleNamespace
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import limits
 import links
 import measure
 import ops
 import peers as contestants
 import plots
-import rawsockets
 import report
 import stats
 from measure import Line, RunFailed, parse, run_empty, run_twin
@@ -282,10 +282,38 @@ class Links(unittest.TestCase):
         self.assertEqual(checked(["sh", "-c", line], "printing", 5, ".").split("\n")[:-1], words)
 
 
+def bare(name, *text):
+    """Like `twin`, with the limits of plain sockets."""
+    made = twin(name, *text)
+    made.limits = limits.PlainSockets.limits
+    return made
+
+
 class Beside(unittest.TestCase):
+    def test_mapped_memory_is_asked_for_all_sizes_of_a_bar(self):
+        def asked(*arguments):
+            return [(limit.raw, size >> 10) for limit, size in limits.asked(limits.MappedMemory(), *arguments)]
+        every = tuple(ops.OPERATIONS)
+        sizes = [64, 256, 1024, 4096, 16384, 65536]
+        self.assertEqual(asked(every, 2, 8, 64 << 20), [(op, size) for op in ("pingpong", "allreduce") for size in sizes])
+        self.assertEqual(asked(("pingpong",), 2, 8, 16 << 10), [("pingpong", 16)])
+        self.assertEqual(asked(every, 4, 8, 64 << 20), [])
+
+    def test_the_limit_of_mapped_memory_is_right_and_ends_its_second_process(self):
+        memory = limits.MappedMemory()
+        try:
+            memory.prepare()
+        except CommandFailed as error:
+            self.skipTest(f"there is no limit of mapped memory: {error}")
+        for op in ("pingpong", "allreduce"):
+            run = measure.run_twin(memory, [op], 2, 64 << 10, 256 << 10, 1, 60)
+            self.assertIsNone(run.failure)
+            self.assertEqual([(line.op, line.bytes) for line in run.lines], [(op, 64 << 10), (op, 256 << 10)])
+            self.assertEqual(run.left, 0)
+
     def test_plain_sockets_are_asked_for_the_size_of_the_bar_or_the_largest_below(self):
         def asked(*arguments):
-            return [(limit.raw, size) for limit, size in rawsockets.asked(*arguments)]
+            return [(limit.raw, size) for limit, size in limits.asked(limits.PlainSockets(), *arguments)]
         every = tuple(ops.OPERATIONS)
         self.assertEqual(asked(every, 2, 8, 64 << 20), [("pingpong", 8), ("stream", 64 << 20), ("exchange", 64 << 20)])
         self.assertEqual(asked(every, 2, 8, 1 << 20), [("pingpong", 8), ("stream", 1 << 20), ("exchange", 1 << 20)])
@@ -302,17 +330,17 @@ class Beside(unittest.TestCase):
         plain.append(sample(1, "raw", 1.0, op="exchange", size=1 << 20))
         ours.append(sample(1, "ringworld", 30e-6, op="allreduce", ranks=4))
         plain.append(sample(1, "raw", 20e-6, op="doubling", ranks=4))
-        found = "\n".join(rawsockets.report(ours, plain))
+        found = "\n".join(limits.report(limits.PlainSockets(), ours, plain))
         self.assertIn("| **1.20 (1.20–1.20)** | 1.15 |", found)
         # Above the bar, which does not stand at this size.
         self.assertIn("| 1.50 (1.50–1.50) | none |", found)
         self.assertIn("| 1 MiB | 2.00 s | 1.00 s | 2.00 (2.00–2.00) | 1.30, at 64 MiB |", found)
         reached = [sample(1, "ringworld", 5.5e-6, op="pingpong")]
-        self.assertIn("| 1.10 (1.10–1.10) | 1.15 |", "\n".join(rawsockets.report(reached, plain)))
-        self.assertEqual(rawsockets.report(ours, []), [])
-        self.assertEqual(rawsockets.report([sample(1, "mpich", 1e-6, op="pingpong")], plain), [])
+        self.assertIn("| 1.10 (1.10–1.10) | 1.15 |", "\n".join(limits.report(limits.PlainSockets(), reached, plain)))
+        self.assertEqual(limits.report(limits.PlainSockets(), ours, []), [])
+        self.assertEqual(limits.report(limits.PlainSockets(), [sample(1, "mpich", 1e-6, op="pingpong")], plain), [])
         off_the_wire = [sample(1, "ringworld", 1e-6, op="pingpong", wire=0)]
-        self.assertEqual(rawsockets.report(off_the_wire, plain), [])
+        self.assertEqual(limits.report(limits.PlainSockets(), off_the_wire, plain), [])
 
     def test_plain_sockets_are_measured_right_after_ringworld_and_are_no_rival(self):
         program = load_run()
@@ -320,7 +348,7 @@ class Beside(unittest.TestCase):
                                   rounds=2, budget=1, min=8, max=8, timeout=20, limit=60, quick=False, scenes=("loopback",),
                                   peers=["ringworld", "mpich"])
         peers = {name: twin(name) for name in ("ringworld", "mpich")}
-        plain = twin("raw")
+        plain = bare("raw")
         with tempfile.TemporaryDirectory() as directory:
             order = Path(directory, "order")
             for peer in (*peers.values(), plain):
@@ -340,7 +368,7 @@ class Beside(unittest.TestCase):
         program = load_run()
         options = SimpleNamespace(only=["pingpong"], groups=[["pingpong"]], ranks=[2], start_ranks=[0], starts=0, rounds=3, budget=1,
                                   min=8, max=8, timeout=20, limit=60, quick=False, scenes=("loopback",), peers=["ringworld"])
-        plain = twin("raw", "echo no port >&2; exit 1")
+        plain = bare("raw", "echo no port >&2; exit 1")
         comparison = program.Comparison(options, {"ringworld": twin("ringworld")}, plain, [])
         comparison.progress = SimpleNamespace(step=lambda _: None, say=lambda _: None, end=lambda _: None)
         self.assertEqual(comparison.all_rounds(), 3)
