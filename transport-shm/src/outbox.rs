@@ -21,10 +21,12 @@ pub(crate) const SLOTS: usize = 32;
 /// Bytes of a slot.
 pub(crate) const SLOT: usize = 128 << 10;
 /// Bytes of the whole.
-const SIZE: usize = FIRST + SLOTS * SLOT;
+const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
 
 const EPOCH: usize = 0;
-const FIRST: usize = 4096;
+/// Not at a page: slots would then begin a few bytes before or behind what programs send and receive, modulo a page,
+/// which is where copies can be slow; see `memory/copy.rs`. Long vectors begin at a page or 16 bytes behind one.
+const FIRST: usize = 4096 + 64;
 
 /// This rank's own.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 //!
 //! The C library copies more than 2 KiB by `rep movsb`, and some processors (AMD's since Zen 3) are slow at that where
 //! the target begins less than 32 bytes behind the source, modulo a page: 3 GB/s instead of 37, measured in the caches
-//! of an EPYC. Pieces begin at pages and large vectors of a program 16 bytes behind one, so nearly every long message
-//! met it. Such copies are made of short ones, which the library does with vector registers at 25 GB/s.
+//! of an EPYC. Such copies are made of short ones, which the library does with vector registers at 25 GB/s. That is
+//! only the better of two evils, so slots begin where nearly no copy meets it (`outbox.rs`): out of the caches `rep
+//! movsb` is faster, for it does not read what it overwrites (16 MiB with an Intel Xeon: 2.0 ms instead of 3.2).
 
 use std::ptr::copy_nonoverlapping;
 
