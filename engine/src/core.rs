@@ -63,11 +63,10 @@ pub enum Begun {
 }
 
 /// A collective that has begun.
-pub(crate) struct Started {
-    pub(crate) call: CallId,
+pub(crate) struct Entered {
     /// Its number in the communicator.
     pub(crate) sequence: u32,
-    /// Its run, if it is under way and its caller is to poll for it.
+    /// `None`: nothing has begun, because the world is over.
     pub(crate) run: Option<RunId>,
 }
 
@@ -247,40 +246,55 @@ impl Core {
         self.calls.name(call, request);
     }
 
-    /// Begins a collective on lent memory, input and output.
-    #[inline]
+    /// Begins a collective on lent memory, input and output, for a caller who does other things meanwhile; its number
+    /// in the communicator, too.
     pub(crate) fn start_collective(
         &mut self,
         what: CollectiveCall,
-        input: Option<BufferId>,
-        output: Option<BufferId>,
-        polls: bool,
-    ) -> Started {
-        let call = self.calls.insert([input, output]);
-        let context = what.context;
+        lent: [Option<BufferId>; 2],
+    ) -> (CallId, u32) {
+        let call = self.calls.insert(lent);
+        let Entered { sequence, run } = self.enter(what, lent, Some(call));
+        if run.is_none() {
+            let refused = self.refuses(call);
+            debug_assert!(refused, "it was not begun");
+        }
+        (call, sequence)
+    }
+
+    /// Begins a collective that ends with `call`; without one, for a caller who polls for it under the lock.
+    #[inline]
+    pub(super) fn enter(
+        &mut self,
+        what: CollectiveCall,
+        lent: [Option<BufferId>; 2],
+        call: Option<CallId>,
+    ) -> Entered {
+        let context = what.what.context;
         // Who only sends does not wait, and would not see that others call something else.
-        if what.schedule.receives() == 0 && !self.is_alone() {
+        if what.what.schedule.receives() == 0 && !self.is_alone() {
             let now = Instant::now();
             if self.looked.is_none_or(|looked| now - looked >= UNSEEN) {
                 self.looked = Some(now);
                 self.progress();
             }
         }
-        if self.refuses(call) {
-            return Started { call, sequence: self.runs.next(context), run: None };
+        if self.fault.is_some() {
+            return Entered { sequence: self.runs.next(context), run: None };
         }
-        let Made { run, sequence, clash } = self.runs.insert(what, [input, output], call, &mut self.buffers);
+        let Made { run, sequence, clash } = self.runs.insert(what, lent, call, &mut self.buffers);
         if let Some((source, disagreement)) = clash {
+            // It ends with the world.
             self.disagree(source, context, &disagreement);
-            return Started { call, sequence, run: None };
+            return Entered { sequence, run: Some(run) };
         }
-        if polls {
+        if call.is_none() {
             self.advance_polling(run);
         } else {
             self.advance(run);
         }
         self.settle();
-        Started { call, sequence, run: (polls && self.is_awaiting(run, call)).then_some(run) }
+        Entered { sequence, run: Some(run) }
     }
 
     #[inline]

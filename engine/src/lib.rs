@@ -117,7 +117,7 @@ pub use self::limits::Limits;
 pub use self::parts::{Control, NoControl, Parts};
 pub use self::reduce::{DType, Locatable, Located, Op, Raw, Reducible, Reduction, Scaled, UserOp};
 pub use self::reduce::{ElementCode, Kernel, OpCode, Reducer, Unsupported};
-pub use self::runs::CollectiveCall;
+pub use self::runs::{CollectiveCall, Planned};
 pub use self::startable::{MatchedReceiveCall, ReceiveCall, SendCall, Startable};
 pub use self::wait::{For, REMIND, Spin};
 pub use self::waiters::{Topic, WatchId};

@@ -36,8 +36,8 @@ use context::Context;
 use run::Run;
 
 pub(crate) use context::{Called, Disagreement, Mine};
-pub use run::CollectiveCall;
 pub(crate) use run::Wires;
+pub use run::{CollectiveCall, Planned};
 pub(crate) use tag::is_reminder;
 
 /// The counters of a finished run, kept for the next one.
@@ -74,11 +74,13 @@ impl Runs {
     /// earlier ones were compared when they came, and those of later ones will be when they are called.
     pub(crate) fn insert(
         &mut self,
-        what: CollectiveCall,
+        called: CollectiveCall,
         [input, output]: [Option<BufferId>; 2],
-        call: CallId,
+        call: Option<CallId>,
         buffers: &mut Buffers,
     ) -> Made {
+        let signature = called.signature().to_bytes();
+        let CollectiveCall { what, reducer, caller, .. } = called;
         let schedule = &what.schedule;
         let scratch = (schedule.scratch() > 0).then(|| {
             let mut block = buffers.block(schedule.scratch() * what.element);
@@ -96,8 +98,7 @@ impl Runs {
             self.runs.len() - 1
         });
         let context = self.contexts.entry(what.context).or_default();
-        let signature = what.signature.to_bytes();
-        let called = context.enter(id, signature, what.caller);
+        let called = context.enter(id, signature, caller);
         let sequence = called.sequence;
 
         let mut due = schedule.receives();
@@ -115,6 +116,8 @@ impl Runs {
         let remaining = schedule.len();
         let run = Run {
             what,
+            reducer,
+            caller,
             sequence,
             signature,
             due,
@@ -138,7 +141,7 @@ impl Runs {
     }
 
     /// Starts every step that is ready; receives are awaited if their caller `polls`. `Some`: the run is over, and this
-    /// is its call.
+    /// is its call, if it has one.
     ///
     /// # Errors
     ///
@@ -257,7 +260,20 @@ impl Runs {
         if let Some(context) = self.contexts.get_mut(&run.what.context) {
             context.under_way.remove(run.sequence);
         }
-        Some(run.call)
+        run.call
+    }
+
+    /// Whether a run is under way.
+    #[inline]
+    pub(crate) fn has(&self, id: RunId) -> bool {
+        self.runs.get(id).is_some_and(Option::is_some)
+    }
+
+    /// From here on a call ends with the run.
+    pub(crate) fn give_to(&mut self, id: RunId, call: CallId) {
+        if let Some(Some(run)) = self.runs.get_mut(id) {
+            run.call = Some(call);
+        }
     }
 
     /// Ends every run, in no particular order; only after the transports have dropped everything.
@@ -294,11 +310,11 @@ impl Runs {
 
     /// The calls that runs will end.
     pub(crate) fn calls(&self) -> impl Iterator<Item = CallId> + '_ {
-        self.runs.iter().flatten().map(|run| run.call)
+        self.runs.iter().flatten().filter_map(|run| run.call)
     }
 
     /// The call that a run will end.
     pub(crate) fn call(&self, id: RunId) -> Option<CallId> {
-        Some(self.runs.get(id)?.as_ref()?.call)
+        self.runs.get(id)?.as_ref()?.call
     }
 }

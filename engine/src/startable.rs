@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use ringworld_protocol::{Element, Envelope, Expected, MatchedId, Mode, Selector, Span};
 
 use super::calls::{CallId, Ending};
-use super::core::{Begun, Core, Expecting, Started};
+use super::core::{Begun, Core, Entered, Expecting};
 use super::router::Posting;
 use super::runs::CollectiveCall;
 use super::shell::Shell;
@@ -168,24 +168,22 @@ impl Startable for CollectiveCall {
 
     #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, u32) {
-        let started = core.start_collective(self, spans.input.buffer, spans.output.buffer, false);
-        (started.call, started.sequence)
+        core.start_collective(self, [spans.input.buffer, spans.output.buffer])
     }
 
     #[inline]
     fn start_and_wait(self, engine: &Shell<Core>, core: &mut Core, spans: Spans) -> (Begun, u32) {
-        let Started { call, sequence, run } =
-            core.start_collective(self, spans.input.buffer, spans.output.buffer, true);
-        if let Some(run) = run {
+        let lent = [spans.input.buffer, spans.output.buffer];
+        let Entered { sequence, run } = core.begin_polling(self, lent);
+        if let Some(run) = run.filter(|run| core.is_awaiting(*run)) {
             engine.poll_briefly(core, |core| {
-                if core.poll_for_steps(run, call) {
+                if core.poll_for_steps(run) {
                     ControlFlow::Continue(())
                 } else {
                     ControlFlow::Break(Some(()))
                 }
             });
-            core.post_awaited(run, call);
         }
-        (Begun::Waits(call), sequence)
+        (core.stop_polling(run, lent), sequence)
     }
 }

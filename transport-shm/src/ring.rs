@@ -36,8 +36,9 @@ const HEAD: usize = 0;
 const WANTS: usize = 128;
 const DATA: usize = 256;
 const WORD: usize = 8;
-/// Records begin at cache lines: most are no longer than one, and every line that a message lies in more costs its receiver
-/// another turn of the cores' caches (175 ns for one of 40 bytes, 160 so; an Intel Xeon). The model checker wants few bytes.
+/// Records begin at cache lines: most are no longer than one, and every line that a message lies in more costs its
+/// receiver another turn of the cores' caches (175 ns for one of 40 bytes, 160 so; an Intel Xeon). The model checker
+/// wants few bytes.
 const LINE: usize = if cfg!(ringworld_model) { WORD } else { 64 };
 
 /// Words and bytes that both sides reach; see [`Mapping`], which is what it is but in tests.

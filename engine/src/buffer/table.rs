@@ -13,6 +13,10 @@ use crate::reduce::{Kernel, Panicked};
 
 /// The engine's own memory is reused in powers of two up to this many bytes.
 const POOLED: usize = 1 << 20;
+/// The smallest of them.
+const LEAST: usize = 64;
+/// How many there are.
+const SIZES: usize = (POOLED.ilog2() - LEAST.ilog2() + 1) as usize;
 /// How many free blocks of one such size are kept.
 const KEPT: usize = 64;
 /// Longer blocks, the scratch of long vectors, are kept up to this many bytes altogether. A block fresh from the
@@ -26,7 +30,8 @@ pub(crate) struct Buffers {
     free: Vec<BufferId>,
     /// Asked for in every message that comes too early; no peer chooses the keys.
     bounces: FxHashMap<u64, Block>,
-    pool: FxHashMap<usize, Vec<Block>>,
+    /// Free blocks of each size up to [`POOLED`].
+    pool: [Vec<Block>; SIZES],
     /// Free blocks of more than [`POOLED`] bytes, the latest last.
     long: Vec<Block>,
     /// Blocks that nobody needs any more but a transport still holds, with the name they were lent by.
@@ -51,6 +56,12 @@ fn row(name: BufferId) -> usize {
     name.0.get() as usize - 1
 }
 
+/// Where in the pool blocks of a size are.
+#[inline]
+fn which(size: usize) -> usize {
+    (size.ilog2() - LEAST.ilog2()) as usize
+}
+
 /// A row of the table: what a name stands for, and whether a transport holds any of it. The lease stays when the name
 /// is given out again, so that lending allocates nothing.
 struct Row {
@@ -67,7 +78,7 @@ impl Buffers {
             lent: Vec::new(),
             free: Vec::new(),
             bounces: FxHashMap::default(),
-            pool: FxHashMap::default(),
+            pool: [const { Vec::new() }; SIZES],
             long: Vec::new(),
             held: Vec::new(),
         }
@@ -305,8 +316,8 @@ impl Buffers {
         if length > POOLED {
             return self.long_block(length).unwrap_or_else(|| Block::new(length));
         }
-        let size = length.next_power_of_two().max(64);
-        self.pool.get_mut(&size).and_then(Vec::pop).unwrap_or_else(|| Block::new(size))
+        let size = length.next_power_of_two().max(LEAST);
+        self.pool[which(size)].pop().unwrap_or_else(|| Block::new(size))
     }
 
     /// The shortest kept block that is long enough, unless it is more than twice as long.
@@ -321,7 +332,7 @@ impl Buffers {
     pub(crate) fn recycle(&mut self, block: Block) {
         let size = block.bytes().len();
         if size <= POOLED {
-            let kept = self.pool.entry(size).or_default();
+            let kept = &mut self.pool[which(size)];
             if kept.len() < KEPT {
                 kept.push(block);
             }

@@ -13,14 +13,16 @@
 //!
 //! Order: a receive of the short path comes after all that are posted, so whatever one of those accepts is not for it;
 //! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their
-//! own, and cannot be taken for one another. A collective is entered as ever: only its messages are not.
+//! own, and cannot be taken for one another. A collective is a run as ever; but neither its messages are entered, nor
+//! its call, until its caller stops to poll.
 
-use ringworld_protocol::{Envelope, Header, Mode, Selector};
+use ringworld_protocol::{BufferId, Envelope, Header, Mode, Selector};
 
-use super::super::calls::{CallId, Ending};
+use super::super::calls::Ending;
 use super::super::owners::RunId;
-use super::Core;
+use super::super::runs::CollectiveCall;
 use super::placing::{AwaitedSteps, Expecting};
+use super::{Begun, Core, Entered};
 
 /// Receives of more bytes wait for their messages on the ordinary path: those may come in pieces, which the short path
 /// would take for messages that nobody has asked for, and copy once more.
@@ -62,10 +64,17 @@ impl Core {
         }
     }
 
+    /// Begins a collective for a caller who polls for it under the lock, see [`Core::poll_for_steps`], and then
+    /// [stops](Core::stop_polling). Until then no call is entered.
+    #[inline]
+    pub(crate) fn begin_polling(&mut self, what: CollectiveCall, lent: [Option<BufferId>; 2]) -> Entered {
+        self.enter(what, lent, None)
+    }
+
     /// Polls once for the awaited receives of a run, and goes on with it; whether there is anything left to poll for
     /// so.
     #[inline]
-    pub(crate) fn poll_for_steps(&mut self, run: RunId, call: CallId) -> bool {
+    pub(crate) fn poll_for_steps(&mut self, run: RunId) -> bool {
         let mut expecting = Expecting::steps(run);
         self.poll(Some(&mut expecting));
         let Expecting::Steps(AwaitedSteps { taken, missed, .. }) = expecting else { return false };
@@ -73,22 +82,40 @@ impl Core {
             self.advance_polling(run);
             self.settle();
         }
-        !missed && self.is_awaiting(run, call)
+        !missed && self.runs.is_awaiting(run)
     }
 
-    /// Whether a call is to be polled for: otherwise it is over, or its messages come the ordinary way.
+    /// Whether a run is to be polled for: otherwise it is over, or its messages come the ordinary way.
     #[inline]
-    pub(super) fn is_awaiting(&self, run: RunId, call: CallId) -> bool {
-        // The number of a run that is over may be another one's.
-        !self.calls.is_done(call) && self.runs.is_awaiting(run)
+    pub(crate) fn is_awaiting(&self, run: RunId) -> bool {
+        self.runs.is_awaiting(run)
     }
 
-    /// What is still awaited is posted: from here on the run is like any other.
+    /// The end of a collective whose caller has polled for it, or its call: from here on it is like any other, and what
+    /// is still awaited is posted.
     #[inline]
-    pub(crate) fn post_awaited(&mut self, run: RunId, call: CallId) {
-        if self.is_awaiting(run, call) {
-            self.runs.post_awaited(run, &mut self.machine, &mut self.owners);
-            self.settle();
+    pub(crate) fn stop_polling(&mut self, run: Option<RunId>, lent: [Option<BufferId>; 2]) -> Begun {
+        let under_way = run.filter(|run| self.runs.has(*run));
+        if under_way.is_none() && self.fault.is_none() && !self.are_out(lent) {
+            lent.into_iter().flatten().for_each(|name| self.buffers.reclaim(name));
+            return Begun::Ended;
         }
+        let call = self.calls.insert(lent);
+        match under_way {
+            Some(run) => {
+                self.runs.give_to(run, call);
+                self.runs.post_awaited(run, &mut self.machine, &mut self.owners);
+                self.settle();
+            }
+            None if self.refuses(call) => {}
+            // As soon as the transports have let go of its memory.
+            None => self.calls.end(call, Ok(None), &mut self.buffers),
+        }
+        Begun::Waits(call)
+    }
+
+    #[inline]
+    fn are_out(&mut self, lent: [Option<BufferId>; 2]) -> bool {
+        lent.into_iter().flatten().any(|name| self.buffers.is_out(name))
     }
 }

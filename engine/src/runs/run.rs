@@ -23,37 +23,59 @@ use super::tag::{self, sequence_of};
 /// The longest message of the short path. Longer ones may come in pieces, and gain nothing by one copy more.
 const SHORT: usize = 4 << 10;
 
-/// Everything a run needs.
+/// A collective as it is called again and again: all but where the call stands, and what combines elements, which may
+/// be the user's.
 #[derive(Clone)]
-pub struct CollectiveCall {
+pub struct Planned {
     /// What is to be done.
     pub schedule: Arc<Schedule>,
     /// World ranks by rank in the communicator; `None`: they are the same.
     pub group: Option<Arc<[usize]>>,
     /// That of the communicator's collectives.
     pub context: u64,
-    /// What was called.
+    /// What is called; its place is that of each call.
     pub signature: Signature,
-    /// Where the call stands.
-    pub caller: &'static Location<'static>,
     /// The size of an element, in bytes.
     pub element: usize,
-    /// What combines elements.
-    pub reducer: Reducer,
     /// How many elements at the start of the output are the result; 0 where this rank gets none.
     pub result: usize,
     /// How many ranks' contributions are combined in it.
     pub combined: usize,
 }
 
+/// Everything a run needs.
+#[derive(Clone)]
+pub struct CollectiveCall {
+    /// What is called.
+    pub what: Arc<Planned>,
+    /// What combines elements.
+    pub reducer: Reducer,
+    /// Where the call stands.
+    pub caller: &'static Location<'static>,
+    /// The same, as it travels: [`site`](crate::signature::site).
+    pub site: [u8; 8],
+}
+
+impl CollectiveCall {
+    /// With the place of the call.
+    #[must_use]
+    #[inline]
+    pub fn signature(&self) -> Signature {
+        Signature { site: self.site, ..self.what.signature }
+    }
+}
+
 pub(super) struct Run {
-    pub(super) what: CollectiveCall,
+    pub(super) what: Arc<Planned>,
+    pub(super) reducer: Reducer,
+    pub(super) caller: &'static Location<'static>,
     /// Which collective of its communicator: the same number on all ranks.
     pub(super) sequence: u32,
     pub(super) signature: SignatureBytes,
     /// How many of its messages have not been announced yet.
     pub(super) due: usize,
-    pub(super) call: CallId,
+    /// What ends with it; `None` while its caller polls under the lock.
+    pub(super) call: Option<CallId>,
     /// Lent memory to read.
     pub(super) input: Option<BufferId>,
     /// Lent memory to write.
@@ -93,7 +115,7 @@ impl Wires<'_> {
 
 impl Run {
     pub(super) fn called(&self) -> Called {
-        Called { sequence: self.sequence, signature: self.signature, caller: self.what.caller }
+        Called { sequence: self.sequence, signature: self.signature, caller: self.caller }
     }
 
     #[inline]
@@ -178,12 +200,12 @@ impl Run {
                 receive.map(|(selector, into)| machine.receive(selector, into, Element::RAW))
             }
             Action::Reduce { left, right, into, last } => {
-                let CollectiveCall { reducer, combined, .. } = &self.what;
+                let (reducer, combined) = (&self.reducer, self.what.combined);
                 let into = self.span(into);
                 buffers.reduce(&reducer.kernel, self.span(left), self.span(right), into)?;
                 // At once, while the elements are in the cache: those that are copied on are complete then.
-                if last && reducer.completes(When::LastReduction, *combined) {
-                    buffers.change(into, |bytes| reducer.complete(bytes, *combined));
+                if last && reducer.completes(When::LastReduction, combined) {
+                    buffers.change(into, |bytes| reducer.complete(bytes, combined));
                 }
                 None
             }
@@ -197,9 +219,9 @@ impl Run {
     /// Applies the factor that comes before the reduction; such calls are in place.
     #[inline]
     pub(super) fn scale_contribution(&self, buffers: &Buffers) {
-        if self.what.result > 0 && self.what.reducer.scales_before() {
+        if self.what.result > 0 && self.reducer.scales_before() {
             let contribution = self.span(Elements::output(0, self.what.result));
-            buffers.change(contribution, |bytes| self.what.reducer.scale_before(bytes));
+            buffers.change(contribution, |bytes| self.reducer.scale_before(bytes));
         }
     }
 
@@ -207,9 +229,9 @@ impl Run {
     #[inline]
     pub(super) fn complete_result(&self, buffers: &Buffers) {
         let ranks = self.what.combined;
-        if self.what.result > 0 && self.what.reducer.completes(When::End, ranks) {
+        if self.what.result > 0 && self.reducer.completes(When::End, ranks) {
             let result = self.span(Elements::output(0, self.what.result));
-            buffers.change(result, |bytes| self.what.reducer.complete(bytes, ranks));
+            buffers.change(result, |bytes| self.reducer.complete(bytes, ranks));
         }
     }
 

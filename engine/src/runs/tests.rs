@@ -31,17 +31,17 @@ fn gather(rank: usize) -> CollectiveCall {
         order: Order::Free,
         in_place: false,
     };
-    CollectiveCall {
+    let what = Planned {
         schedule: Arc::new(ringworld_collectives::schedule(&request, &Tuning::default()).unwrap()),
         group: None,
         context: CONTEXT,
         signature: signature(0),
-        caller: Location::caller(),
         element: 1,
-        reducer: Reducer::moving(DType::Bytes.into()),
         result: 0,
         combined: 4,
-    }
+    };
+    let reducer = Reducer::moving(DType::Bytes.into());
+    CollectiveCall { what: Arc::new(what), reducer, caller: Location::caller(), site: [0; 8] }
 }
 
 fn message(sequence: u32, root: u32) -> Envelope {
@@ -60,7 +60,8 @@ fn reminder(sequence: u32, root: u32) -> Envelope {
 /// Calls the next gather; who has called something else before.
 fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
     let mut buffers = Buffers::new();
-    let made = runs.insert(gather(rank), [None; 2], Calls::default().insert([None, None]), &mut buffers);
+    let made =
+        runs.insert(gather(rank), [None; 2], Some(Calls::default().insert([None, None])), &mut buffers);
     (made.run, made.clash.map(|(source, _)| source))
 }
 
@@ -88,7 +89,7 @@ fn what_is_awaited_is_taken_and_all_else_goes_the_ordinary_way() {
     let mut buffers = Buffers::new();
     let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
     let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
-    let call = Calls::default().insert([None, None]);
+    let call = Some(Calls::default().insert([None, None]));
     let run = runs.insert(gather(0), [input.buffer, output.buffer], call, &mut buffers).run;
     let mut advance = |runs: &mut Runs, machine: &mut Machine, buffers: &mut Buffers, owners: &mut Owners| {
         let mut wires = Wires { machine, router: &mut router, buffers, owners };
@@ -148,7 +149,7 @@ fn what_has_come_early_is_compared_with_the_call_it_is_for() {
 
 #[test]
 fn a_message_too_many_is_one_whenever_it_comes() {
-    let receives = gather(0).schedule.receives();
+    let receives = gather(0).what.schedule.receives();
     for early in 0..=receives + 1 {
         let mut runs = Runs::default();
         let mut told = 0;
@@ -195,7 +196,7 @@ fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminde
 /// How long a call takes beside so many messages for later ones, and so many collectives under way.
 fn per_call(ahead: u32, under_way: u32) -> Duration {
     let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
-    let call = Calls::default().insert([None, None]);
+    let call = Some(Calls::default().insert([None, None]));
     assert!((0..ahead).all(|early| runs.arrive(1, &message(1_000_000 + early, 0)).is_none()));
     for _ in 0..under_way {
         runs.insert(gather(1), [None; 2], call, &mut buffers);

@@ -19,8 +19,7 @@ impl Communicator {
         input: Option<Vec<T>>,
         output: Option<Vec<T>>,
     ) -> Result<Prepared<T>> {
-        let schedule = self.schedule(plan)?;
-        self.prepare_collective(self.collective_call(plan, schedule), input, output)
+        self.prepare_collective(Self::collective_call(plan), input, output)
     }
 
     /// Prepares a [`Communicator::barrier`] that is started many times.

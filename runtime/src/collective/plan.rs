@@ -10,30 +10,27 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use ringworld_collectives::{Collective, Counts, Order, Request};
 
-use crate::communicator::Communicator;
+use crate::communicator::{Asked, Communicator};
 use crate::error::unsupported;
 use crate::message::operation::Operation;
 use crate::{DType, Error, Result};
 use ringworld_engine::ElementCode;
-use ringworld_engine::signature::{self, Call, Signature};
-use ringworld_engine::{OpCode, Reducer, Reduction};
+use ringworld_engine::signature::{Call, Signature};
+use ringworld_engine::{OpCode, Planned, Reducer, Reduction};
 
 /// One collective call, arguments checked.
 #[derive(Clone)]
 pub(crate) struct Plan {
-    pub(crate) request: Request,
-    pub(crate) signature: Signature,
+    pub(crate) what: Arc<Planned>,
     pub(crate) reducer: Reducer,
-    /// How many elements at the start of the output are what this rank gets of a reduction.
-    pub(crate) result: usize,
-    /// How many ranks' contributions are combined in it.
-    pub(crate) combined: usize,
     pub(crate) caller: &'static Location<'static>,
+    /// The same as it travels.
+    pub(crate) site: [u8; 8],
 }
 
 impl Plan {
     pub(crate) fn operation(&self, sequence: u32) -> Operation {
-        Operation::Collective { signature: self.signature, sequence, caller: self.caller }
+        Operation::Collective { signature: self.what.signature, sequence, caller: self.caller }
     }
 }
 
@@ -294,43 +291,70 @@ impl Communicator {
         reducer: Reducer,
         in_place: bool,
     ) -> Result<Plan> {
-        let caller = Location::caller();
-        let options = &self.inner.options;
-        let (root, count) = shown(&counts, collective.root());
         let (rank, size) = (self.rank(), self.size());
         let order = match reducer.commutative {
             _ if reducer.op == OpCode::NONE => Order::Free,
-            _ if options.reproducible => Order::Left,
+            _ if self.inner.options.reproducible => Order::Left,
             false => Order::Rank,
             true => Order::Free,
         };
-        let result = match collective {
-            Collective::Reduce { root } if root != rank => 0,
-            Collective::ExclusiveScan if rank == 0 => 0,
-            _ => counts.of(rank),
-        };
-        let combined = match collective {
-            Collective::Scan => rank + 1,
-            Collective::ExclusiveScan => rank,
-            _ => size,
-        };
+        let (dtype, op) = (reducer.dtype, reducer.op);
+        // A rank alone reduces nothing.
+        let reducer = if collective.has_last() && size > 1 { reducer.completing_at_last() } else { reducer };
         let request = Request { collective, rank, size, counts, element, order, in_place };
+        let asked = Asked { call, request, dtype, op };
+        let caller = Location::caller();
+        let mut schedules = self.inner.schedules.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (what, site) = match schedules.recall(&asked, caller) {
+            Some(known) => known,
+            None => schedules.keep(&asked, self.planned(&asked)?, caller),
+        };
+        Ok(Plan { what, reducer, caller, site })
+    }
+
+    fn planned(&self, asked: &Asked) -> Result<Planned> {
+        let Asked { call, request, dtype, op } = asked;
+        let Request { collective, rank, size, counts, element, .. } = request;
+        let options = &self.inner.options;
         request.validate().map_err(|error| Error::InvalidCount {
             operation: call.name().into(),
             detail: error.to_string(),
         })?;
+        let (root, count) = shown(counts, collective.root());
+        let result = match collective {
+            Collective::Reduce { root } if root != rank => 0,
+            Collective::ExclusiveScan if *rank == 0 => 0,
+            _ => counts.of(*rank),
+        };
+        let combined = match collective {
+            Collective::Scan => rank + 1,
+            Collective::ExclusiveScan => *rank,
+            _ => *size,
+        };
         let signature = Signature {
-            call,
-            dtype: reducer.dtype,
-            op: reducer.op,
+            call: *call,
+            dtype: *dtype,
+            op: *op,
             root,
             count,
             tuning: options.digest,
-            site: signature::site(caller),
+            // Each call has its own.
+            site: [0; 8],
         };
-        // A rank alone reduces nothing.
-        let reducer = if collective.has_last() && size > 1 { reducer.completing_at_last() } else { reducer };
-        Ok(Plan { request, signature, reducer, result, combined, caller })
+        let schedule = ringworld_collectives::schedule(request, &options.tuning);
+        let schedule = schedule.map_err(|error| Error::InvalidCount {
+            operation: signature.to_string(),
+            detail: error.to_string(),
+        })?;
+        Ok(Planned {
+            schedule: Arc::new(schedule),
+            group: self.inner.group.clone(),
+            context: self.inner.number * 2 + 1,
+            signature,
+            element: *element,
+            result,
+            combined,
+        })
     }
 
     /// The length of one block of `whole`.

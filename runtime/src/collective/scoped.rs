@@ -5,7 +5,6 @@ use bytemuck::Pod;
 use super::families::{argument, collectives};
 use super::plan::Plan;
 use crate::Result;
-#[cfg(doc)]
 use crate::communicator::Communicator;
 use crate::request::{Scope, Scoped, ScopedOutcome};
 use ringworld_engine::Reduction;
@@ -17,11 +16,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         input: Option<&'scope [R::Element]>,
         output: Option<&'scope mut [R::Element]>,
     ) -> Result<Scoped<'scope, R>> {
-        let communicator = self.communicator();
-        let schedule = communicator.schedule(plan)?;
-        Ok(self.lend(input, output, communicator.collective_call(plan, schedule), |number| {
-            plan.operation(number)
-        }))
+        Ok(self.lend(input, output, Communicator::collective_call(plan), |number| plan.operation(number)))
     }
 
     /// Begins a [`Communicator::barrier`] and returns at once.

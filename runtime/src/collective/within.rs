@@ -3,11 +3,14 @@
 //! They carry the signature of that call, so that ranks which disagree are told what they have called, and so that
 //! nothing the user calls by its own name goes together with a part of something else. Neighbours: `object`, `split`.
 
+use std::sync::Arc;
+
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use super::plan::Plan;
 use crate::Result;
 use crate::communicator::Communicator;
+use ringworld_engine::Planned;
 use ringworld_engine::signature::Call;
 
 /// The collectives of a communicator, as parts of one call.
@@ -27,10 +30,11 @@ impl Communicator {
 }
 
 impl Within<'_> {
-    fn named(&self, mut plan: Plan) -> Plan {
-        plan.signature.call = self.call;
-        plan.signature.root = self.root;
-        plan
+    fn named(&self, plan: Plan) -> Plan {
+        let mut what = Planned::clone(&plan.what);
+        what.signature.call = self.call;
+        what.signature.root = self.root;
+        Plan { what: Arc::new(what), ..plan }
     }
 
     fn is_root(&self, root: usize) -> bool {

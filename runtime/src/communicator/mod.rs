@@ -28,6 +28,7 @@ use ringworld_protocol::Failure;
 use rustc_hash::FxHashMap;
 
 use self::context_id::ContextIds;
+pub(crate) use self::schedules::Asked;
 use self::schedules::Schedules;
 use crate::error::fault_error;
 use crate::{Error, Result};

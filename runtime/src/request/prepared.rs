@@ -59,7 +59,7 @@ pub struct Prepared<T: Pod + Send> {
 
 /// What is started.
 enum What {
-    Collective(Box<CollectiveCall>),
+    Collective(CollectiveCall),
     Send { send: SendCall, to: usize, tag: u32 },
     Recv { recv: ReceiveCall, from: Source, tag: Tag },
 }
@@ -67,7 +67,7 @@ enum What {
 impl<T: Pod + Send> fmt::Debug for Prepared<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
-            What::Collective(start) => write!(f, "Prepared({})", start.signature),
+            What::Collective(start) => write!(f, "Prepared({})", start.what.signature),
             What::Send { to, tag, .. } => write!(f, "Prepared(send to rank {to}, tag {tag})"),
             What::Recv { from, tag, .. } => write!(f, "Prepared(recv from {from}, {tag})"),
         }
@@ -92,7 +92,7 @@ impl<T: Pod + Send> Prepared<T> {
     fn longest_messages(&self) -> [usize; 2] {
         let What::Collective(start) = &self.what else { return self.loan.lengths().into() };
         let mut longest = [0; 2];
-        for action in start.schedule.actions() {
+        for action in start.what.schedule.actions() {
             let (Action::Send { from: span, .. } | Action::Recv { into: span, .. }) = action else {
                 continue;
             };
@@ -101,7 +101,7 @@ impl<T: Pod + Send> Prepared<T> {
                 Buffer::Output => &mut longest[1],
                 Buffer::Scratch => continue,
             };
-            *longest = span.len.saturating_mul(start.element).max(*longest);
+            *longest = span.len.saturating_mul(start.what.element).max(*longest);
         }
         longest
     }
@@ -110,8 +110,8 @@ impl<T: Pod + Send> Prepared<T> {
         let communicator = &self.communicator;
         let operation = match &self.what {
             What::Collective(start) => {
-                let (signature, caller) = (start.signature, start.caller);
-                let sequence = self.loan.start(CollectiveCall::clone(start));
+                let (signature, caller) = (start.what.signature, start.caller);
+                let sequence = self.loan.start(start.clone());
                 Operation::Collective { signature, sequence, caller }
             }
             &What::Send { send, to, tag } => {
@@ -248,7 +248,7 @@ impl Communicator {
         input: Option<Vec<T>>,
         output: Option<Vec<T>>,
     ) -> Result<Prepared<T>> {
-        self.prepared(What::Collective(Box::new(start)), input, output)
+        self.prepared(What::Collective(start), input, output)
     }
 
     fn prepared<T: Pod + Send>(
