@@ -77,6 +77,18 @@ impl<'a> Levels<'a> {
         (local * self.lanes).div_ceil(ranks)..((local + 1) * self.lanes).div_ceil(ranks)
     }
 
+    /// A rank of several lanes takes them in turn, one in each round: the lane of a neighbour in a round, if it has one
+    /// then.
+    pub(crate) fn lane_in_round(&self, local: usize, round: usize) -> Option<usize> {
+        self.lanes_of(self.host, local).nth(round)
+    }
+
+    /// How many rounds all lanes of this rank's host take.
+    pub(crate) fn rounds(&self) -> usize {
+        let lanes = (0..self.neighbours().len()).map(|local| self.lanes_of(self.host, local).len());
+        lanes.max().unwrap_or(0)
+    }
+
     /// The lanes that this rank serves.
     pub(crate) fn my_lanes(&self) -> Range<usize> {
         self.lanes_of(self.host, self.local)

@@ -44,17 +44,15 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
         });
     }
     // A rank of several lanes gives what came along each of them in a round of its own.
-    let lane_of = |local: usize, round: usize| {
-        let lanes = levels.lanes_of(levels.host, local);
-        (lanes.start + round < lanes.end).then_some(lanes.start + round)
-    };
-    let rounds = (0..mine.len()).map(|local| levels.lanes_of(levels.host, local).len()).max().unwrap_or(0);
+    let rounds = levels.rounds();
     // In the order in which they come.
     for step in 0..hosts {
         let host = (levels.host + hosts - step) % hosts;
         for round in 0..rounds {
-            let block = |local: usize| lane_of(local, round).map_or((0, 0), |lane| block(host, lane));
-            let first = lane_of(levels.local, round).map_or(Span::output(0, 0), |lane| own(host, lane));
+            let block =
+                |local: usize| levels.lane_in_round(local, round).map_or((0, 0), |lane| block(host, lane));
+            let first =
+                levels.lane_in_round(levels.local, round).map_or(Span::output(0, 0), |lane| own(host, lane));
             b.within(mine, (input, all), false, |b| {
                 ring::gather_round(levels.local, mine.len(), block, first, choice, b);
             });

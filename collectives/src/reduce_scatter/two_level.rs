@@ -29,11 +29,7 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
         let (offset, len) = levels.rank_in(host, lane).map_or((0, 0), |rank| blocks.block(rank));
         all.part(offset, len)
     };
-    let lane_of = |local: usize, round: usize| {
-        let lanes = levels.lanes_of(levels.host, local);
-        (lanes.start + round < lanes.end).then_some(lanes.start + round)
-    };
-    let rounds = (0..mine.len()).map(|local| levels.lanes_of(levels.host, local).len()).max().unwrap_or(0);
+    let rounds = levels.rounds();
     let staged = Staged::new(request, b);
     let nothing = Span::scratch(0, 0);
     let memory = (all, Span::output(0, blocks.block(request.rank).1));
@@ -58,8 +54,11 @@ fn in_lanes(request: &Request, levels: &Levels<'_>, choice: &Choice, b: &mut Bui
             b.scratch_from(mark + step % 2 * room);
             let begin = b.scratch_mark();
             for round in 0..rounds {
-                let block = |local: usize| lane_of(local, round).map_or(nothing, |lane| block(host, lane));
-                let into = lane_of(levels.local, round).map_or(nothing, |lane| sums[at(host, lane)]);
+                let block = |local: usize| {
+                    levels.lane_in_round(local, round).map_or(nothing, |lane| block(host, lane))
+                };
+                let into =
+                    levels.lane_in_round(levels.local, round).map_or(nothing, |lane| sums[at(host, lane)]);
                 b.within(mine, memory, false, |b| {
                     ring::reduce_round(levels.local, mine.len(), block, into, choice, b);
                 });
