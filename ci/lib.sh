@@ -35,13 +35,13 @@ skip() {
 }
 
 # A tool of crates.io, of one version, in the target folder: fetched where it is not there, once, and only with CI set.
-# Unoptimised: to build it takes longer than it runs.
+# Unoptimised and without debug information: to build it takes longer than it runs.
 need_tool() { # crate, version, limit in seconds
     local tools=$CARGO_TARGET_DIR/tools
     PATH=$tools/bin:$PATH
     ! command -v "$1" >/dev/null || return 0
     [ -n "${CI:-}" ] || skip "$1 is not installed (cargo install --locked $1@$2)"
-    CARGO_TARGET_DIR=$tools/target timeout "$3" cargo install --debug --quiet --locked --root "$tools" "$1@$2" </dev/null ||
+    CARGO_TARGET_DIR=$tools/target CARGO_PROFILE_DEV_DEBUG=0 timeout "$3" cargo install --debug --quiet --locked --root "$tools" "$1@$2" </dev/null ||
         skip "$1 could not be installed"
     rm -rf "$tools/target"
 }
