@@ -284,15 +284,17 @@ impl Link {
         said
     }
 
-    /// Gives back the slots that have been read.
-    pub(crate) fn reclaim(&mut self, outbox: &mut Outbox) {
+    /// Gives back the slots that have been read; whether there were any.
+    pub(crate) fn reclaim(&mut self, outbox: &mut Outbox) -> bool {
         let read = self.producer.read_up_to(&self.memory);
+        let held = self.slots.len();
         while let Some((until, slot)) = self.slots.front()
             && *until <= read
         {
             outbox.give(*slot);
             self.slots.pop_front();
         }
+        self.slots.len() < held
     }
 
     fn free_slot(&mut self, depth: usize, outbox: &mut Outbox) -> Option<u8> {

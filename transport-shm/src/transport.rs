@@ -251,6 +251,12 @@ impl Shm {
         moved
     }
 
+    /// Takes back the slots of what a peer has read, to whom nothing more is to be sent: somebody else waits for them.
+    fn reclaim(&mut self, rank: Rank) -> bool {
+        let Self { peers, outbox, .. } = self;
+        peers[rank].link().is_some_and(|link| link.holds_slots() && link.reclaim(outbox))
+    }
+
     /// Counts a peer among those to which something is to be sent, or no more.
     #[inline]
     pub(crate) fn note(&mut self, rank: Rank) {
@@ -454,6 +460,8 @@ impl Transport for Shm {
             let peer = &self.peers[rank];
             if peer.owed {
                 moved |= self.flush(rank);
+            } else if self.owed > 0 {
+                moved |= self.reclaim(rank);
             }
             if self.peers[rank].ends.fin {
                 self.advance_shutdown(rank);
@@ -493,8 +501,11 @@ impl Transport for Shm {
         }
         fence(Ordering::SeqCst);
         let wants = self.wants;
-        let found = self.open.iter().any(|rank| match &self.peers[*rank].state {
-            State::Open(link) => link.has_come() || (wants && link.has_been_read()),
+        let found = self.open.iter().any(|rank| match &self.peers[*rank] {
+            // Of a link that waits for nothing, nobody looks at how far it has been read.
+            Peer { state: State::Open(link), owed, .. } => {
+                link.has_come() || (wants && (*owed || link.holds_slots()) && link.has_been_read())
+            }
             _ => false,
         });
         if found {

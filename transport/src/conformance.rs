@@ -60,8 +60,8 @@ pub use messages::{
     all_to_all_messages_and_puts_arrive, both_sides_may_connect_at_once, coalesced_messages_keep_their_order,
     each_message_is_placed_and_received_once, headers_of_every_length_are_intact,
     injected_messages_keep_their_order, large_messages_both_ways_at_once_finish,
-    messages_arrive_in_order_and_intact, operations_complete_exactly_once,
-    short_placements_truncate_and_the_stream_goes_on,
+    long_messages_to_many_peers_at_once_arrive, messages_arrive_in_order_and_intact,
+    operations_complete_exactly_once, short_placements_truncate_and_the_stream_goes_on,
 };
 pub use puts::{
     an_exposure_is_filled_by_its_last_byte_only, large_puts_and_messages_both_ways_at_once_finish,
@@ -108,6 +108,7 @@ macro_rules! conformance_tests {
             short_placements_truncate_and_the_stream_goes_on
             operations_complete_exactly_once
             large_messages_both_ways_at_once_finish
+            long_messages_to_many_peers_at_once_arrive
             all_to_all_messages_and_puts_arrive
             both_sides_may_connect_at_once
             the_first_message_waits_for_nobody

@@ -215,6 +215,23 @@ pub fn large_messages_both_ways_at_once_finish(fabric: &mut dyn Fabric) {
     h.finish();
 }
 
+/// What a rank sends to many peers at once arrives, however little of it the transport can have under way: peers that
+/// have taken all make room for those that have not.
+pub fn long_messages_to_many_peers_at_once_arrive(fabric: &mut dyn Fabric) {
+    const SIZE: usize = 12;
+    let mut h = Harness::new(fabric, SIZE, "long_messages_to_many_peers_at_once_arrive");
+    let length = clamp(&mut h, 1 << 16);
+    for peer in 1..SIZE {
+        h.send(0, peer, b"long", &pattern(peer as u64, length));
+    }
+    h.until("all received", |h| (1..SIZE).all(|peer| h.end(peer).received_from(0).count() == 1));
+    h.until("all sent", |h| h.end(0).all_sent());
+    for peer in 1..SIZE {
+        h.check_received(peer, 0, &[(b"long".to_vec(), pattern(peer as u64, length))]);
+    }
+    h.finish();
+}
+
 /// Five ranks send to all others at once, messages and puts, and all arrive where they should.
 pub fn all_to_all_messages_and_puts_arrive(fabric: &mut dyn Fabric) {
     const SIZE: usize = 5;
