@@ -136,16 +136,29 @@ impl Header {
 
     #[inline]
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        // The most frequent kind, in one look.
-        if let Ok([PLAIN, element, x0, x1, x2, x3, x4, x5, rest @ ..]) = <&[u8; 24]>::try_from(bytes) {
-            let [c0, c1, c2, c3, c4, c5, c6, c7, tag @ ..] = *rest;
-            let context = context_of([*x0, *x1, *x2, *x3, *x4, *x5]);
-            let (element, tag) = (Element(*element), u64::from_le_bytes(tag));
-            let envelope = Envelope { context, element, tag, signature: NO_SIGNATURE };
-            let credit = u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]);
-            return Ok(Self { credit, packet: Packet::Eager { envelope } });
+        // The most frequent kinds, those of users' and of collectives' messages, in one look.
+        if let Some((head, signature)) = bytes.split_first_chunk::<24>() {
+            match (head[0], <&[u8; 24]>::try_from(signature)) {
+                (PLAIN, _) if signature.is_empty() => return Ok(Self::eager(head, NO_SIGNATURE)),
+                (EAGER, Ok(signature)) if *signature != NO_SIGNATURE => {
+                    return Ok(Self::eager(head, *signature));
+                }
+                _ => {}
+            }
         }
         Self::decode_any(bytes)
+    }
+
+    /// An eager message by what stands before its signature.
+    #[inline]
+    fn eager(head: &[u8; 24], signature: [u8; 24]) -> Self {
+        let [_, element, x0, x1, x2, x3, x4, x5, rest @ ..] = *head;
+        let [c0, c1, c2, c3, c4, c5, c6, c7, tag @ ..] = rest;
+        let context = context_of([x0, x1, x2, x3, x4, x5]);
+        let envelope =
+            Envelope { context, element: Element(element), tag: u64::from_le_bytes(tag), signature };
+        let credit = u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]);
+        Self { credit, packet: Packet::Eager { envelope } }
     }
 
     fn decode_any(bytes: &[u8]) -> Result<Self, Malformed> {
