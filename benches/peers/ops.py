@@ -9,6 +9,7 @@ from typing import Callable
 SIZES = (8, 64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20)
 WINDOW, SMALLEST_WINDOW, WINDOW_BYTES = 64, 4, 64 << 20
 IN_FLIGHT = 32
+PER_THREAD = 1024
 # Programs that are about calls rather than bytes end at 1 MiB, and many at once at 64 KiB.
 UP_TO_MIB, UP_TO_64_KIB = SIZES[:7], SIZES[:5]
 
@@ -32,6 +33,11 @@ class Operation:
 def in_pairs(packets, messages):
     """What one pair sends, times the pairs."""
     return lambda ranks, size: (ranks // 2 * packets, ranks // 2 * messages(size) * size)
+
+
+def by_threads(threads):
+    """What so many threads of each rank send, which may share packets."""
+    return lambda ranks, size: (0, ranks // 2 * threads * PER_THREAD * size)
 
 
 def sum_everywhere(ranks, size):
@@ -67,19 +73,24 @@ OPERATIONS = {
     "inflight": Operation("Many all-reduces in flight, f32 maximum, time of one",
                           lambda ranks, size: (2 * (ranks - 1), IN_FLIGHT * 2 * (ranks - 1) * size), sizes=UP_TO_64_KIB),
     "average": Operation("All-reduce, f32 average", sum_everywhere),
+    "threads1": Operation("Message rate, blocking calls, by one thread of each rank, time of one message", by_threads(1), True, SIZES[:3]),
+    "threads2": Operation("Message rate, blocking calls, by two threads of each rank, time of one message", by_threads(2), True, SIZES[:3]),
+    "threads4": Operation("Message rate, blocking calls, by four threads of each rank, time of one message", by_threads(4), True, SIZES[:3]),
 }
 
-# Names for several operations at once: those that every contestant has, one fixed root, shapes of whole programs.
+# Names for several operations at once: those that every contestant has, one fixed root, shapes of whole
+# programs, several threads of a rank.
 SETS = {
     "plain": tuple(OPERATIONS)[:10],
     "rooted": ("rootedbcast", "reduce", "gather", "scatter"),
     "shapes": ("communicators", "pipeline", "server", "neighbours", "inflight", "average"),
+    "threads": ("threads1", "threads2", "threads4"),
 }
 
 # What one start of a twin measures in a full run: little enough that peers alternate every few seconds, enough that
 # starting them is not what takes the time.
 GROUPS = (("pingpong", "stream", "bidir", "rate"), ("barrier", "allreduce", "reducescatter"),
-          ("bcast", "allgather", "alltoall"), SETS["rooted"], SETS["shapes"])
+          ("bcast", "allgather", "alltoall"), SETS["rooted"], SETS["shapes"], SETS["threads"])
 
 
 def sizes(op, smallest, largest):

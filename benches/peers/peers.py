@@ -230,7 +230,7 @@ def build_twin(peer):
         raise CommandFailed("no C compiler (gcc or cc) is on PATH; install one (Debian: apt-get install gcc libc6-dev)")
     BUILD.mkdir(exist_ok=True)
     mpicc = peer.venv / "bin" / "mpicc"
-    command = [mpicc, "-O3", "-std=c11", "-Wall", "-Wextra", "-o", target, TWIN_SOURCE]
+    command = [mpicc, "-O3", "-std=c11", "-pthread", "-Wall", "-Wextra", "-o", target, TWIN_SOURCE]
     checked(command, f"compiling twin.c with the mpicc of {peer.title}", BUILD_TIMEOUT_S, REPOSITORY, clean_environment())
 
 

@@ -7,6 +7,7 @@
  */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ enum {
     ACK_TAG = 8,
     RIGHTWARD_TAG = 9, /* of `neighbours`: with two ranks both messages are between the same two */
     LEFTWARD_TAG = 10,
+    MOST_THREADS = 4,
+    PER_THREAD = 1024, /* what a thread of `threads2` sends or receives before it is answered */
     REQUEST_TAGS = 4  /* a client of `server` takes 0 to 3 in turn */
 };
 static const size_t WINDOW_BYTES = 64u << 20; /* keeps large messages from filling the memory */
@@ -43,6 +46,7 @@ typedef struct {
     int block;     /* floats per rank: `allgather`, `reducescatter`, `alltoall`, `gather` and `scatter` */
     MPI_Comm communicators[COMMUNICATORS]; /* of `communicators` only */
     int communicator_count;
+    int threads; /* of `threads1`, `threads2` and `threads4` */
     float *send, *recv;
     size_t send_floats, recv_floats;
     MPI_Request requests[2 * WINDOW];
@@ -118,6 +122,15 @@ static void shape_inflight(Work *w) {
 
 static bool first_of_pair(const Work *w) { return w->rank % 2 == 0; }
 
+/* A buffer for each thread. */
+static void shape_threads(Work *w) {
+    w->window = (size_t)w->threads * PER_THREAD;
+    w->send_floats = w->recv_floats = (size_t)w->threads * w->bytes / sizeof(float);
+}
+static void shape_threads1(Work *w) { w->threads = 1; shape_threads(w); }
+static void shape_threads2(Work *w) { w->threads = 2; shape_threads(w); }
+static void shape_threads4(Work *w) { w->threads = MOST_THREADS; shape_threads(w); }
+
 static void run_pingpong(Work *w, long iterations) {
     int bytes = (int)w->bytes, other = w->other;
     for (long i = 0; i < iterations; i++) {
@@ -179,6 +192,46 @@ static void run_rate(Work *w, long iterations) {
                 MPI_Recv(w->recv, bytes, MPI_BYTE, w->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
         acknowledge(w);
+    }
+}
+
+/* The same by several threads of each rank, which work in pairs, each with a tag of its own. */
+typedef struct {
+    Work *work;
+    int thread;
+} Part;
+
+static void *run_part(void *argument) {
+    Part *part = argument;
+    Work *w = part->work;
+    size_t at = (size_t)part->thread * w->bytes / sizeof(float);
+    int bytes = (int)w->bytes, tag = 100 + 2 * part->thread;
+    char ack = 1;
+    for (long k = 0; k < PER_THREAD; k++) {
+        if (first_of_pair(w))
+            MPI_Send(w->send + at, bytes, MPI_BYTE, w->other, tag, MPI_COMM_WORLD);
+        else
+            MPI_Recv(w->recv + at, bytes, MPI_BYTE, w->other, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (first_of_pair(w))
+        MPI_Recv(&ack, 1, MPI_BYTE, w->other, tag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(&ack, 1, MPI_BYTE, w->other, tag + 1, MPI_COMM_WORLD);
+    return NULL;
+}
+
+static void run_threads(Work *w, long iterations) {
+    pthread_t threads[MOST_THREADS];
+    Part parts[MOST_THREADS];
+    for (long i = 0; i < iterations; i++) {
+        for (int k = 0; k < w->threads; k++) {
+            parts[k] = (Part){w, k};
+            if (pthread_create(&threads[k], NULL, run_part, &parts[k]) != 0) {
+                fprintf(stderr, "twin: rank %d: the system gives no thread\n", w->rank);
+                MPI_Abort(MPI_COMM_WORLD, 1);
+            }
+        }
+        for (int k = 0; k < w->threads; k++) pthread_join(threads[k], NULL);
     }
 }
 
@@ -322,7 +375,7 @@ static float own_back(const Work *w, size_t i) { return w->rank == 0 ? w->recv[i
 static float from_neighbours(const Work *w, size_t i) {
     return (float)((i < w->bytes / sizeof(float) ? left_of(w) : right_of(w)) + 1);
 }
-/* In `stream` and `rate` the first receives only the acknowledgement: its buffer keeps what it was filled with. */
+/* In `stream`, `rate` and `threads` the first receives only the acknowledgement: its buffer keeps what it was filled with. */
 static float one_way(const Work *w, size_t i) { return first_of_pair(w) ? -1.0f : from_other(w, i); }
 
 static size_t one(const Work *w) { (void)w; return 1; }
@@ -351,6 +404,9 @@ static const Operation OPERATIONS[] = {
     {"neighbours", false, false, false, 1u << 20, shape_neighbours, run_neighbours, from_neighbours, one},
     {"inflight", false, true, false, 64u << 10, shape_inflight, run_inflight, greatest, whole_window},
     {"average", false, false, false, SIZE_MAX, shape_plain, run_average, mean, one},
+    {"threads1", true, false, false, 1u << 10, shape_threads1, run_threads, one_way, whole_window},
+    {"threads2", true, false, false, 1u << 10, shape_threads2, run_threads, one_way, whole_window},
+    {"threads4", true, false, false, 1u << 10, shape_threads4, run_threads, one_way, whole_window},
 };
 enum { OPERATION_COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0], SIZE_COUNT = sizeof SIZES / sizeof SIZES[0] };
 
@@ -517,10 +573,14 @@ static void all_sizes(const Operation *op, Work *w, double min, double max, doub
 
 int main(int argc, char **argv) {
     Work w = {0};
-    MPI_Init(&argc, &argv);
+    /* Not for the others: a library may be slower for programs that have threads. */
+    bool threads = argc > 1 && strstr(argv[1], "threads") != NULL;
+    int needed = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, given;
+    MPI_Init_thread(&argc, &argv, needed, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &w.size);
     w.other = w.rank ^ 1;
+    if (given < needed) fail(&w, "this library lets no more than one thread call it at a time");
 
     double min, max, budget_ms;
     if (argc == 2 && strcmp(argv[1], "empty") == 0) {

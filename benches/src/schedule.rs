@@ -27,6 +27,8 @@ const LARGEST_IN_FLIGHT: usize = 64 << 10;
 pub const IN_FLIGHT: usize = 32;
 /// How many there are in [`Operation::Communicators`].
 pub const COMMUNICATORS: usize = 16;
+/// What each thread of [`Operation::Threads`] sends or receives before it is answered.
+pub const PER_THREAD: usize = 1024;
 /// A client of [`Operation::Server`] takes the tags below in turn.
 pub const REQUEST_TAGS: u32 = 4;
 
@@ -89,9 +91,11 @@ pub enum Operation {
     Neighbours,
     InFlight,
     Average,
+    /// By so many threads of each rank.
+    Threads(usize),
 }
 
-const NAMES: [(&str, Operation); 20] = [
+const NAMES: [(&str, Operation); 23] = [
     ("pingpong", Operation::PingPong),
     ("stream", Operation::Stream),
     ("bidir", Operation::Bidirectional),
@@ -112,6 +116,9 @@ const NAMES: [(&str, Operation); 20] = [
     ("neighbours", Operation::Neighbours),
     ("inflight", Operation::InFlight),
     ("average", Operation::Average),
+    ("threads1", Operation::Threads(1)),
+    ("threads2", Operation::Threads(2)),
+    ("threads4", Operation::Threads(4)),
 ];
 
 impl Operation {
@@ -124,7 +131,7 @@ impl Operation {
     /// Whether ranks work in pairs.
     #[must_use]
     pub fn in_pairs(self) -> bool {
-        matches!(self, Self::PingPong | Self::Stream | Self::Bidirectional | Self::Rate)
+        matches!(self, Self::PingPong | Self::Stream | Self::Bidirectional | Self::Rate | Self::Threads(_))
     }
 
     /// The sizes at which it is measured within the bounds. Bounds that are the same multiple of 8 ask for that
@@ -132,7 +139,7 @@ impl Operation {
     #[must_use]
     pub fn sizes(self, min: usize, max: usize) -> Vec<usize> {
         let largest = match self {
-            Self::Rate => LARGEST_OF_RATE,
+            Self::Rate | Self::Threads(_) => LARGEST_OF_RATE,
             Self::InFlight => LARGEST_IN_FLIGHT,
             Self::RootedBroadcast
             | Self::Reduce
@@ -169,6 +176,7 @@ impl Operation {
             Self::PingPong => 2,
             Self::Stream | Self::Bidirectional | Self::Rate => window(bytes),
             Self::InFlight => IN_FLIGHT,
+            Self::Threads(threads) => threads * PER_THREAD,
             Self::Server => ranks - 1,
             _ => 1,
         }
@@ -416,6 +424,7 @@ mod tests {
         assert_eq!(messages(Operation::InFlight), 32);
         assert_eq!(messages(Operation::Server), 3);
         assert_eq!(messages(Operation::Gather), 1);
+        assert_eq!(messages(Operation::Threads(4)), 4096);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ringworld::{Communicator, Op, Source, Tag, World};
 use ringworld_benches::schedule::{
-    COMMUNICATORS, Error, IN_FLIGHT, Operation, REQUEST_TAGS, Ranks, Request, block, measure, sum_of_ranks,
-    verify, window,
+    COMMUNICATORS, Error, IN_FLIGHT, Operation, PER_THREAD, REQUEST_TAGS, Ranks, Request, block, measure,
+    sum_of_ranks, verify, window,
 };
 
 const DATA: u32 = 0;
@@ -62,6 +62,7 @@ fn run() -> Result<(), Error> {
                 Operation::Server => twin.server(bytes)?,
                 Operation::Neighbours => twin.neighbours(bytes)?,
                 Operation::InFlight => twin.in_flight(bytes)?,
+                Operation::Threads(threads) => twin.threads(threads, bytes)?,
                 Operation::AllGather => twin.all_gather(bytes)?,
                 Operation::ReduceScatter => twin.reduce_scatter(bytes)?,
                 Operation::AllToAll => twin.all_to_all(bytes)?,
@@ -176,6 +177,40 @@ impl Twin<'_> {
             }
             self.acknowledge()?;
             verify(check && !first, &data, |_| peer as u8 + 1)
+        })
+    }
+
+    /// The same by several threads of each rank, which work in pairs, each with a tag of its own.
+    fn threads(&self, threads: usize, bytes: usize) -> Result<(), Error> {
+        let (first, peer) = self.pair();
+        let mut buffers = vec![vec![self.rank() as u8 + 1; bytes]; threads];
+        let one = |data: &mut [u8], thread: u32| -> Result<(), ringworld::Error> {
+            let (tag, answer) = (2 * thread, 2 * thread + 1);
+            for _ in 0..PER_THREAD {
+                if first {
+                    self.world.send(data, peer, tag)?;
+                } else {
+                    self.world.recv(data, peer, tag)?;
+                }
+            }
+            let mut byte = [1u8];
+            if first {
+                self.world.recv(&mut byte, peer, answer).map(drop)
+            } else {
+                self.world.send(&byte, peer, answer)
+            }
+        };
+        self.measure((Operation::Threads(threads), bytes), |check| {
+            std::thread::scope(|scope| {
+                let each =
+                    (0..).zip(&mut buffers).map(|(thread, data)| scope.spawn(move || one(data, thread)));
+                let each: Vec<_> = each.collect();
+                each.into_iter().try_for_each(|each| {
+                    each.join().map_err(|_| "a thread has panicked")?.map_err(Error::from)
+                })
+            })?;
+            let right = |data: &Vec<u8>| verify(check && !first, data, |_| peer as u8 + 1);
+            buffers.iter().try_for_each(right)
         })
     }
 
