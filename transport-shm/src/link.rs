@@ -31,8 +31,11 @@ use crate::ring::{self, Consumer, Producer, Record, Shared as _};
 
 /// The longest payload that lies in a ring.
 pub(crate) const INLINE: usize = 4 << 10;
-/// A record of a message that is so long is copied out whole, and delivered as one. Longer ones are placed.
-const BRIEF_MESSAGE: usize = 256;
+/// A record of a message that is so long is copied out whole, and delivered as one: which of two rooms it is copied to
+/// is known when it is compiled, because to clear a room takes time, too. Longer ones are placed. To deliver 1 KiB takes
+/// a sixth less time than to place it, though it is copied once more.
+const SHORT_ROOM: usize = 128;
+const LONG_ROOM: usize = 1024 + MAX_HEADER;
 /// Slots that may be on their way to one peer. More are of no use to one, and would be missed by others.
 const DEPTH: usize = 8;
 /// The same while puts are sent, whose pieces are whole slots: what is on its way then stays in the caches.
@@ -414,18 +417,25 @@ impl Link {
         Ok((header, length))
     }
 
+    /// Delivers a message whose record is no longer than `ROOM`, and its header no longer than the record.
+    #[inline]
+    fn deliver<const ROOM: usize>(&self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
+        let mut room = [0; ROOM];
+        self.consumer.read(&self.memory, 0, &mut room[..record.length]);
+        let (header, payload) = room[..record.length].split_at(usize::from(record.detail));
+        inward.placer.deliver(inward.rank, header, payload, inward.events)?;
+        Ok(record.length)
+    }
+
     #[inline]
     fn take_message(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
         let length = usize::from(record.detail);
-        if record.length <= BRIEF_MESSAGE
-            && length <= record.length.min(MAX_HEADER)
-            && self.incoming.is_none()
-        {
-            let mut room = [0; BRIEF_MESSAGE];
-            self.consumer.read(&self.memory, 0, &mut room[..record.length]);
-            let (header, payload) = room[..record.length].split_at(length);
-            inward.placer.deliver(inward.rank, header, payload, inward.events)?;
-            return Ok(record.length);
+        if length <= record.length.min(MAX_HEADER) && self.incoming.is_none() {
+            match record.length {
+                0..=SHORT_ROOM => return self.deliver::<SHORT_ROOM>(record, inward),
+                ..=LONG_ROOM => return self.deliver::<LONG_ROOM>(record, inward),
+                _ => {}
+            }
         }
         let (header, at) = self.header(record, 0)?;
         let length = record.length - at;
