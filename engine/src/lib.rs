@@ -39,8 +39,8 @@
 //! made by who called: the engine knows ranks and causes, not the words of the public interface.
 //!
 //! **Who owns memory when.** Calls lend memory to the table of buffers (`buffer`), which gives it a name; protocol and
-//! schedules know names and spans only. [`lend`] ties each loan to a call in one of three shapes: borrowed for the
-//! call, owned beside the operation, borrowed for a scope. Each span that a transport gets carries a lease of its
+//! schedules know names and spans only. [`lend`] ties each loan to a call in one of four shapes: borrowed for the
+//! call, owned beside the operation, borrowed for a scope, or foreign, of which somebody vouches for the same. Each span that a transport gets carries a lease of its
 //! buffer, and a call does not end while a lease is out. Memory of the engine's own, for messages that came early and
 //! for scratch, is pooled blocks under the same leases.
 //!
@@ -115,8 +115,8 @@ pub use self::inbox::{Inbox, Notice};
 pub use self::last_calls::LastCalls;
 pub use self::limits::Limits;
 pub use self::parts::{Control, NoControl, Parts};
+pub use self::reduce::{BytesOp, ElementCode, Kernel, OpCode, Reducer, Unsupported};
 pub use self::reduce::{DType, Locatable, Located, Op, Raw, Reducible, Reduction, Scaled, UserOp};
-pub use self::reduce::{ElementCode, Kernel, OpCode, Reducer, Unsupported};
 pub use self::runs::{CollectiveCall, Planned};
 pub use self::startable::{MatchedReceiveCall, ReceiveCall, SendCall, Startable};
 pub use self::wait::{For, REMIND, Spin};

@@ -106,6 +106,8 @@ mod collective;
 
 mod request;
 
+pub mod foreign;
+
 mod error;
 pub mod testing;
 mod world;

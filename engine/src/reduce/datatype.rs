@@ -98,6 +98,25 @@ dtypes! {
 }
 
 impl DType {
+    /// How many bytes an element has.
+    ///
+    /// ```
+    /// # use ringworld_engine::DType;
+    /// assert_eq!((DType::F64.size(), DType::ComplexF32.size(), DType::Bytes.size()), (8, 8, 1));
+    /// ```
+    #[must_use]
+    pub const fn size(self) -> usize {
+        match self {
+            Self::Bytes | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 2,
+            Self::I32 | Self::U32 | Self::F32 | Self::LocatedF16 | Self::LocatedBF16 => 4,
+            Self::I64 | Self::U64 | Self::F64 | Self::ComplexF32 => 8,
+            Self::LocatedI32 | Self::LocatedU32 | Self::LocatedF32 => 8,
+            Self::I128 | Self::U128 | Self::ComplexF64 => 16,
+            Self::LocatedI64 | Self::LocatedU64 | Self::LocatedF64 => 16,
+        }
+    }
+
     /// The type with this number on the wire.
     pub(crate) fn from_wire(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
@@ -141,7 +160,7 @@ impl ElementCode {
         dtype_of::<T>().map_or_else(|| Self::opaque(size_of::<T>()), Self::from)
     }
 
-    fn opaque(size: usize) -> Self {
+    pub(super) fn opaque(size: usize) -> Self {
         let digest = || LARGE | (fnv1a((size as u64).to_le_bytes()) as u8 & 0x1f);
         Self(OPAQUE | u8::try_from(size).ok().filter(|size| *size < LARGE).unwrap_or_else(digest))
     }
@@ -238,6 +257,7 @@ macro_rules! reducible {
                     reducible!(@call $functions $type, op)
                 }
             }
+            const _: () = assert!(size_of::<$type>() == <$type as Reducible>::DTYPE.size());
         )*
 
         /// The name of a type that has one.

@@ -8,7 +8,8 @@
 //!
 //! `op` has the operations, `arithmetic` what they mean for each type, `loops` and `narrow` the loops, `kernel`
 //! and `user` what the engine sees of them, `scale` factors, `code` the byte by which ranks compare operations.
-//! `datatype` names the types of elements to other ranks, `located` and `raw` are two such types.
+//! `datatype` names the types of elements to other ranks, `located` and `raw` are two such types, and `untyped` is for
+//! types that are known only at run time.
 
 mod arithmetic;
 mod code;
@@ -21,6 +22,7 @@ mod op;
 mod raw;
 mod reduction;
 mod scale;
+mod untyped;
 mod user;
 
 pub use code::OpCode;
@@ -33,5 +35,6 @@ pub use raw::Raw;
 pub use reduction::Reduction;
 pub(crate) use reduction::When;
 pub use reduction::{Reducer, Shared, Unsupported};
+pub use untyped::BytesOp;
 pub use user::Panicked;
 pub use user::UserOp;

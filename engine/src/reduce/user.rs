@@ -102,6 +102,12 @@ pub struct Panicked {
     pub(crate) message: String,
 }
 
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "user op {:?} panicked: {}", self.op, self.message)
+    }
+}
+
 /// The three shapes of a user's kernel, whatever its type; the errors say that the closure panicked.
 pub trait UserKernel: Send + Sync {
     fn name(&self) -> &str;
@@ -144,7 +150,7 @@ impl<T: Pod, F: Fn(T, T) -> T + Send + Sync> UserKernel for Closure<T, F> {
     }
 }
 
-fn message(payload: Box<dyn Any + Send>) -> String {
+pub(super) fn message(payload: Box<dyn Any + Send>) -> String {
     let payload = match payload.downcast::<String>() {
         Ok(text) => return *text,
         Err(payload) => payload,

@@ -12,7 +12,7 @@ use ringworld_engine::lend::{Lend, Loan, blocking as lend_and_wait};
 impl Communicator {
     /// What the engine is to run.
     #[inline]
-    pub(super) fn collective_call(plan: &Plan) -> CollectiveCall {
+    pub(crate) fn collective_call(plan: &Plan) -> CollectiveCall {
         let Plan { what, reducer, caller, site } = plan;
         CollectiveCall { what: Arc::clone(what), reducer: reducer.clone(), caller, site: *site }
     }

@@ -36,7 +36,7 @@ mod persistent;
 mod call;
 mod families;
 mod object_exchange;
-mod plan;
+pub(crate) mod plan;
 mod scoped;
 mod within;
 

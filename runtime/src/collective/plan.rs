@@ -269,8 +269,22 @@ impl Communicator {
         op: &impl Reduction<T>,
         in_place: bool,
     ) -> Result<Plan> {
+        let reducer = op.plan().map_err(|why| unsupported(call.name(), why))?;
+        self.reducing_as(call, collective, counts, size_of::<T>(), reducer, in_place)
+    }
+
+    /// Of elements of any type of so many bytes.
+    #[track_caller]
+    pub(crate) fn reducing_as(
+        &self,
+        call: Call,
+        collective: Collective,
+        counts: Counts,
+        element: usize,
+        reducer: Reducer,
+        in_place: bool,
+    ) -> Result<Plan> {
         let name = call.name();
-        let reducer = op.plan().map_err(|why| unsupported(name, why))?;
         let scans = matches!(call, Call::Scan | Call::ExclusiveScan);
         if scans && reducer.is_average() {
             return Err(unsupported(name, reducer.average_of_prefix()));
@@ -278,7 +292,7 @@ impl Communicator {
         if reducer.scales_before() && (call != Call::AllReduce || !in_place) {
             return Err(unsupported(name, reducer.factor_before()));
         }
-        self.plan(call, collective, counts, size_of::<T>(), reducer, in_place)
+        self.plan(call, collective, counts, element, reducer, in_place)
     }
 
     #[track_caller]

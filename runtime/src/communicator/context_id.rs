@@ -26,10 +26,13 @@ use std::sync::{Mutex, PoisonError};
 
 use ringworld_protocol::Envelope;
 
-/// A communicator has two contexts, twice its number and one more. What belongs to the ranks of small communicators is
+/// A communicator has two contexts, twice its number and one more, and its twin as many in the upper half. What belongs to the ranks of small communicators is
 /// a small part of all numbers, and none is given twice, so there must be many: a loop on two ranks out of 10,000
-/// reaches the end after 28 thousand million communicators.
-const MAX: u64 = Envelope::CONTEXTS / 2 - 1;
+/// reaches the end after 14 thousand million communicators.
+const MAX: u64 = TWIN - 1;
+
+/// How much the number of a communicator's twin is above its own.
+pub(crate) const TWIN: u64 = Envelope::CONTEXTS / 4;
 
 /// The local ids of this rank, and which communicators it has dropped.
 #[derive(Default)]
@@ -150,7 +153,11 @@ mod tests {
     #[test]
     fn a_number_leaves_room_for_both_contexts_or_is_refused() {
         let last = number(MAX - 1, 0, 1).unwrap();
-        assert_eq!(last * 2 + 1, Envelope::CONTEXTS - 1, "the context of its collectives is the last");
+        assert_eq!(
+            (last + TWIN) * 2 + 1,
+            Envelope::CONTEXTS - 1,
+            "the context of its twin's collectives is the last"
+        );
         assert_eq!(number(MAX, 0, 1), None);
         assert_eq!(number(u64::MAX, 5, usize::MAX), None);
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ringworld_collectives::Placement;
 
 use super::Communicator;
-use super::context_id::{Allocation, number};
+use super::context_id::{Allocation, TWIN, number};
 use super::group::{Comparison, Group, invalid};
 use crate::{Error, Result};
 use ringworld_engine::signature::{Call, describe_told_site, site};
@@ -93,7 +93,7 @@ impl Communicator {
     /// # Errors
     ///
     /// Those of [`Communicator::all_gather`]; [`Error::Mismatch`] when a rank makes its communicator by
-    /// another call; [`Error::System`] when the numbers of communicators are used up, of which a rank has 140
+    /// another call; [`Error::System`] when the numbers of communicators are used up, of which a rank has 70
     /// million million, divided by the size of the world.
     ///
     /// ```
@@ -151,6 +151,86 @@ impl Communicator {
     #[doc(alias("MPI_Comm_dup", "Comm_dup", "dup"))]
     pub fn duplicate(&self) -> Result<Communicator> {
         self.make_with_all(Making::Duplicate, Part { color: 0, key: self.rank() }, 0)
+    }
+
+    /// A communicator of the ranks of `group`, in its order, made by these ranks alone: nobody else of this communicator
+    /// need call it, nor know. How they exchange a word each is the caller's business: `exchange` is given this rank's, and
+    /// returns everybody's in the order of the group, for example by messages with tags that nothing else uses. All
+    /// members must give the same group.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidGroup`] when the group has ranks that the world has not, or is without this one; what `exchange`
+    /// fails with; [`Error::InvalidCount`] when it returns another number of words; and [`Error::System`] as for
+    /// [`Communicator::split`].
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let group = world.group().include([0])?;
+    /// let made = world.create_among(&group, |word| Ok::<_, ringworld::Error>(vec![word]))?;
+    /// assert_eq!(made.size(), 1);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[doc(alias("MPI_Comm_create_group", "Create_group", "MPI_Intercomm_create"))]
+    pub fn create_among<E: From<Error>>(
+        &self,
+        group: &Group,
+        exchange: impl FnOnce([u8; 8]) -> Result<Vec<[u8; 8]>, E>,
+    ) -> Result<Communicator, E> {
+        let (shared, name) = (&self.inner.shared, "create_among");
+        let (me, world) = (self.world_rank(self.rank()), self.engine().hosts().len());
+        if let Some(rank) = group.ranks().iter().find(|rank| **rank >= world) {
+            let detail = format!("the group has rank {rank} of the world, which has {world} ranks");
+            return Err(invalid(name, detail).into());
+        }
+        let Some(rank) = group.rank_of(me) else {
+            let detail = format!("rank {me} of the world calls it and is not in the group; only members may");
+            return Err(invalid(name, detail).into());
+        };
+        self.forget_dropped();
+        let allocated = shared.context_ids.allocate();
+        let words = exchange(allocated.local_id().to_le_bytes())?;
+        if words.len() != group.len() {
+            let detail = format!("the exchange gave {} words for a group of {}", words.len(), group.len());
+            return Err(Error::InvalidCount { operation: name.into(), detail }.into());
+        }
+        let offers = words.iter().map(|word| u64::from_le_bytes(*word)).zip(group.ranks().iter().copied());
+        let (local_id, owner) = offers.min().unwrap_or((allocated.local_id(), me));
+        if owner == me {
+            allocated.keep();
+        }
+        let number = self.numbered(name, local_id, owner)?;
+        let hosts = group.ranks().iter().map(|rank| shared.host_ids[*rank]);
+        let options = self.inner.options.placed(Placement::new(hosts));
+        let ranks = Some(Arc::from(group.ranks()));
+        Ok(Communicator::new(Arc::clone(shared), number, rank, ranks, group.len(), options))
+    }
+
+    /// The same ranks with a space of messages and collectives of its own, without any exchange: for a library that has
+    /// something to say beside what its user says on this communicator. Every call gives the same twin, and the twin's
+    /// twin is this communicator.
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let pending = world.start_recv(vec![0u8; 1], 0, 7)?;
+    /// world.twin().start_send(vec![1u8], 0, 7)?.wait()?;
+    /// assert!(!pending.is_done(), "it is not a message of this communicator");
+    /// # drop(pending);
+    /// # world.twin().recv(&mut [0u8], 0, 7)?;
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn twin(&self) -> Communicator {
+        let inner = &self.inner;
+        let (number, shared) = (inner.number ^ TWIN, Arc::clone(&inner.shared));
+        Communicator::new(
+            shared,
+            number,
+            inner.rank,
+            inner.group.clone(),
+            inner.size,
+            Arc::clone(&inner.options),
+        )
     }
 
     /// The ranks of this communicator as a group, in the same order. Local.
@@ -280,20 +360,24 @@ impl Communicator {
         if owner == self.world_rank(self.rank()) {
             allocated.keep();
         }
-        let size = self.engine().hosts().len();
-        let number = number(local_id, owner, size).ok_or_else(|| Error::System {
-            operation: making.name().into(),
-            cause: format!(
-                "the numbers of communicators that this rank can name in a world of {size} are used up, after \
-                 {local_id}; keep communicators instead of making them again and again"
-            ),
-        })?;
+        let number = self.numbered(making.name(), local_id, owner)?;
         let rank = members.iter().position(|(_, rank)| *rank == self.rank()).unwrap_or(0);
         let size = members.len();
         let hosts = members.iter().map(|(_, rank)| shared.host_ids[self.world_rank(*rank)]);
         let options = self.inner.options.placed(Placement::new(hosts));
         let group = self.subgroup(&members);
         Ok(Some(Communicator::new(Arc::clone(shared), number, rank, group, size, options)))
+    }
+
+    fn numbered(&self, name: &str, local_id: u64, owner: usize) -> Result<u64> {
+        let size = self.engine().hosts().len();
+        number(local_id, owner, size).ok_or_else(|| Error::System {
+            operation: name.into(),
+            cause: format!(
+                "the numbers of communicators that this rank can name in a world of {size} are used up, after {local_id}; \
+                 keep communicators instead of making them again and again"
+            ),
+        })
     }
 
     /// Lets the engine forget the communicators that were dropped since the last one was made: so what it

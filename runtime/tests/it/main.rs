@@ -11,6 +11,7 @@ mod communicators;
 mod elements;
 mod exchange;
 mod failure;
+mod foreign;
 mod hosts;
 mod huge;
 mod kernels;

@@ -1,0 +1,176 @@
+//! Memory that Rust knows nothing of, such as that of a program in C: whoever names it vouches for it.
+//!
+//! The same calls as for borrowed and for owned memory, with the promise in place of a borrow: the name of the memory is
+//! made by one unsafe function, [`Foreign::new`], and everything after that is safe.
+
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use ringworld_protocol::Span;
+
+use super::blocking::{Lend, blocking};
+use super::guard::NoUnwinding;
+use crate::buffer::Kept;
+use crate::calls::{CallId, Ending};
+use crate::core::Core;
+use crate::engine::Engine;
+use crate::inbox::Left;
+use crate::router::Registrations;
+use crate::startable::{Spans, Startable};
+
+/// Bytes that somebody else owns, for operations to read or write.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreign {
+    pointer: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: it is a name; the promise of `Foreign::new` is for all threads.
+unsafe impl Send for Foreign {}
+// SAFETY: as above.
+unsafe impl Sync for Foreign {}
+
+impl Foreign {
+    /// No bytes at all.
+    pub const EMPTY: Self = Self { pointer: NonNull::dangling(), length: 0 };
+
+    /// The `length` bytes from `pointer` on. Without bytes, any pointer will do, a null one too.
+    ///
+    /// # Safety
+    ///
+    /// From the start of any operation that is given this memory until that operation has ended (however it ends, and also
+    /// if its handle is dropped or leaked), from any thread: the bytes are one allocation and valid for reads, nobody
+    /// writes them, and if it is given them as output, they are valid for writes and nobody else reads them.
+    #[inline]
+    #[must_use]
+    pub unsafe fn new(pointer: *mut u8, length: usize) -> Self {
+        match NonNull::new(pointer) {
+            Some(pointer) if length > 0 => Self { pointer, length },
+            _ => Self::EMPTY,
+        }
+    }
+
+    /// How many bytes there are.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Whether the first byte is aligned as an element must be.
+    #[inline]
+    #[must_use]
+    pub fn is_aligned_to(&self, alignment: usize) -> bool {
+        self.length == 0 || self.pointer.as_ptr().addr().is_multiple_of(alignment.max(1))
+    }
+}
+
+/// Like [`blocking`], on foreign memory.
+#[inline]
+pub fn blocking_foreign<S: Startable>(
+    engine: &Arc<Engine>,
+    input: Option<Foreign>,
+    output: Option<Foreign>,
+    what: S,
+) -> (Ending, S::Number) {
+    // SAFETY: the promise of `Foreign::new`, until the operation has ended, which is when this function returns.
+    let input = input.map(|data| unsafe { std::slice::from_raw_parts(data.pointer.as_ptr(), data.length) });
+    let output = output.map(|data| {
+        // SAFETY: as above, for what is written.
+        unsafe { std::slice::from_raw_parts_mut(data.pointer.as_ptr(), data.length) }
+    });
+    blocking(engine, Lend { input, output }, what)
+}
+
+/// An operation under way on foreign memory.
+pub struct ForeignLoan {
+    engine: Arc<Engine>,
+    /// The operation, until its ending is taken.
+    call: Option<CallId>,
+}
+
+impl ForeignLoan {
+    /// Starts an operation that reads `input`, and reads and writes `output`.
+    pub fn start<S: Startable>(
+        engine: &Arc<Engine>,
+        input: Option<Foreign>,
+        output: Option<Foreign>,
+        what: S,
+    ) -> (Self, S::Number) {
+        let guard = NoUnwinding;
+        let (call, number) = {
+            let mut core = engine.lock();
+            let input = input.map_or(Span::EMPTY, |data| {
+                // SAFETY: the promise of `Foreign::new`, until the operation has ended; its call reclaims the name then.
+                let bytes = unsafe { std::slice::from_raw_parts(data.pointer.as_ptr(), data.length) };
+                // SAFETY: as above.
+                unsafe { core.buffers.lend(bytes) }
+            });
+            let output = output.map_or(Span::EMPTY, |data| {
+                // SAFETY: as above.
+                unsafe { core.buffers.lend_raw(data.pointer, data.length) }
+            });
+            what.start(&mut core, Spans { input, output })
+        };
+        guard.passed();
+        engine.help();
+        (Self { engine: Arc::clone(engine), call: Some(call) }, number)
+    }
+
+    /// Waits for its end; `None` when that has been taken.
+    pub fn wait(&mut self) -> Option<Ending> {
+        let call = self.call.take()?;
+        Some(self.engine.wait(call))
+    }
+
+    /// Makes progress, and says whether it has ended.
+    pub fn is_done(&self) -> bool {
+        let mut core = self.engine.lock();
+        core.progress();
+        self.has_ended(&mut core)
+    }
+
+    /// Whether it has ended, as far as is known.
+    fn has_ended(&self, core: &mut Core) -> bool {
+        self.call.is_none_or(|call| core.calls.is_done(call))
+    }
+
+    /// Withdraws a receive that no message has matched; whether that was so.
+    pub fn cancel(&self) -> bool {
+        self.call.is_some_and(|call| self.engine.lock().cancel(call))
+    }
+
+    /// The operation under way.
+    #[must_use]
+    pub fn call(&self) -> Option<CallId> {
+        self.call
+    }
+}
+
+impl Drop for ForeignLoan {
+    /// It goes on to its end, a receive as well, which nobody hears of.
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            let registrations = Registrations::new();
+            self.engine.let_go(Left { call: Some(call), registrations, memory: Box::new(Nobodys) });
+        }
+    }
+}
+
+/// What is left with the engine by a loan that was dropped: nothing, for the memory is not ours to free.
+struct Nobodys;
+
+impl Kept for Nobodys {
+    fn received(&self) -> Option<&[u8]> {
+        None
+    }
+}

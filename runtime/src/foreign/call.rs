@@ -1,0 +1,392 @@
+//! What is done with foreign memory, and doing it.
+
+use std::sync::Arc;
+
+use ringworld_collectives::{Collective, Counts};
+use ringworld_protocol::Mode;
+
+use super::pending::Pending;
+use super::reducer::Reducer;
+use crate::collective::plan::{Plan, same_length};
+use crate::communicator::Communicator;
+use crate::message::operation::Operation;
+use crate::{Error, Message, Raw, Result, Source, Status, Tag};
+use ringworld_engine::lend::{Foreign, ForeignLoan, blocking_foreign};
+use ringworld_engine::signature::Call as Name;
+use ringworld_engine::{CollectiveCall, ElementCode, ReceiveCall, SendCall};
+
+/// How many bytes each rank gives, or gets.
+#[derive(Clone, Debug)]
+pub enum Blocks {
+    /// Every rank as many. The length of the memory says how many.
+    Same,
+    /// By rank. Where there is a root it alone looks at them.
+    Each(Arc<[usize]>),
+}
+
+/// A send, a receive or a collective, in bytes. Where there is no input, a collective works in place, as its call in Rust
+/// does that takes one buffer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Call {
+    /// Of the input; see [`Communicator::send`](crate::Communicator::send) and, if it is synchronous,
+    /// [`Communicator::send_sync`](crate::Communicator::send_sync).
+    Send {
+        /// The receiver.
+        to: usize,
+        /// The tag.
+        tag: u32,
+        /// Ends only when the receiver has begun to receive.
+        synchronous: bool,
+    },
+    /// Into the output.
+    Receive {
+        /// Whose messages.
+        from: Source,
+        /// With which tags.
+        tag: Tag,
+    },
+    /// Without memory.
+    Barrier,
+    /// Of the output, in place.
+    Broadcast {
+        /// Who gives.
+        root: usize,
+    },
+    /// Of the input; the root has an output, too.
+    Gather {
+        /// Who gets.
+        root: usize,
+        /// How much each rank gives.
+        blocks: Blocks,
+    },
+    /// Into the output; the root has an input, too.
+    Scatter {
+        /// Who gives.
+        root: usize,
+        /// How much each rank gets.
+        blocks: Blocks,
+    },
+    /// In place for blocks of the same size only.
+    AllGather {
+        /// How much each rank gives.
+        blocks: Blocks,
+    },
+    /// Blocks of the same size.
+    AllToAll,
+    /// Blocks of any sizes; never in place.
+    AllToAllVaried {
+        /// Bytes to each rank.
+        send: Arc<[usize]>,
+        /// Bytes from each rank.
+        recv: Arc<[usize]>,
+    },
+    /// The root has an output, and may have no input, the others have an input only.
+    Reduce {
+        /// Who gets the result.
+        root: usize,
+        /// How elements are combined.
+        op: Reducer,
+    },
+    /// Everybody gets the result.
+    AllReduce {
+        /// How elements are combined.
+        op: Reducer,
+    },
+    /// The result is at the beginning of the output. In place for blocks of the same size only.
+    ReduceScatter {
+        /// How much each rank gets.
+        blocks: Blocks,
+        /// How elements are combined.
+        op: Reducer,
+    },
+    /// Over the ranks up to each.
+    Scan {
+        /// Without the rank itself.
+        exclusive: bool,
+        /// How elements are combined.
+        op: Reducer,
+    },
+}
+
+/// What the engine is to do, arguments checked.
+enum Checked {
+    Send(SendCall, Operation),
+    Receive(ReceiveCall, Operation),
+    Collective(Box<(Plan, CollectiveCall)>),
+}
+
+/// # Calls of other languages
+///
+/// On memory that Rust does not know: see [`foreign`](crate::foreign).
+impl Communicator {
+    /// Makes a call and returns when it is done; the status of a receive.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call in Rust.
+    ///
+    /// See [`foreign`](crate::foreign) for an example.
+    #[track_caller]
+    pub fn run_foreign(
+        &self,
+        call: &Call,
+        input: Option<Foreign>,
+        output: Option<Foreign>,
+    ) -> Result<Option<Status>> {
+        match self.check(call, input, output)? {
+            Checked::Send(send, operation) => {
+                let (ending, ()) =
+                    blocking_foreign(self.engine(), Some(input.unwrap_or(Foreign::EMPTY)), None, send);
+                ending.map(|_| None).map_err(|failure| self.error(failure, operation))
+            }
+            Checked::Receive(receive, operation) => {
+                let output = Some(output.unwrap_or(Foreign::EMPTY));
+                let (ending, ()) = blocking_foreign(self.engine(), None, output, receive);
+                let done = ending.map_err(|failure| self.error(failure, operation))?;
+                self.status::<Raw>(done, &operation).map(Some)
+            }
+            Checked::Collective(checked) => {
+                let (plan, call) = *checked;
+                let (ending, number) = blocking_foreign(self.engine(), input, output, call);
+                ending.map(|_| None).map_err(|failure| self.error(failure, plan.operation(number)))
+            }
+        }
+    }
+
+    /// Begins a call and returns at once.
+    ///
+    /// # Errors
+    ///
+    /// What the arguments can be refused for; all else is reported by [`Pending::wait`].
+    ///
+    /// ```
+    /// use ringworld::foreign::{Call, Foreign};
+    /// # let world = ringworld::testing::alone();
+    /// let mut data = [0u8; 2];
+    /// // SAFETY: the array is borrowed by nobody else, and outlives the operation, which is waited for below.
+    /// let memory = unsafe { Foreign::new(data.as_mut_ptr(), data.len()) };
+    /// let call = Call::Receive { from: 0.into(), tag: 7.into() };
+    /// let mut pending = world.begin_foreign(&call, None, Some(memory))?;
+    /// world.send(&[1u8, 2], 0, 7)?;
+    /// let status = pending.wait()?.expect("of a receive");
+    /// assert_eq!((data, status.source, status.bytes()), ([1, 2], 0, 2));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn begin_foreign(
+        &self,
+        call: &Call,
+        input: Option<Foreign>,
+        output: Option<Foreign>,
+    ) -> Result<Pending> {
+        let engine = self.engine();
+        let (loan, operation) = match self.check(call, input, output)? {
+            Checked::Send(send, operation) => {
+                (ForeignLoan::start(engine, Some(input.unwrap_or(Foreign::EMPTY)), None, send).0, operation)
+            }
+            Checked::Receive(receive, operation) => {
+                let output = Some(output.unwrap_or(Foreign::EMPTY));
+                (ForeignLoan::start(engine, None, output, receive).0, operation)
+            }
+            Checked::Collective(checked) => {
+                let (plan, call) = *checked;
+                let (loan, number) = ForeignLoan::start(engine, input, output, call);
+                (loan, plan.operation(number))
+            }
+        };
+        Ok(Pending::new(self.clone(), loan, operation))
+    }
+
+    #[track_caller]
+    fn check(&self, call: &Call, input: Option<Foreign>, output: Option<Foreign>) -> Result<Checked> {
+        match *call {
+            Call::Send { to, tag, synchronous } => {
+                let name = if synchronous { "send_sync" } else { "send" };
+                self.check_rank(name, to)?;
+                let number = self.count_message();
+                let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
+                let envelope = self.envelope(ElementCode::RAW, tag);
+                let send = SendCall { to: self.world_rank(to), envelope, mode };
+                Ok(Checked::Send(send, Operation::Send { name, number, to, tag }))
+            }
+            Call::Receive { from, tag } => {
+                let name = "recv";
+                let number = self.count_message();
+                let selector = self.selector(name, from, tag)?;
+                let receive = ReceiveCall { selector, element: ElementCode::RAW.into() };
+                Ok(Checked::Receive(receive, Operation::Recv { name, number, from, tag }))
+            }
+            _ => {
+                let plan = self.plan_foreign(
+                    call,
+                    input.map(|data| data.len()),
+                    output.map_or(0, |data| data.len()),
+                )?;
+                if let Some(op) = call.op() {
+                    let misplaced =
+                        |data: Option<Foreign>| data.is_some_and(|data| !data.is_aligned_to(op.alignment));
+                    if misplaced(input) || misplaced(output) {
+                        let detail = format!(
+                            "the memory is not aligned to {} bytes, as its elements are",
+                            op.alignment
+                        );
+                        return Err(Error::InvalidCount {
+                            operation: plan.what.signature.to_string(),
+                            detail,
+                        });
+                    }
+                }
+                let call = Self::collective_call(&plan);
+                Ok(Checked::Collective(Box::new((plan, call))))
+            }
+        }
+    }
+
+    /// `input`: bytes; `None`: in place. `output`: bytes, 0 where there is none.
+    #[track_caller]
+    fn plan_foreign(&self, call: &Call, input: Option<usize>, output: usize) -> Result<Plan> {
+        let (given, rank) = (input.unwrap_or(0), self.rank());
+        match call {
+            Call::Send { .. } | Call::Receive { .. } | Call::Barrier => self.plan_barrier(),
+            Call::Broadcast { root } => self.plan_broadcast::<u8>(output, *root),
+            Call::Gather { root, blocks: Blocks::Same } => self.plan_gather::<u8>(given, output, *root),
+            Call::Gather { root, blocks: Blocks::Each(counts) } => {
+                self.plan_gather_varied::<u8>(given, output, counts, *root)
+            }
+            Call::Scatter { root, blocks: Blocks::Same } => self.plan_scatter::<u8>(given, output, *root),
+            Call::Scatter { root, blocks: Blocks::Each(counts) } => {
+                self.plan_scatter_varied::<u8>(given, counts, output, *root)
+            }
+            Call::AllGather { blocks: Blocks::Same } => self.plan_all_gather::<u8>(input, output),
+            Call::AllGather { blocks: Blocks::Each(counts) } => {
+                self.plan_all_gather_varied::<u8>(given, output, counts)
+            }
+            Call::AllToAll => self.plan_all_to_all::<u8>(input, output),
+            Call::AllToAllVaried { send, recv } => {
+                self.plan_all_to_all_varied::<u8>((given, send), (output, recv))
+            }
+            Call::Reduce { root, op } => {
+                self.check_rank("reduce", *root)?;
+                let in_place = input.is_none();
+                if rank == *root && !in_place {
+                    same_length("reduce", "input", given, "output", output)?;
+                }
+                let count = op.count(if rank == *root { output } else { given })?;
+                let collective = Collective::Reduce { root: *root };
+                self.plan_of(Name::Reduce, collective, Counts::Same(count), op, in_place)
+            }
+            Call::AllReduce { op } => {
+                let counts = Counts::Same(op.apart("all_reduce", input, output)?);
+                self.plan_of(Name::AllReduce, Collective::AllReduce, counts, op, input.is_none())
+            }
+            Call::Scan { exclusive, op } => {
+                let counts = Counts::Same(op.apart("scan", input, output)?);
+                let (name, collective) = if *exclusive {
+                    (Name::ExclusiveScan, Collective::ExclusiveScan)
+                } else {
+                    (Name::Scan, Collective::Scan)
+                };
+                self.plan_of(name, collective, counts, op, input.is_none())
+            }
+            Call::ReduceScatter { blocks: Blocks::Same, op } => {
+                let whole = op.count(input.unwrap_or(output))?;
+                if !whole.is_multiple_of(self.size()) {
+                    let detail = format!("{whole} elements cannot be divided among {} ranks", self.size());
+                    return Err(Error::InvalidCount { operation: "reduce_scatter".into(), detail });
+                }
+                let block = whole / self.size();
+                if input.is_some() {
+                    same_length("reduce_scatter", "block", block, "output", op.count(output)?)?;
+                }
+                let name = Name::ReduceScatter;
+                self.plan_of(name, Collective::ReduceScatter, Counts::Same(block), op, input.is_none())
+            }
+            Call::ReduceScatter { blocks: Blocks::Each(counts), op } => {
+                let name = "reduce_scatter_varied";
+                same_length(name, "counts", counts.len(), "ranks", self.size())?;
+                let sum = counts.iter().fold(0usize, |sum, count| sum.saturating_add(*count));
+                same_length(name, "input", given, "sum of the counts", sum)?;
+                same_length(name, "output", output, "this rank's count", counts[rank])?;
+                let counts = counts.iter().map(|count| op.count(*count)).collect::<Result<Arc<[usize]>>>()?;
+                let (name, collective) = (Name::ReduceScatterVaried, Collective::ReduceScatter);
+                self.plan_of(name, collective, Counts::Each(counts), op, false)
+            }
+        }
+    }
+
+    #[track_caller]
+    fn plan_of(
+        &self,
+        name: Name,
+        collective: Collective,
+        counts: Counts,
+        op: &Reducer,
+        in_place: bool,
+    ) -> Result<Plan> {
+        self.reducing_as(name, collective, counts, op.element, op.reducer.clone(), in_place)
+    }
+}
+
+impl Call {
+    fn op(&self) -> Option<&Reducer> {
+        match self {
+            Self::Reduce { op, .. }
+            | Self::AllReduce { op }
+            | Self::ReduceScatter { op, .. }
+            | Self::Scan { op, .. } => Some(op),
+            _ => None,
+        }
+    }
+}
+
+impl Reducer {
+    /// How many elements so many bytes are.
+    fn count(&self, bytes: usize) -> Result<usize> {
+        let element = self.element.max(1);
+        if bytes.is_multiple_of(element) {
+            return Ok(bytes / element);
+        }
+        let detail = format!("{bytes} bytes are no whole number of elements of {element} bytes");
+        Err(Error::InvalidCount { operation: "reduction".into(), detail })
+    }
+
+    /// How many elements input and output have.
+    fn apart(&self, name: &str, input: Option<usize>, output: usize) -> Result<usize> {
+        if let Some(input) = input {
+            same_length(name, "input", input, "output", output)?;
+        }
+        self.count(output)
+    }
+}
+
+impl Message {
+    /// Receives it into foreign memory, and returns when it is there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Message::recv`].
+    ///
+    /// ```
+    /// use ringworld::foreign::Foreign;
+    /// # let world = ringworld::testing::alone();
+    /// world.send(&[1u8, 2], 0, 7)?;
+    /// let mut data = [0u8; 2];
+    /// // SAFETY: the array is borrowed by nobody else, and outlives the operation, which is waited for.
+    /// let memory = unsafe { Foreign::new(data.as_mut_ptr(), data.len()) };
+    /// world.probe_matched(0, 7)?.begin_foreign(memory)?.wait()?;
+    /// assert_eq!(data, [1, 2]);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn begin_foreign(mut self, output: Foreign) -> Result<Pending> {
+        let (communicator, status) = (self.communicator().clone(), self.status());
+        let (from, tag) = (Source::Rank(status.source), Tag::Value(status.tag));
+        let operation = Operation::Recv { name: "recv of a matched message", number: 0, from, tag };
+        let Some(matched) = self.take_handle() else {
+            return Err(Error::Cancelled { operation: operation.to_string() });
+        };
+        let receive = ringworld_engine::MatchedReceiveCall { matched, element: ElementCode::RAW.into() };
+        let (loan, ()) = ForeignLoan::start(communicator.engine(), None, Some(output), receive);
+        Ok(Pending::new(communicator, loan, operation))
+    }
+}
