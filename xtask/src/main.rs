@@ -1,10 +1,12 @@
-//! Helpers of the workspace. One so far: `cargo demo`.
+//! Helpers of the workspace: `cargo demo` and `cargo xtask mpi`.
 //!
 //! `cargo demo [-n RANKS] [--profile NAME] [TRAINER ARGUMENTS]` builds the launcher and the trainer, with the cargo
-//! that called it, and runs `ringworld run -n RANKS -- trainer …`. It returns the launcher's exit status. It needs no
-//! dependency, so that it is built in a moment.
+//! that called it, and runs `ringworld run -n RANKS -- trainer …`. It returns the launcher's exit status. `cargo xtask mpi [--check]` makes what is made of
+//! the table of MPI's functions ([`mpi`]). Neither needs a dependency, so that this is built in a moment.
 
 #![forbid(unsafe_code)]
+
+mod mpi;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -24,6 +26,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let result = match arguments.next() {
         Some(task) if task == "demo" => demo(arguments.collect()),
+        Some(task) if task == "mpi" => {
+            mpi::mpi(arguments.any(|it| it == "--check")).map(|()| ExitCode::SUCCESS)
+        }
         Some(task) => Err(format!("there is no task {}\n\n{USAGE}", task.display())),
         None => Err(USAGE.to_owned()),
     };

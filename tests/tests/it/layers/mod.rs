@@ -39,6 +39,9 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         &["ringworld-transport-shm", "ringworld-transport-tcp", "ringworld-transport-ibverbs"],
     ),
     ("ringworld-simulate", &["ringworld-collectives"], &[]),
+    ("ringworld-mpi", &["ringworld"], &[]),
+    ("ringworld-mpi-abi", &["ringworld-mpi"], &[]),
+    ("ringworld-mpi-mpich", &["ringworld-mpi"], &[]),
     (
         "ringworld-launcher",
         &[
@@ -305,7 +308,10 @@ const ORDERS: &[(&str, &[&str])] = &[
             "check",
         ],
     ),
-    ("runtime", &["error", "communicator", "message", "request", "collective", "world", "testing"]),
+    (
+        "runtime",
+        &["error", "communicator", "message", "request", "collective", "foreign", "world", "testing"],
+    ),
 ];
 
 fn root() -> PathBuf {

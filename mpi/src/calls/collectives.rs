@@ -1,0 +1,220 @@
+//! Collectives that return when they are done.
+
+use super::plans;
+use crate::arguments::{Address, Handles, Ints};
+use crate::guard::on_comm;
+use crate::standard::{Comm, Datatype, Op};
+
+pub fn barrier(comm: Comm) -> i32 {
+    on_comm("MPI_Barrier", comm, |comm| plans::barrier(comm)?()?.run())
+}
+
+pub fn bcast(buffer: Address, count: i64, datatype: Datatype, root: i32, comm: Comm) -> i32 {
+    on_comm("MPI_Bcast", comm, |comm| plans::bcast(comm, buffer, count, datatype, root)?()?.run())
+}
+
+pub fn gather(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Datatype,
+    root: i32,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Gather", comm, |comm| {
+        plans::gather(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)?()?.run()
+    })
+}
+
+pub fn gatherv(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcounts: Ints,
+    displs: Ints,
+    recvtype: Datatype,
+    root: i32,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Gatherv", comm, |comm| {
+        plans::gatherv(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root)?()?
+            .run()
+    })
+}
+
+pub fn scatter(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Datatype,
+    root: i32,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Scatter", comm, |comm| {
+        plans::scatter(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)?()?.run()
+    })
+}
+
+pub fn scatterv(
+    sendbuf: Address,
+    sendcounts: Ints,
+    displs: Ints,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Datatype,
+    root: i32,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Scatterv", comm, |comm| {
+        plans::scatterv(comm, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root)?()?
+            .run()
+    })
+}
+
+pub fn allgather(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Datatype,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Allgather", comm, |comm| {
+        plans::allgather(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?()?.run()
+    })
+}
+
+pub fn allgatherv(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcounts: Ints,
+    displs: Ints,
+    recvtype: Datatype,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Allgatherv", comm, |comm| {
+        plans::allgatherv(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype)?()?.run()
+    })
+}
+
+pub fn alltoall(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: Datatype,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Alltoall", comm, |comm| {
+        plans::alltoall(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?()?.run()
+    })
+}
+
+pub fn alltoallv(
+    sendbuf: Address,
+    sendcounts: Ints,
+    sdispls: Ints,
+    sendtype: Datatype,
+    recvbuf: Address,
+    recvcounts: Ints,
+    rdispls: Ints,
+    recvtype: Datatype,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Alltoallv", comm, |comm| {
+        plans::alltoallv(
+            comm, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+        )?()?
+        .run()
+    })
+}
+
+pub fn alltoallw(
+    sendbuf: Address,
+    sendcounts: Ints,
+    sdispls: Ints,
+    sendtypes: Handles<Datatype>,
+    recvbuf: Address,
+    recvcounts: Ints,
+    rdispls: Ints,
+    recvtypes: Handles<Datatype>,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Alltoallw", comm, |comm| {
+        plans::alltoallw(
+            comm, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+        )?()?
+        .run()
+    })
+}
+
+pub fn reduce(
+    sendbuf: Address,
+    recvbuf: Address,
+    count: i64,
+    datatype: Datatype,
+    op: Op,
+    root: i32,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Reduce", comm, |comm| {
+        plans::reduce(comm, sendbuf, recvbuf, count, datatype, op, root)?()?.run()
+    })
+}
+
+pub fn allreduce(
+    sendbuf: Address,
+    recvbuf: Address,
+    count: i64,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Allreduce", comm, |comm| {
+        plans::allreduce(comm, sendbuf, recvbuf, count, datatype, op)?()?.run()
+    })
+}
+
+pub fn reduce_scatter_block(
+    sendbuf: Address,
+    recvbuf: Address,
+    recvcount: i64,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Reduce_scatter_block", comm, |comm| {
+        plans::reduce_scatter_block(comm, sendbuf, recvbuf, recvcount, datatype, op)?()?.run()
+    })
+}
+
+pub fn reduce_scatter(
+    sendbuf: Address,
+    recvbuf: Address,
+    recvcounts: Ints,
+    datatype: Datatype,
+    op: Op,
+    comm: Comm,
+) -> i32 {
+    on_comm("MPI_Reduce_scatter", comm, |comm| {
+        plans::reduce_scatter(comm, sendbuf, recvbuf, recvcounts, datatype, op)?()?.run()
+    })
+}
+
+pub fn scan(sendbuf: Address, recvbuf: Address, count: i64, datatype: Datatype, op: Op, comm: Comm) -> i32 {
+    on_comm("MPI_Scan", comm, |comm| plans::scan(comm, sendbuf, recvbuf, count, datatype, op)?()?.run())
+}
+
+pub fn exscan(sendbuf: Address, recvbuf: Address, count: i64, datatype: Datatype, op: Op, comm: Comm) -> i32 {
+    on_comm("MPI_Exscan", comm, |comm| plans::exscan(comm, sendbuf, recvbuf, count, datatype, op)?()?.run())
+}

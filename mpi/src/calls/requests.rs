@@ -1,0 +1,465 @@
+//! Waiting for requests, and what else is done with them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::arguments::{Address, Handles, IntOut, StatusOut};
+use crate::datatypes;
+use crate::error::{Error, Result, error, fail};
+use crate::generalized::Generalized;
+use crate::guard::{nowhere, of_request, on_none};
+use crate::host::error_out;
+use crate::requests::{self, Request as Object, existing, get, take};
+use crate::standard::{Datatype, ERR_ARG, ERR_IN_STATUS, ERR_REQUEST, Request, UNDEFINED};
+use crate::status::Status;
+use crate::work::Work;
+
+/// Takes the end of a request that has ended.
+fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object, status: StatusOut) -> i32 {
+    let (ended, handle) = take(requests.get(place), request);
+    requests.put(place, handle);
+    match ended {
+        Ok(ended) => {
+            status.set(&ended);
+            0
+        }
+        Err(why) => of_request(call, request.comm.as_ref(), &why),
+    }
+}
+
+pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
+    match get(request.get(0)) {
+        Err(why) => nowhere("MPI_Wait", &why),
+        Ok(None) => {
+            status.put(0, &Status::EMPTY);
+            0
+        }
+        Ok(Some(object)) => {
+            object.wait();
+            finish("MPI_Wait", request, 0, &object, status)
+        }
+    }
+}
+
+pub fn test(request: Handles<Request>, flag: IntOut, status: StatusOut) -> i32 {
+    match get(request.get(0)) {
+        Err(why) => nowhere("MPI_Test", &why),
+        Ok(None) => {
+            flag.flag(true);
+            status.put(0, &Status::EMPTY);
+            0
+        }
+        Ok(Some(object)) => {
+            let ended = object.has_ended();
+            flag.flag(ended);
+            if ended { finish("MPI_Test", request, 0, &object, status) } else { 0 }
+        }
+    }
+}
+
+/// All of them, `None` for null handles.
+fn all(count: i32, requests: Handles<Request>) -> Result<Vec<Option<Arc<Object>>>> {
+    let count = usize::try_from(count).or_else(|_| fail(ERR_ARG, format!("{count} requests cannot be")))?;
+    (0..count).map(|place| get(requests.get(place))).collect()
+}
+
+/// Takes the ends of all, and gives each its status; what is wrong with one is in its status.
+fn finish_all(
+    call: &str,
+    objects: &[Option<Arc<Object>>],
+    requests: Handles<Request>,
+    statuses: StatusOut,
+) -> i32 {
+    let mut failed: Option<(Arc<Object>, Error)> = None;
+    let mut ends = Vec::with_capacity(objects.len());
+    for (place, object) in objects.iter().enumerate() {
+        let Some(object) = object else {
+            ends.push(Ok(Status::EMPTY));
+            continue;
+        };
+        let (ended, handle) = take(requests.get(place), object);
+        requests.put(place, handle);
+        if let Err(why) = &ended {
+            failed.get_or_insert_with(|| (Arc::clone(object), why.clone()));
+        }
+        ends.push(ended);
+    }
+    let failed = failed.map(|(object, why)| (object.comm.clone(), error(ERR_IN_STATUS, why.text)));
+    for (place, ended) in ends.into_iter().enumerate() {
+        match ended {
+            // Errors are written only when there are some.
+            Ok(status) if failed.is_none() => {
+                let error = statuses.get(place).error;
+                statuses.put(place, &Status { error, ..status });
+            }
+            Ok(status) => statuses.put(place, &status),
+            Err(why) => statuses.put(place, &Status { error: error_out(why.code()), ..Status::EMPTY }),
+        }
+    }
+    failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref(), &why))
+}
+
+pub fn waitall(count: i32, array_of_requests: Handles<Request>, array_of_statuses: StatusOut) -> i32 {
+    match all(count, array_of_requests) {
+        Err(why) => nowhere("MPI_Waitall", &why),
+        Ok(objects) => {
+            objects.iter().flatten().for_each(|object| object.wait());
+            finish_all("MPI_Waitall", &objects, array_of_requests, array_of_statuses)
+        }
+    }
+}
+
+pub fn testall(
+    count: i32,
+    array_of_requests: Handles<Request>,
+    flag: IntOut,
+    array_of_statuses: StatusOut,
+) -> i32 {
+    match all(count, array_of_requests) {
+        Err(why) => nowhere("MPI_Testall", &why),
+        Ok(objects) => {
+            // Each makes progress, whatever the others have come to.
+            let ended = objects.iter().flatten().filter(|object| object.has_ended()).count();
+            let all = ended == objects.iter().flatten().count();
+            flag.flag(all);
+            if all { finish_all("MPI_Testall", &objects, array_of_requests, array_of_statuses) } else { 0 }
+        }
+    }
+}
+
+pub fn waitany(count: i32, array_of_requests: Handles<Request>, indx: IntOut, status: StatusOut) -> i32 {
+    match all(count, array_of_requests) {
+        Err(why) => nowhere("MPI_Waitany", &why),
+        Ok(objects) => {
+            match requests::wait_for_one(&objects).and_then(|place| Some((place, objects[place].as_ref()?))) {
+                None => {
+                    indx.set(UNDEFINED.into());
+                    status.put(0, &Status::EMPTY);
+                    0
+                }
+                Some((place, object)) => {
+                    indx.set(place as i64);
+                    finish("MPI_Waitany", array_of_requests, place, object, status)
+                }
+            }
+        }
+    }
+}
+
+pub fn testany(
+    count: i32,
+    array_of_requests: Handles<Request>,
+    indx: IntOut,
+    flag: IntOut,
+    status: StatusOut,
+) -> i32 {
+    match all(count, array_of_requests) {
+        Err(why) => nowhere("MPI_Testany", &why),
+        Ok(objects) => {
+            let active = |object: &&Arc<Object>| object.is_active();
+            if objects.iter().flatten().filter(active).count() == 0 {
+                indx.set(UNDEFINED.into());
+                flag.flag(true);
+                status.put(0, &Status::EMPTY);
+                return 0;
+            }
+            for (place, object) in objects.iter().enumerate() {
+                let Some(object) = object.as_ref().filter(|object| object.is_active() && object.has_ended())
+                else {
+                    continue;
+                };
+                indx.set(place as i64);
+                flag.flag(true);
+                return finish("MPI_Testany", array_of_requests, place, object, status);
+            }
+            indx.set(UNDEFINED.into());
+            flag.flag(false);
+            0
+        }
+    }
+}
+
+/// Takes the ends of those that have ended.
+fn finish_some(
+    call: &str,
+    objects: &[Option<Arc<Object>>],
+    requests: Handles<Request>,
+    (outcount, indices): (IntOut, IntOut),
+    statuses: StatusOut,
+) -> i32 {
+    let is_active = |object: &&Arc<Object>| object.is_active();
+    if objects.iter().flatten().filter(is_active).count() == 0 {
+        outcount.set(UNDEFINED.into());
+        return 0;
+    }
+    let mut ends = Vec::new();
+    let mut failed: Option<(Arc<Object>, Error)> = None;
+    for (place, object) in objects.iter().enumerate() {
+        let Some(object) = object.as_ref().filter(|object| object.is_active() && object.has_ended()) else {
+            continue;
+        };
+        let (ended, handle) = take(requests.get(place), object);
+        requests.put(place, handle);
+        indices.put(ends.len(), place as i64);
+        if let Err(why) = &ended {
+            failed.get_or_insert_with(|| (Arc::clone(object), why.clone()));
+        }
+        ends.push(ended);
+    }
+    outcount.set(ends.len() as i64);
+    let failed = failed.map(|(object, why)| (object.comm.clone(), error(ERR_IN_STATUS, why.text)));
+    for (place, ended) in ends.into_iter().enumerate() {
+        match ended {
+            Ok(status) if failed.is_none() => {
+                let error = statuses.get(place).error;
+                statuses.put(place, &Status { error, ..status });
+            }
+            Ok(status) => statuses.put(place, &status),
+            Err(why) => statuses.put(place, &Status { error: error_out(why.code()), ..Status::EMPTY }),
+        }
+    }
+    failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref(), &why))
+}
+
+pub fn waitsome(
+    incount: i32,
+    array_of_requests: Handles<Request>,
+    outcount: IntOut,
+    array_of_indices: IntOut,
+    array_of_statuses: StatusOut,
+) -> i32 {
+    match all(incount, array_of_requests) {
+        Err(why) => nowhere("MPI_Waitsome", &why),
+        Ok(objects) => {
+            let _first = requests::wait_for_one(&objects);
+            let places = (outcount, array_of_indices);
+            finish_some("MPI_Waitsome", &objects, array_of_requests, places, array_of_statuses)
+        }
+    }
+}
+
+pub fn testsome(
+    incount: i32,
+    array_of_requests: Handles<Request>,
+    outcount: IntOut,
+    array_of_indices: IntOut,
+    array_of_statuses: StatusOut,
+) -> i32 {
+    match all(incount, array_of_requests) {
+        Err(why) => nowhere("MPI_Testsome", &why),
+        Ok(objects) => {
+            let places = (outcount, array_of_indices);
+            finish_some("MPI_Testsome", &objects, array_of_requests, places, array_of_statuses)
+        }
+    }
+}
+
+/// What is known of one that stays as it is; whether it has ended.
+fn look(request: Request) -> Result<Option<Status>> {
+    let Some(object) = get(request)? else { return Ok(Some(Status::EMPTY)) };
+    if !object.has_ended() {
+        return Ok(None);
+    }
+    if let (Some(generalized), true) = (&object.generalized, object.is_active()) {
+        return generalized.query().map(Some);
+    }
+    object.end().transpose()
+}
+
+pub fn request_get_status(request: Request, flag: IntOut, status: StatusOut) -> i32 {
+    on_none("MPI_Request_get_status", || {
+        let found = look(request)?;
+        flag.flag(found.is_some());
+        if let Some(found) = found {
+            status.set(&found);
+        }
+        Ok(())
+    })
+}
+
+pub fn request_get_status_all(
+    count: i32,
+    array_of_requests: Handles<Request>,
+    flag: IntOut,
+    array_of_statuses: StatusOut,
+) -> i32 {
+    on_none("MPI_Request_get_status_all", || {
+        let handles = array_of_requests.vec(count.max(0) as usize);
+        let found = handles.into_iter().map(look).collect::<Result<Vec<_>>>()?;
+        flag.flag(found.iter().all(Option::is_some));
+        if found.iter().all(Option::is_some) {
+            found
+                .iter()
+                .flatten()
+                .enumerate()
+                .for_each(|(place, status)| array_of_statuses.put(place, status));
+        }
+        Ok(())
+    })
+}
+
+pub fn request_get_status_any(
+    count: i32,
+    array_of_requests: Handles<Request>,
+    indx: IntOut,
+    flag: IntOut,
+    status: StatusOut,
+) -> i32 {
+    on_none("MPI_Request_get_status_any", || {
+        let mut live = false;
+        for (place, handle) in array_of_requests.vec(count.max(0) as usize).into_iter().enumerate() {
+            if !get(handle)?.is_some_and(|object| object.is_active()) {
+                continue;
+            }
+            live = true;
+            if let Some(found) = look(handle)? {
+                indx.set(place as i64);
+                flag.flag(true);
+                status.set(&found);
+                return Ok(());
+            }
+        }
+        indx.set(UNDEFINED.into());
+        flag.flag(!live);
+        if !live {
+            status.put(0, &Status::EMPTY);
+        }
+        Ok(())
+    })
+}
+
+pub fn request_get_status_some(
+    incount: i32,
+    array_of_requests: Handles<Request>,
+    outcount: IntOut,
+    array_of_indices: IntOut,
+    array_of_statuses: StatusOut,
+) -> i32 {
+    on_none("MPI_Request_get_status_some", || {
+        let (mut live, mut found) = (0, 0);
+        for (place, handle) in array_of_requests.vec(incount.max(0) as usize).into_iter().enumerate() {
+            if !get(handle)?.is_some_and(|object| object.is_active()) {
+                continue;
+            }
+            live += 1;
+            if let Some(status) = look(handle)? {
+                array_of_indices.put(found, place as i64);
+                array_of_statuses.put(found, &status);
+                found += 1;
+            }
+        }
+        outcount.set(if live == 0 { UNDEFINED.into() } else { found as i64 });
+        Ok(())
+    })
+}
+
+pub fn request_free(request: Handles<Request>) -> i32 {
+    on_none("MPI_Request_free", || {
+        requests::free(request.get(0))?;
+        request.set(Request::NULL);
+        Ok(())
+    })
+}
+
+pub fn cancel(request: Handles<Request>) -> i32 {
+    on_none("MPI_Cancel", || existing(request.get(0))?.cancel())
+}
+
+pub fn start(request: Handles<Request>) -> i32 {
+    on_none("MPI_Start", || existing(request.get(0))?.start())
+}
+
+pub fn startall(count: i32, array_of_requests: Handles<Request>) -> i32 {
+    on_none("MPI_Startall", || {
+        array_of_requests
+            .vec(count.max(0) as usize)
+            .into_iter()
+            .try_for_each(|handle| existing(handle)?.start())
+    })
+}
+
+pub fn test_cancelled(status: StatusOut, flag: IntOut) -> i32 {
+    flag.flag(status.get(0).cancelled);
+    0
+}
+
+pub fn status_set_cancelled(status: StatusOut, flag: i32) -> i32 {
+    let known = status.get(0);
+    status.put(0, &Status { cancelled: flag != 0, ..known });
+    0
+}
+
+pub fn status_set_elements(status: StatusOut, datatype: Datatype, count: i64) -> i32 {
+    on_none("MPI_Status_set_elements", || {
+        let bytes = match count {
+            count if count == i64::from(UNDEFINED) => -1,
+            count => count.saturating_mul(datatypes::get(datatype)?.size as i64),
+        };
+        status.put(0, &Status { bytes, ..status.get(0) });
+        Ok(())
+    })
+}
+
+pub fn status_set_elements_x(status: StatusOut, datatype: Datatype, count: i64) -> i32 {
+    status_set_elements(status, datatype, count)
+}
+
+pub fn status_set_source(status: StatusOut, source: i32) -> i32 {
+    status.put(0, &Status { source, ..status.get(0) });
+    0
+}
+
+pub fn status_set_tag(status: StatusOut, tag: i32) -> i32 {
+    status.put(0, &Status { tag, ..status.get(0) });
+    0
+}
+
+pub fn status_set_error(status: StatusOut, error: i32) -> i32 {
+    status.put(0, &Status { error, ..status.get(0) });
+    0
+}
+
+pub fn status_get_source(status: StatusOut, source: IntOut) -> i32 {
+    source.set(status.get(0).source.into());
+    0
+}
+
+pub fn status_get_tag(status: StatusOut, tag: IntOut) -> i32 {
+    tag.set(status.get(0).tag.into());
+    0
+}
+
+pub fn status_get_error(status: StatusOut, error: IntOut) -> i32 {
+    error.set(status.get(0).error.into());
+    0
+}
+
+pub fn grequest_start(
+    query_fn: Address,
+    free_fn: Address,
+    cancel_fn: Address,
+    extra_state: Address,
+    request: Handles<Request>,
+) -> i32 {
+    let generalized = Arc::new(Generalized {
+        query: query_fn.into(),
+        free: free_fn.into(),
+        cancel: cancel_fn.into(),
+        extra: extra_state.exposed(),
+        complete: AtomicBool::new(false),
+    });
+    let of = Arc::clone(&generalized);
+    let work = Work::Poll(Box::new(move || of.is_complete().then(|| of.query())));
+    request.set(requests::generalized(work, generalized));
+    0
+}
+
+pub fn grequest_complete(request: Request) -> i32 {
+    on_none("MPI_Grequest_complete", || match &existing(request)?.generalized {
+        Some(generalized) => {
+            generalized.complete.store(true, Ordering::Release);
+            Ok(())
+        }
+        None => fail(ERR_REQUEST, "the request is not a generalized one"),
+    })
+}

@@ -1,0 +1,284 @@
+//! Communicators: the runtime's, with all that MPI keeps at them.
+//!
+//! An intercommunicator is a communicator of both groups, that of the lower one first, which nobody sees: ranks are those
+//! of the other group. What this library says to itself, as neighbourhood collectives do, goes by the communicator's twin.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use ringworld::{Communicator, Group, Source, Tag};
+
+use crate::attributes::Attributes;
+use crate::buffered::Pool;
+use crate::errhandlers::{self, Handler};
+use crate::error::{Result, error, fail};
+use crate::info::Info;
+use crate::objects::Table;
+use crate::standard::{self, ANY_SOURCE, ANY_TAG, ERR_COMM, ERR_RANK, ERR_TAG, PROC_NULL};
+use crate::topology::Topology;
+
+/// A communicator.
+pub(crate) struct Comm {
+    /// Of all its processes.
+    pub(crate) all: Communicator,
+    /// For what this library says beside the program.
+    pub(crate) twin: Communicator,
+    /// The other group, of an intercommunicator.
+    pub(crate) remote: Option<Remote>,
+    pub(crate) attributes: Attributes,
+    pub(crate) topology: Option<Topology>,
+    pub(crate) name: Mutex<String>,
+    pub(crate) info: Mutex<Info>,
+    pub(crate) pool: Pool,
+    handler: Mutex<Arc<Handler>>,
+    /// How many partitioned messages were initialized, by peer, tag and side.
+    partitioned: Mutex<BTreeMap<(usize, i32, bool), u32>>,
+    /// The number of the next collective that is made of messages.
+    next: AtomicU32,
+    handle: AtomicUsize,
+}
+
+/// What an intercommunicator is.
+pub(crate) struct Remote {
+    /// The program's own group.
+    pub(crate) local: Communicator,
+    pub(crate) local_twin: Communicator,
+    /// Where the groups begin in the communicator of both.
+    pub(crate) first_local: usize,
+    pub(crate) first_remote: usize,
+    pub(crate) size: usize,
+}
+
+static MADE: Table<Comm> = Table::new();
+static WORLD: RwLock<Option<Arc<Comm>>> = RwLock::new(None);
+static SELF: RwLock<Option<Arc<Comm>>> = RwLock::new(None);
+
+impl std::fmt::Debug for Comm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.all.fmt(f)
+    }
+}
+
+/// Where a message goes or comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Peer {
+    Nobody,
+    Rank(usize),
+}
+
+impl Comm {
+    pub(crate) fn new(all: Communicator) -> Self {
+        let twin = all.twin();
+        Self {
+            all,
+            twin,
+            remote: None,
+            attributes: Attributes::default(),
+            topology: None,
+            name: Mutex::default(),
+            info: Mutex::default(),
+            pool: Pool::default(),
+            handler: Mutex::new(errhandlers::fatal()),
+            partitioned: Mutex::default(),
+            next: AtomicU32::new(0),
+            handle: AtomicUsize::new(standard::Comm::NULL.0),
+        }
+    }
+
+    /// With the other's error handler, as what is made of a communicator has.
+    pub(crate) fn like(self, other: &Self) -> Self {
+        self.set_handler(other.handler());
+        self
+    }
+
+    pub(crate) fn with(self, topology: Topology) -> Self {
+        Self { topology: Some(topology), ..self }
+    }
+
+    /// This process's rank in its own group.
+    #[inline]
+    pub(crate) fn rank(&self) -> usize {
+        self.all.rank() - self.remote.as_ref().map_or(0, |remote| remote.first_local)
+    }
+
+    /// How many there are in its own group.
+    #[inline]
+    pub(crate) fn size(&self) -> usize {
+        self.all.size() - self.remote.as_ref().map_or(0, |remote| remote.size)
+    }
+
+    /// How many can be sent to.
+    #[inline]
+    pub(crate) fn peers(&self) -> usize {
+        self.remote.as_ref().map_or(self.all.size(), |remote| remote.size)
+    }
+
+    /// Where those who can be sent to begin among all.
+    #[inline]
+    pub(crate) fn first_peer(&self) -> usize {
+        self.remote.as_ref().map_or(0, |remote| remote.first_remote)
+    }
+
+    /// The processes of its own group alone.
+    pub(crate) fn local(&self) -> &Communicator {
+        self.remote.as_ref().map_or(&self.all, |remote| &remote.local)
+    }
+
+    /// And for what this library says to them.
+    pub(crate) fn local_twin(&self) -> &Communicator {
+        self.remote.as_ref().map_or(&self.twin, |remote| &remote.local_twin)
+    }
+
+    pub(crate) fn group(&self) -> Group {
+        self.local().group()
+    }
+
+    pub(crate) fn remote_group(&self) -> Group {
+        let group = self.all.group();
+        let first = self.first_peer();
+        crate::groups::of(group.ranks()[first..first + self.peers()].iter().copied())
+    }
+
+    /// One who is sent to.
+    #[inline]
+    pub(crate) fn peer(&self, rank: i32) -> Result<Peer> {
+        match usize::try_from(rank) {
+            Ok(rank) if rank < self.peers() => Ok(Peer::Rank(self.first_peer() + rank)),
+            _ if rank == PROC_NULL => Ok(Peer::Nobody),
+            _ => fail(
+                ERR_RANK,
+                format!("rank {rank} does not exist; there are ranks 0 to {}", self.peers() as i64 - 1),
+            ),
+        }
+    }
+
+    /// Those who are received from; `None`: nobody.
+    #[inline]
+    pub(crate) fn source(&self, rank: i32) -> Result<Option<Source>> {
+        if rank == ANY_SOURCE {
+            return Ok(Some(Source::Any));
+        }
+        Ok(match self.peer(rank)? {
+            Peer::Nobody => None,
+            Peer::Rank(rank) => Some(Source::Rank(rank)),
+        })
+    }
+
+    /// A number for the messages of one collective, the same on all ranks; there is room for 2048 below it.
+    pub(crate) fn sequence(&self) -> u32 {
+        (self.next.fetch_add(1, Ordering::Relaxed) & 0xf_ffff) << 11
+    }
+
+    /// The number of a partitioned message among those of one side: the same on both.
+    pub(crate) fn count_partitioned(&self, peer: usize, tag: i32, sends: bool) -> u32 {
+        let mut counts = self.partitioned.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry((peer, tag, sends)).or_default();
+        *count += 1;
+        *count
+    }
+
+    pub(crate) fn handler(&self) -> Arc<Handler> {
+        Arc::clone(&self.handler.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set_handler(&self, handler: Arc<Handler>) {
+        *self.handler.lock().unwrap_or_else(PoisonError::into_inner) = handler;
+    }
+
+    pub(crate) fn handle(&self) -> standard::Comm {
+        standard::Comm(self.handle.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn topology(&self) -> Result<&Topology> {
+        self.topology.as_ref().ok_or_else(|| {
+            error(standard::ERR_TOPOLOGY, "the communicator has no topology; make one by MPI_Cart_create, …")
+        })
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+}
+
+/// A tag to send with.
+#[inline]
+pub(crate) fn tag(tag: i32) -> Result<u32> {
+    u32::try_from(tag).or_else(|_| fail(ERR_TAG, format!("{tag} is no tag; tags are 0 to {}", i32::MAX)))
+}
+
+/// Tags to receive.
+#[inline]
+pub(crate) fn tags(given: i32) -> Result<Tag> {
+    if given == ANY_TAG { Ok(Tag::Any) } else { tag(given).map(Tag::Value) }
+}
+
+/// What a handle stands for.
+#[inline]
+pub(crate) fn get(handle: standard::Comm) -> Result<Arc<Comm>> {
+    let found = match handle {
+        standard::Comm::WORLD => world(),
+        standard::Comm::SELF => SELF.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        _ => MADE.get(handle.0),
+    };
+    found.ok_or_else(|| no_comm(handle))
+}
+
+#[cold]
+fn no_comm(handle: standard::Comm) -> crate::error::Error {
+    let text = match handle {
+        standard::Comm::NULL => "MPI_COMM_NULL was given".to_owned(),
+        standard::Comm::WORLD | standard::Comm::SELF => {
+            "MPI has not been initialized, or has been finalized".to_owned()
+        }
+        _ => format!("{:#x} is no communicator, or one that has been freed", handle.0),
+    };
+    error(ERR_COMM, text)
+}
+
+/// The communicator of all, while there is one.
+pub(crate) fn world() -> Option<Arc<Comm>> {
+    WORLD.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+pub(crate) fn insert(comm: Comm) -> standard::Comm {
+    let comm = Arc::new(comm);
+    let handle = MADE.insert(Arc::clone(&comm));
+    comm.handle.store(handle, Ordering::Relaxed);
+    standard::Comm(handle)
+}
+
+/// Takes it from the program: attributes are deleted first.
+pub(crate) fn remove(handle: standard::Comm) -> Result<()> {
+    if matches!(handle, standard::Comm::WORLD | standard::Comm::SELF) {
+        return fail(ERR_COMM, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed");
+    }
+    let comm = get(handle)?;
+    comm.attributes.delete_all(handle.0)?;
+    MADE.remove(handle.0);
+    Ok(())
+}
+
+/// Sets what `MPI_COMM_WORLD` and `MPI_COMM_SELF` are.
+pub(crate) fn begin(world: Comm, own: Comm) {
+    let named = [
+        (world, &WORLD, standard::Comm::WORLD, "MPI_COMM_WORLD"),
+        (own, &SELF, standard::Comm::SELF, "MPI_COMM_SELF"),
+    ];
+    for (comm, place, handle, name) in named {
+        comm.handle.store(handle.0, Ordering::Relaxed);
+        *comm.name.lock().unwrap_or_else(PoisonError::into_inner) = name.into();
+        *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(comm));
+    }
+}
+
+/// They are no more.
+pub(crate) fn end() {
+    for place in [&WORLD, &SELF] {
+        *place.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

@@ -1,0 +1,111 @@
+//! The buffers of calls: address, count and datatype, as memory for an operation.
+//!
+//! Elements without holes are given to operations where they lie, whatever their number; others are packed into memory of
+//! this library, and unpacked when the operation has ended.
+
+use std::sync::Arc;
+
+use ringworld::foreign::Foreign;
+
+use super::datatype::Datatype;
+use super::layout::{Layout, repeat};
+use crate::arguments::Address;
+use crate::error::{Result, fail};
+use crate::standard::ERR_COUNT;
+
+/// A buffer of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) address: Address,
+    pub(crate) count: usize,
+    pub(crate) datatype: Arc<Datatype>,
+}
+
+/// Memory of this library's, aligned for elements of any type.
+#[derive(Debug, Default)]
+pub(crate) struct Owned {
+    words: Vec<u128>,
+    length: usize,
+}
+
+impl Owned {
+    pub(crate) fn new(length: usize) -> Self {
+        Self { words: vec![0; length.div_ceil(size_of::<u128>())], length }
+    }
+
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut owned = Self::new(bytes.len());
+        owned.bytes_mut().copy_from_slice(bytes);
+        owned
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &ringworld::bytemuck::cast_slice(&self.words)[..self.length]
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut ringworld::bytemuck::cast_slice_mut(&mut self.words)[..self.length]
+    }
+
+    /// For an operation, which ends before this is dropped.
+    pub(crate) fn foreign(&mut self) -> Foreign {
+        crate::arguments::owned(self.bytes_mut())
+    }
+}
+
+impl Buffer {
+    #[inline]
+    pub(crate) fn new(address: Address, count: i64, datatype: Arc<Datatype>) -> Result<Self> {
+        match usize::try_from(count) {
+            Ok(count) => Ok(Self { address, count, datatype }),
+            Err(_) => fail(ERR_COUNT, format!("{count} is no number of elements; it must be 0 or more")),
+        }
+    }
+
+    /// How many bytes of data there are.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.count.saturating_mul(self.datatype.size)
+    }
+
+    /// The memory itself, if its elements lie one behind the other.
+    #[inline]
+    pub(crate) fn dense(&self) -> Option<Foreign> {
+        let dense = self.datatype.is_dense() || self.bytes() == 0;
+        dense.then(|| self.address.foreign(self.bytes()))
+    }
+
+    /// The same elements further on: `elements` extents, or bytes.
+    pub(crate) fn shifted(&self, bytes: i64, count: usize) -> Self {
+        Self { address: self.address.plus(bytes), count, datatype: Arc::clone(&self.datatype) }
+    }
+
+    /// The part that begins so many elements further on.
+    pub(crate) fn part(&self, elements: i64, count: usize) -> Self {
+        self.shifted(elements * self.datatype.extent(), count)
+    }
+
+    fn layout(&self) -> Layout {
+        repeat(self.count, self.datatype.extent(), self.datatype.layout.clone())
+    }
+
+    /// A copy of the elements, without holes.
+    pub(crate) fn pack(&self) -> Owned {
+        let mut owned = Owned::new(self.bytes());
+        self.pack_into(owned.bytes_mut());
+        owned
+    }
+
+    pub(crate) fn pack_into(&self, packed: &mut [u8]) {
+        if !packed.is_empty() {
+            self.layout().pack(self.address, packed);
+        }
+    }
+
+    /// Puts elements into their places, as far as they go.
+    pub(crate) fn unpack(&self, packed: &[u8]) {
+        if !packed.is_empty() {
+            self.layout().unpack(packed, self.address);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Handles of messages that matched probes have set aside.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::objects::Table;
+use crate::point_to_point::Matched;
+use crate::standard::Message;
+
+static MADE: Table<Mutex<Option<Matched>>> = Table::new();
+
+pub(crate) fn insert(found: Matched) -> Message {
+    Message(MADE.insert(Arc::new(Mutex::new(Some(found)))))
+}
+
+/// Takes the message from its handle.
+pub(crate) fn take(handle: Message) -> Option<Matched> {
+    MADE.remove(handle.0)?.lock().unwrap_or_else(PoisonError::into_inner).take()
+}

@@ -1,0 +1,177 @@
+//! Sends and receives, of all modes.
+//!
+//! Elements without holes go where the runtime's own go, by its short path when the call waits; others are packed.
+
+use std::sync::Arc;
+
+use ringworld::foreign::Call;
+use ringworld::{Source, Tag};
+
+use crate::buffered;
+use crate::comms::{Comm, Peer, tag, tags};
+use crate::datatypes::{Buffer, Owned};
+use crate::error::Result;
+use crate::status::Status;
+use crate::work::{Work, all_well, end_of, status_of};
+
+/// How a send ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// When the memory is free. A ready send is such a one, too.
+    Standard,
+    /// When the receiver has begun to receive.
+    Synchronous,
+    /// At once, into memory that was attached.
+    Buffered,
+}
+
+/// A send, arguments checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Send {
+    pub(crate) comm: Arc<Comm>,
+    pub(crate) buffer: Buffer,
+    pub(crate) to: Peer,
+    pub(crate) tag: u32,
+    pub(crate) mode: Mode,
+}
+
+impl Send {
+    #[inline]
+    pub(crate) fn new(comm: &Arc<Comm>, buffer: Buffer, dest: i32, given: i32, mode: Mode) -> Result<Self> {
+        Ok(Self { to: comm.peer(dest)?, tag: tag(given)?, comm: Arc::clone(comm), buffer, mode })
+    }
+
+    fn call(&self, to: usize) -> Call {
+        Call::Send { to, tag: self.tag, synchronous: self.mode == Mode::Synchronous }
+    }
+
+    /// Sends, and returns when the mode says so.
+    #[inline]
+    pub(crate) fn run(&self) -> Result<()> {
+        let Peer::Rank(to) = self.to else { return Ok(()) };
+        if self.mode == Mode::Buffered {
+            return self.buffered(to);
+        }
+        match self.buffer.dense() {
+            Some(memory) => self.comm.all.run_foreign(&self.call(to), Some(memory), None)?,
+            None => self.comm.all.run_foreign(&self.call(to), Some(self.buffer.pack().foreign()), None)?,
+        };
+        Ok(())
+    }
+
+    pub(crate) fn start(&self) -> Result<Work> {
+        let Peer::Rank(to) = self.to else { return Ok(Work::Done(Status::FROM_NOBODY)) };
+        if self.mode == Mode::Buffered {
+            self.buffered(to)?;
+            return Ok(Work::Done(Status::EMPTY));
+        }
+        match self.buffer.dense() {
+            Some(memory) => {
+                Ok(Work::One(self.comm.all.begin_foreign(&self.call(to), Some(memory), None)?, 0))
+            }
+            None => self.start_packed(self.buffer.pack(), to),
+        }
+    }
+
+    fn start_packed(&self, mut packed: Owned, to: usize) -> Result<Work> {
+        let pending = self.comm.all.begin_foreign(&self.call(to), Some(packed.foreign()), None)?;
+        Ok(Work::many(
+            vec![pending],
+            Box::new(move |ended| {
+                drop(packed);
+                all_well(ended).map(|()| Work::Done(Status::EMPTY))
+            }),
+        ))
+    }
+
+    fn buffered(&self, to: usize) -> Result<()> {
+        let pool = if self.comm.pool.is_attached() { &self.comm.pool } else { &buffered::PROCESS };
+        pool.take(self.buffer.bytes(), || self.start_packed(self.buffer.pack(), to))
+    }
+}
+
+/// A receive, arguments checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Receive {
+    pub(crate) comm: Arc<Comm>,
+    pub(crate) buffer: Buffer,
+    /// `None`: from nobody.
+    pub(crate) from: Option<Source>,
+    pub(crate) tag: Tag,
+}
+
+impl Receive {
+    #[inline]
+    pub(crate) fn new(comm: &Arc<Comm>, buffer: Buffer, source: i32, given: i32) -> Result<Self> {
+        Ok(Self { from: comm.source(source)?, tag: tags(given)?, comm: Arc::clone(comm), buffer })
+    }
+
+    #[inline]
+    pub(crate) fn run(&self) -> Result<Status> {
+        let Some(from) = self.from else { return Ok(Status::FROM_NOBODY) };
+        let call = Call::Receive { from, tag: self.tag };
+        let first = self.comm.first_peer();
+        if let Some(memory) = self.buffer.dense() {
+            return Ok(status_of(self.comm.all.run_foreign(&call, None, Some(memory))?, first));
+        }
+        let mut packed = Owned::new(self.buffer.bytes());
+        let status = status_of(self.comm.all.run_foreign(&call, None, Some(packed.foreign()))?, first);
+        self.buffer.unpack(&packed.bytes()[..status.bytes as usize]);
+        Ok(status)
+    }
+
+    pub(crate) fn start(&self) -> Result<Work> {
+        let Some(from) = self.from else { return Ok(Work::Done(Status::FROM_NOBODY)) };
+        let call = Call::Receive { from, tag: self.tag };
+        let first = self.comm.first_peer();
+        if let Some(memory) = self.buffer.dense() {
+            return Ok(Work::One(self.comm.all.begin_foreign(&call, None, Some(memory))?, first));
+        }
+        let mut packed = Owned::new(self.buffer.bytes());
+        let pending = self.comm.all.begin_foreign(&call, None, Some(packed.foreign()))?;
+        Ok(unpacking(pending, packed, self.buffer.clone(), first))
+    }
+}
+
+/// A receive into memory of this library's, whose elements find their places when it has ended.
+fn unpacking(pending: ringworld::foreign::Pending, packed: Owned, buffer: Buffer, first: usize) -> Work {
+    Work::many(
+        vec![pending],
+        Box::new(move |mut ended| {
+            let status = ended.pop().map_or(Ok(Status::EMPTY), |ended| end_of(ended, first))?;
+            buffer.unpack(&packed.bytes()[..(status.bytes as usize).min(packed.bytes().len())]);
+            Ok(Work::Done(status))
+        }),
+    )
+}
+
+/// A message that a matched probe has set aside.
+pub(crate) struct Matched {
+    pub(crate) comm: Arc<Comm>,
+    pub(crate) message: ringworld::Message,
+}
+
+impl Matched {
+    pub(crate) fn status(&self) -> Status {
+        status_of(Some(self.message.status()), self.comm.first_peer())
+    }
+
+    pub(crate) fn start(self, buffer: Buffer) -> Result<Work> {
+        let first = self.comm.first_peer();
+        if let Some(memory) = buffer.dense() {
+            return Ok(Work::One(self.message.begin_foreign(memory)?, first));
+        }
+        let mut packed = Owned::new(buffer.bytes());
+        let pending = self.message.begin_foreign(packed.foreign())?;
+        Ok(unpacking(pending, packed, buffer, first))
+    }
+}
+
+/// A send and a receive at once.
+pub(crate) fn exchange(send: &Send, receive: &Receive) -> Result<Status> {
+    let mut received = receive.start()?;
+    let mut sent = send.start()?;
+    let status = received.wait();
+    sent.wait()?;
+    status
+}

@@ -1,0 +1,224 @@
+//! Requests: handles of operations under way, and of those that can be started again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::comms::Comm;
+use crate::error::{Result, fail};
+use crate::generalized::Generalized;
+use crate::objects::Table;
+use crate::partitioned::Partitioned;
+use crate::standard::{self, ERR_REQUEST};
+use crate::status::Status;
+use crate::work::{Pause, Work, wait_for_news};
+
+/// How an operation is begun, again and again.
+pub(crate) type Again = Box<dyn Fn() -> Result<Work> + Send + Sync>;
+
+/// A request.
+pub(crate) struct Request {
+    /// Whose error handler is called.
+    pub(crate) comm: Option<Arc<Comm>>,
+    phase: Mutex<Phase>,
+    again: Option<Again>,
+    pub(crate) generalized: Option<Arc<Generalized>>,
+    pub(crate) partitioned: Option<Arc<Partitioned>>,
+}
+
+enum Phase {
+    Inactive,
+    Active(Work),
+    /// Its end has been seen and not been taken.
+    Ended(Result<Status>),
+}
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Request")
+    }
+}
+
+static MADE: Table<Request> = Table::new();
+
+/// Those that the program has freed before they ended.
+static FREED: Mutex<Vec<Arc<Request>>> = Mutex::new(Vec::new());
+
+/// The request of an operation under way.
+pub(crate) fn active(comm: Option<Arc<Comm>>, work: Work) -> standard::Request {
+    let phase = Mutex::new(Phase::Active(work));
+    insert(Request { comm, phase, again: None, generalized: None, partitioned: None })
+}
+
+/// One that is started by `MPI_Start`.
+pub(crate) fn persistent(comm: Option<Arc<Comm>>, again: Again) -> standard::Request {
+    let phase = Mutex::new(Phase::Inactive);
+    insert(Request { comm, phase, again: Some(again), generalized: None, partitioned: None })
+}
+
+pub(crate) fn partitioned(comm: Arc<Comm>, again: Again, partitioned: Arc<Partitioned>) -> standard::Request {
+    let phase = Mutex::new(Phase::Inactive);
+    let (comm, again, partitioned) = (Some(comm), Some(again), Some(partitioned));
+    insert(Request { comm, phase, again, generalized: None, partitioned })
+}
+
+pub(crate) fn generalized(work: Work, generalized: Arc<Generalized>) -> standard::Request {
+    let phase = Mutex::new(Phase::Active(work));
+    insert(Request { comm: None, phase, again: None, generalized: Some(generalized), partitioned: None })
+}
+
+fn insert(request: Request) -> standard::Request {
+    standard::Request(MADE.insert(Arc::new(request)))
+}
+
+/// What a handle stands for; `None`: the null handle.
+pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
+    if handle == standard::Request::NULL {
+        return Ok(None);
+    }
+    match MADE.get(handle.0) {
+        Some(request) => Ok(Some(request)),
+        None => fail(ERR_REQUEST, format!("{:#x} is no request, or one that has ended", handle.0)),
+    }
+}
+
+/// One that is not null.
+pub(crate) fn existing(handle: standard::Request) -> Result<Arc<Request>> {
+    get(handle)?.map_or_else(|| fail(ERR_REQUEST, "MPI_REQUEST_NULL was given"), Ok)
+}
+
+impl Request {
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// Whether it has been started and its end has not been taken.
+    pub(crate) fn is_active(&self) -> bool {
+        !matches!(*self.phase(), Phase::Inactive)
+    }
+
+    pub(crate) fn start(&self) -> Result<()> {
+        let Some(again) = &self.again else {
+            return fail(ERR_REQUEST, "the request is not persistent, and cannot be started");
+        };
+        let mut phase = self.phase();
+        if !matches!(*phase, Phase::Inactive) {
+            return fail(ERR_REQUEST, "the request is active already");
+        }
+        *phase = Phase::Active(again()?);
+        Ok(())
+    }
+
+    /// Makes progress, and says whether it has ended or is inactive.
+    pub(crate) fn has_ended(&self) -> bool {
+        let mut phase = self.phase();
+        if let Phase::Active(work) = &mut *phase {
+            match work.poll() {
+                None => return false,
+                Some(ended) => *phase = Phase::Ended(ended),
+            }
+        }
+        true
+    }
+
+    /// Waits until it has ended; its end is not taken.
+    pub(crate) fn wait(&self) {
+        let mut phase = self.phase();
+        if let Phase::Active(work) = &mut *phase {
+            let ended = work.wait();
+            *phase = Phase::Ended(ended);
+        }
+    }
+
+    /// The end, which stays; `None` when it is under way.
+    pub(crate) fn end(&self) -> Option<Result<Status>> {
+        match &*self.phase() {
+            Phase::Inactive => Some(Ok(Status::EMPTY)),
+            Phase::Active(_) => None,
+            Phase::Ended(ended) => Some(ended.clone()),
+        }
+    }
+
+    pub(crate) fn cancel(&self) -> Result<()> {
+        if let Phase::Active(work) = &mut *self.phase() {
+            work.cancel();
+        }
+        self.generalized.as_ref().map_or(Ok(()), |generalized| generalized.cancel())
+    }
+}
+
+/// Takes the end of a request that has ended: a persistent one is inactive then, any other is no more, and its handle is
+/// to be the null handle.
+pub(crate) fn take(handle: standard::Request, request: &Request) -> (Result<Status>, standard::Request) {
+    let ended = std::mem::replace(&mut *request.phase(), Phase::Inactive);
+    let mut ended = match ended {
+        Phase::Ended(ended) => ended,
+        Phase::Inactive | Phase::Active(_) => Ok(Status::EMPTY),
+    };
+    if request.is_persistent() {
+        return (ended, handle);
+    }
+    if let Some(generalized) = &request.generalized {
+        ended = generalized.finish(ended);
+    }
+    MADE.remove(handle.0);
+    (ended, standard::Request::NULL)
+}
+
+/// Frees a request; an operation that is under way goes on.
+pub(crate) fn free(handle: standard::Request) -> Result<()> {
+    let request = existing(handle)?;
+    MADE.remove(handle.0);
+    let has_ended = request.has_ended();
+    if let (true, Some(generalized)) = (has_ended, &request.generalized) {
+        return generalized.free();
+    }
+    let mut freed = FREED.lock().unwrap_or_else(PoisonError::into_inner);
+    freed.retain(|request| !request.has_ended());
+    if !has_ended {
+        freed.push(request);
+    }
+    Ok(())
+}
+
+/// Waits for those that were freed, before the world is left.
+pub(crate) fn end_of_all() -> Result<()> {
+    let freed = std::mem::take(&mut *FREED.lock().unwrap_or_else(PoisonError::into_inner));
+    for request in freed {
+        // A receive that nobody has sent for never ends, and nobody asks for it.
+        request.cancel()?;
+        if !matches!(&request.generalized, Some(generalized) if !generalized.is_complete()) {
+            request.wait();
+        }
+    }
+    Ok(())
+}
+
+/// Waits until one of them has ended; its place.
+pub(crate) fn wait_for_one(requests: &[Option<Arc<Request>>]) -> Option<usize> {
+    let live = |request: &&Option<Arc<Request>>| request.as_ref().is_some_and(|request| request.is_active());
+    if !requests.iter().any(|request| live(&request)) {
+        return None;
+    }
+    let mut pause = Pause::default();
+    loop {
+        let ended = requests.iter().position(|request| {
+            request.as_ref().is_some_and(|request| request.is_active() && request.has_ended())
+        });
+        if ended.is_some() {
+            return ended;
+        }
+        // Nothing of these is taken by anybody else: the program waits for a request in one thread at a time.
+        let phases: Vec<_> = requests.iter().flatten().map(|request| request.phase()).collect();
+        let works: Vec<&Work> = phases
+            .iter()
+            .filter_map(|phase| match &**phase {
+                Phase::Active(work) => Some(work),
+                Phase::Inactive | Phase::Ended(_) => None,
+            })
+            .collect();
+        wait_for_news(&works, &mut pause);
+    }
+}
