@@ -1,7 +1,8 @@
 // Every function of MPI, under both its names. Made by `cargo xtask mpi` from functions.txt; not to be edited.
 //
 // Included by each of the two libraries, whose module `c` says what handles and constants are there. That `MPI_X` is as
-// strong a name as `PMPI_X` makes no difference to tools that wrap it: the first library in the order of the program wins.
+// strong a name as `PMPI_X` makes no difference to tools that wrap it: the first library in the order of the program
+// wins.
 
 #![allow(non_snake_case, reason = "the names are C's")]
 #![allow(unused_variables, reason = "functions that are not there look at none of their arguments")]

@@ -40,9 +40,9 @@
 //!
 //! **Who owns memory when.** Calls lend memory to the table of buffers (`buffer`), which gives it a name; protocol and
 //! schedules know names and spans only. [`lend`] ties each loan to a call in one of four shapes: borrowed for the
-//! call, owned beside the operation, borrowed for a scope, or foreign, of which somebody vouches for the same. Each span that a transport gets carries a lease of its
-//! buffer, and a call does not end while a lease is out. Memory of the engine's own, for messages that came early and
-//! for scratch, is pooled blocks under the same leases.
+//! call, owned beside the operation, borrowed for a scope, or foreign, of which somebody vouches for the same. Each
+//! span that a transport gets carries a lease of its buffer, and a call does not end while a lease is out. Memory of
+//! the engine's own, for messages that came early and for scratch, is pooled blocks under the same leases.
 //!
 //! **What each addition has to do.**
 //!

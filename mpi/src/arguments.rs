@@ -1,4 +1,5 @@
-//! The arguments of MPI's functions as they come from C: pointers, of which whoever made the call says what they point to.
+//! The arguments of MPI's functions as they come from C: pointers, of which whoever made the call says what they
+//! point to.
 //!
 //! This is where the semantic layer touches memory of the program's. Each type is made by one unsafe function of a
 //! library's boundary, which promises what the standard says of that argument; what is done with it afterwards is safe.
@@ -462,7 +463,8 @@ pub(crate) fn release(base: Address, before: usize) {
     }
     let memory = base.plus(-(before as i64));
     if let Ok(layout) = std::alloc::Layout::from_size_align(memory.read_pointer(), before) {
-        // SAFETY: the program gives back what `MPI_Alloc_mem` has given it, as the standard says, and so with this layout.
+        // SAFETY: the program gives back what `MPI_Alloc_mem` has given it, as the standard says, and so with this
+        // layout.
         unsafe { std::alloc::dealloc(memory.0.cast(), layout) }
     }
 }

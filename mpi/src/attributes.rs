@@ -1,5 +1,5 @@
-//! Attributes: values of the program's that are kept at communicators and datatypes, copied and deleted by functions of its
-//! own (MPI 5.0, section 7.7).
+//! Attributes: values of the program's that are kept at communicators and datatypes, copied and deleted by functions
+//! of its own (MPI 5.0, section 7.7).
 
 #![allow(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Buffered sends: memory that the program lends for them, and what of it is in use (MPI 5.0, section 3.6).
 //!
-//! Messages are copied into memory of this library; that of the program only says how much may be under way. So a program
-//! is held to what it has asked for, and gets the error that it would get elsewhere.
+//! Messages are copied into memory of this library; that of the program only says how much may be under way. So a
+//! program is held to what it has asked for, and gets the error that it would get elsewhere.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,8 +1,8 @@
 //! Calls of functions of the program, for the libraries: in each the arguments are of its own ABI.
 
 /// Defines `call_errhandler`, `call_copy`, `call_delete`, `call_op`, `call_query`, `call_free` and `call_cancel` of a
-/// [`Host`](crate::host::Host). Beside it there are the type `MPI_Status`, `HOST`, `error_in` and `keyval_out`; `$handle` is
-/// the type of handles.
+/// [`Host`](crate::host::Host). Beside it there are the type `MPI_Status`, `HOST`, `error_in` and `keyval_out`;
+/// `$handle` is the type of handles.
 #[macro_export]
 macro_rules! callbacks {
     ($handle:ty) => {
@@ -15,7 +15,8 @@ macro_rules! callbacks {
             let (mut comm, mut code) = (told(Kind::Comm, object), (HOST.error_out)(code));
             type Handler = unsafe extern "C" fn(*mut $handle, *mut c_int);
             let pointer: *const () = std::ptr::with_exposed_provenance(function.0);
-            // SAFETY: the caller says that it is an error handler. It may take more arguments, none of which it looks at.
+            // SAFETY: the caller says that it is an error handler. It may take more arguments, none of which it looks
+            // at.
             let handler: Handler = unsafe { std::mem::transmute(pointer) };
             // SAFETY: as above.
             unsafe { handler(&mut comm, &mut code) }

@@ -1,7 +1,8 @@
 //! Communicators: the runtime's, with all that MPI keeps at them.
 //!
-//! An intercommunicator is a communicator of both groups, that of the lower one first, which nobody sees: ranks are those
-//! of the other group. What this library says to itself, as neighbourhood collectives do, goes by the communicator's twin.
+//! An intercommunicator is a communicator of both groups, that of the lower one first, which nobody sees: ranks are
+//! those of the other group. What this library says to itself, as neighbourhood collectives do, goes by the
+//! communicator's twin.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! What a library that exports MPI's functions says of itself: how its programs see handles, statuses and numbers.
 //!
-//! The semantic layer speaks the standard's ABI, whose handles and constants are in `standard`. A host turns them into its
-//! own and back, and calls functions of the program, whose arguments are its own too. There is one host in a process, the
-//! library that is loaded.
+//! The semantic layer speaks the standard's ABI, whose handles and constants are in `standard`. A host turns them
+//! into its own and back, and calls functions of the program, whose arguments are its own too. There is one host in a
+//! process, the library that is loaded.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};

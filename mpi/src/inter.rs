@@ -1,7 +1,7 @@
 //! Collectives of intercommunicators: each group gets what the other gives (MPI 5.0, section 6.2.2).
 //!
-//! Where everybody gives and gets, they are one exchange of blocks among both groups, in which nothing goes to one's own;
-//! reductions are done by those who get. With a root they are messages to and from it.
+//! Where everybody gives and gets, they are one exchange of blocks among both groups, in which nothing goes to one's
+//! own; reductions are done by those who get. With a root they are messages to and from it.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! # MPI's functions over ringworld
 //!
-//! Programs that were made for MPI run unchanged: a library that exports MPI's functions takes the place of the one they
-//! were linked against. There are two, for the two ABIs that programs are made for:
+//! Programs that were made for MPI run unchanged: a library that exports MPI's functions takes the place of the one
+//! they were linked against. There are two, for the two ABIs that programs are made for:
 //!
 //! ```text
 //!   mpi4py, C, C++ …                      mpi4py's wheel, programs for MPICH and Intel MPI …
@@ -17,9 +17,9 @@
 //! # Two boundaries and one layer
 //!
 //! This crate speaks the standard's ABI: handles, constants and classes of errors are those of MPI 5.0, chapter 20
-//! ([`standard`]). Each library says in a [`host::Host`] how its programs see them, and `exports.rs`, which is made of the
-//! table [functions.txt], turns arguments into this crate's and codes back. So nothing of MPICH's is known here, and a
-//! third ABI would be a third table.
+//! ([`standard`]). Each library says in a [`host::Host`] how its programs see them, and `exports.rs`, which is made
+//! of the table [functions.txt], turns arguments into this crate's and codes back. So nothing of MPICH's is known
+//! here, and a third ABI would be a third table.
 //!
 //! A function of the table is a function of the folder `calls` with the same name; `MPI_X` and `MPI_X_c` are one, in
 //! which counts have 64 bits. What is not there raises `MPI_ERR_UNSUPPORTED_OPERATION` with its name.
@@ -47,8 +47,8 @@
 //!   `Communicator::create_among`. Here is what only C needs.
 //! * Contiguous memory goes to the runtime where it lies, by the same short path as Rust's; what has holes is packed.
 //! * Memory that an operation uses is kept beside it until it has ended, or leaked with it.
-//! * Functions of the program (error handlers, attributes, operations) are called without any lock of this crate held, but
-//!   operations under the engine's, as Rust's closures are.
+//! * Functions of the program (error handlers, attributes, operations) are called without any lock of this crate
+//!   held, but operations under the engine's, as Rust's closures are.
 //!
 //! [functions.txt]: https://docs.rs/crate/ringworld-mpi/latest/source/functions.txt
 

@@ -1,7 +1,7 @@
 //! Partitioned communication: a message whose parts become ready one by one (MPI 5.0, chapter 4).
 //!
-//! Each part is a message of its own on the communicator's twin, sent when it is ready. Which sends meet which receives is
-//! by the order in which they were initialized, for each peer and tag; so both count them.
+//! Each part is a message of its own on the communicator's twin, sent when it is ready. Which sends meet which
+//! receives is by the order in which they were initialized, for each peer and tag; so both count them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -149,8 +149,8 @@ impl Request {
     }
 }
 
-/// Takes the end of a request that has ended: a persistent one is inactive then, any other is no more, and its handle is
-/// to be the null handle.
+/// Takes the end of a request that has ended: a persistent one is inactive then, any other is no more, and its handle
+/// is to be the null handle.
 pub(crate) fn take(handle: standard::Request, request: &Request) -> (Result<Status>, standard::Request) {
     let ended = std::mem::replace(&mut *request.phase(), Phase::Inactive);
     let mut ended = match ended {

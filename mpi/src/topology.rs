@@ -89,8 +89,8 @@ impl Grid {
     }
 }
 
-/// A neighbour, and by which of the messages between the two it is met: a grid has the same neighbour on both sides where
-/// a dimension is two long.
+/// A neighbour, and by which of the messages between the two it is met: a grid has the same neighbour on both sides
+/// where a dimension is two long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Neighbour {
     pub(crate) rank: i32,

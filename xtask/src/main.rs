@@ -1,8 +1,9 @@
 //! Helpers of the workspace: `cargo demo` and `cargo xtask mpi`.
 //!
 //! `cargo demo [-n RANKS] [--profile NAME] [TRAINER ARGUMENTS]` builds the launcher and the trainer, with the cargo
-//! that called it, and runs `ringworld run -n RANKS -- trainer …`. It returns the launcher's exit status. `cargo xtask mpi [--check]` makes what is made of
-//! the table of MPI's functions ([`mpi`]). Neither needs a dependency, so that this is built in a moment.
+//! that called it, and runs `ringworld run -n RANKS -- trainer …`. It returns the launcher's exit status. `cargo
+//! xtask mpi [--check]` makes what is made of the table of MPI's functions ([`mpi`]). Neither needs a dependency, so
+//! that this is built in a moment.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Memory that Rust knows nothing of, such as that of a program in C: whoever names it vouches for it.
 //!
-//! The same calls as for borrowed and for owned memory, with the promise in place of a borrow: the name of the memory is
-//! made by one unsafe function, [`Foreign::new`], and everything after that is safe.
+//! The same calls as for borrowed and for owned memory, with the promise in place of a borrow: the name of the memory
+//! is made by one unsafe function, [`Foreign::new`], and everything after that is safe.
 
 #![allow(unsafe_code)]
 
@@ -40,9 +40,9 @@ impl Foreign {
     ///
     /// # Safety
     ///
-    /// From the start of any operation that is given this memory until that operation has ended (however it ends, and also
-    /// if its handle is dropped or leaked), from any thread: the bytes are one allocation and valid for reads, nobody
-    /// writes them, and if it is given them as output, they are valid for writes and nobody else reads them.
+    /// From the start of any operation that is given this memory until that operation has ended (however it ends, and
+    /// also if its handle is dropped or leaked), from any thread: the bytes are one allocation and valid for reads,
+    /// nobody writes them, and if it is given them as output, they are valid for writes and nobody else reads them.
     #[inline]
     #[must_use]
     pub unsafe fn new(pointer: *mut u8, length: usize) -> Self {
@@ -110,7 +110,8 @@ impl ForeignLoan {
         let (call, number) = {
             let mut core = engine.lock();
             let input = input.map_or(Span::EMPTY, |data| {
-                // SAFETY: the promise of `Foreign::new`, until the operation has ended; its call reclaims the name then.
+                // SAFETY: the promise of `Foreign::new`, until the operation has ended; its call reclaims the name
+                // then.
                 let bytes = unsafe { std::slice::from_raw_parts(data.pointer.as_ptr(), data.length) };
                 // SAFETY: as above.
                 unsafe { core.buffers.lend(bytes) }

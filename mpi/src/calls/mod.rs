@@ -1,8 +1,8 @@
 //! Every function that there is, by its name without `MPI_` and in lower case.
 //!
-//! They are called by the libraries alone. Each resolves handles, checks arguments, does what it says by the modules beside
-//! this folder, and gives errors to the handler of its object. `cargo xtask mpi` finds them by `pub fn` at the beginning
-//! of a line.
+//! They are called by the libraries alone. Each resolves handles, checks arguments, does what it says by the modules
+//! beside this folder, and gives errors to the handler of its object. `cargo xtask mpi` finds them by `pub fn` at the
+//! beginning of a line.
 
 #![allow(missing_docs, reason = "what each function does is the standard's to say")]
 #![allow(clippy::too_many_arguments, reason = "they are MPI's")]

@@ -1,4 +1,5 @@
-//! Where the bytes of a datatype lie: a tree of basic elements, and the same merged into runs, by which memory is packed.
+//! Where the bytes of a datatype lie: a tree of basic elements, and the same merged into runs, by which memory is
+//! packed.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The buffers of calls: address, count and datatype, as memory for an operation.
 //!
-//! Elements without holes are given to operations where they lie, whatever their number; others are packed into memory of
-//! this library, and unpacked when the operation has ended.
+//! Elements without holes are given to operations where they lie, whatever their number; others are packed into
+//! memory of this library, and unpacked when the operation has ended.
 
 use std::sync::Arc;
 

@@ -127,7 +127,8 @@ fn of_program(made: &Made, handle: standard::Datatype, datatype: &Arc<Datatype>)
     let size = datatype.size.max(1);
     let call = move |left: Address, right: Address, count: usize| {
         let (left, right) = (left.pointer(), right.pointer());
-        // SAFETY: it is what the program has made the operation with; both runs have that many elements of the datatype.
+        // SAFETY: it is what the program has made the operation with; both runs have that many elements of the
+        // datatype.
         unsafe { (host().call_op)(function, left, right, count as i64, handle, wide) }
     };
     let combine = move |left: &[u8], right: &mut [u8]| {

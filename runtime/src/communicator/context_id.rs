@@ -26,9 +26,9 @@ use std::sync::{Mutex, PoisonError};
 
 use ringworld_protocol::Envelope;
 
-/// A communicator has two contexts, twice its number and one more, and its twin as many in the upper half. What belongs to the ranks of small communicators is
-/// a small part of all numbers, and none is given twice, so there must be many: a loop on two ranks out of 10,000
-/// reaches the end after 14 thousand million communicators.
+/// A communicator has two contexts, twice its number and one more, and its twin as many in the upper half. What
+/// belongs to the ranks of small communicators is a small part of all numbers, and none is given twice, so there must
+/// be many: a loop on two ranks out of 10,000 reaches the end after 14 thousand million communicators.
 const MAX: u64 = TWIN - 1;
 
 /// How much the number of a communicator's twin is above its own.

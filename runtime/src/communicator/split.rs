@@ -153,10 +153,10 @@ impl Communicator {
         self.make_with_all(Making::Duplicate, Part { color: 0, key: self.rank() }, 0)
     }
 
-    /// A communicator of the ranks of `group`, in its order, made by these ranks alone: nobody else of this communicator
-    /// need call it, nor know. How they exchange a word each is the caller's business: `exchange` is given this rank's, and
-    /// returns everybody's in the order of the group, for example by messages with tags that nothing else uses. All
-    /// members must give the same group.
+    /// A communicator of the ranks of `group`, in its order, made by these ranks alone: nobody else of this
+    /// communicator need call it, nor know. How they exchange a word each is the caller's business: `exchange` is
+    /// given this rank's, and returns everybody's in the order of the group, for example by messages with tags that
+    /// nothing else uses. All members must give the same group.
     ///
     /// # Errors
     ///
@@ -374,8 +374,8 @@ impl Communicator {
         number(local_id, owner, size).ok_or_else(|| Error::System {
             operation: name.into(),
             cause: format!(
-                "the numbers of communicators that this rank can name in a world of {size} are used up, after {local_id}; \
-                 keep communicators instead of making them again and again"
+                "the numbers of communicators that this rank can name in a world of {size} are used up, after \
+                 {local_id}; keep communicators instead of making them again and again"
             ),
         })
     }

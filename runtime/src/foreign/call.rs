@@ -24,8 +24,8 @@ pub enum Blocks {
     Each(Arc<[usize]>),
 }
 
-/// A send, a receive or a collective, in bytes. Where there is no input, a collective works in place, as its call in Rust
-/// does that takes one buffer.
+/// A send, a receive or a collective, in bytes. Where there is no input, a collective works in place, as its call in
+/// Rust does that takes one buffer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Call {

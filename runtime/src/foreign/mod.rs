@@ -1,13 +1,14 @@
 //! Calls for other languages: on memory that Rust does not know, of types that are known only at run time.
 //!
-//! For whoever offers this library's calls to C, Python and others, as the MPI libraries of this project do. Programs in
-//! Rust have no use for it: their slices say all of this, and the compiler checks it.
+//! For whoever offers this library's calls to C, Python and others, as the MPI libraries of this project do. Programs
+//! in Rust have no use for it: their slices say all of this, and the compiler checks it.
 //!
-//! One unsafe function, [`Foreign::new`], names memory and promises what a borrow would; a [`Call`] says what to do with
-//! it, in bytes; [`Communicator::run_foreign`](crate::Communicator::run_foreign) does it and returns when it is done, by the same short
-//! path as the calls in Rust, and [`Communicator::begin_foreign`](crate::Communicator::begin_foreign) returns at once. Elements are
-//! [`Raw`](crate::Raw): nothing is said of their type, but that all ranks of a reduction combine elements of one size by one
-//! operation.
+//! One unsafe function, [`Foreign::new`], names memory and promises what a borrow would; a [`Call`] says what to do
+//! with it, in bytes; [`Communicator::run_foreign`](crate::Communicator::run_foreign) does it and returns when it is
+//! done, by the same short path as the calls in Rust, and
+//! [`Communicator::begin_foreign`](crate::Communicator::begin_foreign) returns at once. Elements are
+//! [`Raw`](crate::Raw): nothing is said of their type, but that all ranks of a reduction combine elements of one size
+//! by one operation.
 //!
 //! ```
 //! use ringworld::foreign::{Call, Foreign, Reducer};

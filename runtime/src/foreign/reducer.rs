@@ -38,10 +38,10 @@ impl Reducer {
         Ok(Self { reducer, element, alignment })
     }
 
-    /// An operation of one's own on elements of `size` bytes: `function(left, right)` replaces each element of `right` by
-    /// what the two give, in that order. It must be associative, the same on every rank, and must not call this
-    /// library: like that of a [`UserOp`](crate::UserOp) it runs while the engine is locked. Ranks compare the names. The
-    /// elements it is given are aligned to `alignment` bytes, a power of two up to 16.
+    /// An operation of one's own on elements of `size` bytes: `function(left, right)` replaces each element of
+    /// `right` by what the two give, in that order. It must be associative, the same on every rank, and must not call
+    /// this library: like that of a [`UserOp`](crate::UserOp) it runs while the engine is locked. Ranks compare the
+    /// names. The elements it is given are aligned to `alignment` bytes, a power of two up to 16.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -83,8 +83,8 @@ impl Reducer {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCount`](crate::Error::InvalidCount) when they differ in length, are no whole elements, or are not
-    /// aligned; [`Error::Panicked`](crate::Error::Panicked) when a function panics.
+    /// [`Error::InvalidCount`](crate::Error::InvalidCount) when they differ in length, are no whole elements, or are
+    /// not aligned; [`Error::Panicked`](crate::Error::Panicked) when a function panics.
     ///
     /// ```
     /// use ringworld::foreign::Reducer;

@@ -1,8 +1,8 @@
 //! What both libraries export, as a file of Rust that each includes: every function of the table, under both its names.
 //!
-//! A function that `mpi/src/calls` has is a call of that, with each argument made what the semantic layer takes; any other
-//! raises an error with its name. The two widths of counts are one call: where `MPI_X_c` differs from `MPI_X` in a type,
-//! the argument says which it is.
+//! A function that `mpi/src/calls` has is a call of that, with each argument made what the semantic layer takes; any
+//! other raises an error with its name. The two widths of counts are one call: where `MPI_X_c` differs from `MPI_X`
+//! in a type, the argument says which it is.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,8 @@ const HEAD: &str = "\
 // Every function of MPI, under both its names. Made by `cargo xtask mpi` from functions.txt; not to be edited.
 //
 // Included by each of the two libraries, whose module `c` says what handles and constants are there. That `MPI_X` is as
-// strong a name as `PMPI_X` makes no difference to tools that wrap it: the first library in the order of the program wins.
+// strong a name as `PMPI_X` makes no difference to tools that wrap it: the first library in the order of the program
+// wins.
 
 #![allow(non_snake_case, reason = \"the names are C's\")]
 #![allow(unused_variables, reason = \"functions that are not there look at none of their arguments\")]

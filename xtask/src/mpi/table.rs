@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn declarations_are_taken_apart() {
-        let text = "# a comment\nint MPI_X(const int counts[], MPI_Comm *comm, int ranges[][3],\n    char ***argv, ...)\n";
+        let text = "# a comment\nint MPI_X(const int counts[], MPI_Comm *comm, int ranges[][3],\n    \
+                    char ***argv, ...)\n";
         let read = functions(text).ok().and_then(|mut all| all.pop());
         let Some(Function { returns, name, parameters }) = read else { panic!("nothing was read") };
         let parameters: Vec<_> = parameters.iter().map(|p| (p.kind.as_str(), p.name.as_str())).collect();
