@@ -32,8 +32,8 @@ use crate::ring::{self, Consumer, Producer, Record, Shared as _};
 /// The longest payload that lies in a ring.
 pub(crate) const INLINE: usize = 4 << 10;
 /// A record of a message that is so long is copied out whole, and delivered as one: which of two rooms it is copied to
-/// is known when it is compiled, because to clear a room takes time, too. Longer ones are placed. To deliver 1 KiB takes
-/// a sixth less time than to place it, though it is copied once more.
+/// is known when it is compiled, because to clear a room takes time, too. Longer ones are placed. To deliver 1 KiB
+/// takes a sixth less time than to place it, though it is copied once more.
 const SHORT_ROOM: usize = 128;
 const LONG_ROOM: usize = 1024 + MAX_HEADER;
 /// Slots that may be on their way to one peer. More are of no use to one, and would be missed by others.
