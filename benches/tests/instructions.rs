@@ -106,9 +106,9 @@ fn a_broadcast_whose_root_is_far_ahead_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 14_200,
-        dist: 10_300,
-        release: 11_700,
+        checked: 10_450,
+        dist: 7_720,
+        release: 8_660,
     });
 }
 
@@ -120,9 +120,9 @@ fn a_reduction_whose_root_is_far_behind_stays_below_its_ceiling() {
         times: 10,
         each: 500,
         apart: 15,
-        checked: 15_200,
-        dist: 11_000,
-        release: 12_600,
+        checked: 11_900,
+        dist: 8_520,
+        release: 9_870,
     });
 }
 
@@ -134,9 +134,9 @@ fn a_step_of_a_direct_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 1,
         apart: 1,
-        checked: 6_700,
-        dist: 4_700,
-        release: 5_450,
+        checked: 5_330,
+        dist: 3_750,
+        release: 4_490,
     });
 }
 
@@ -148,7 +148,7 @@ fn a_step_of_a_ring_all_reduce_stays_below_its_ceiling() {
         times: 2_000,
         each: 2,
         apart: 1,
-        checked: 8_300,
+        checked: 7_730,
         dist: 5_855,
         release: 6_500,
     });
