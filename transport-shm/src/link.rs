@@ -431,10 +431,11 @@ impl Link {
     fn take_message(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
         let length = usize::from(record.detail);
         if length <= record.length.min(MAX_HEADER) && self.incoming.is_none() {
-            match record.length {
-                0..=SHORT_ROOM => return self.deliver::<SHORT_ROOM>(record, inward),
-                ..=LONG_ROOM => return self.deliver::<LONG_ROOM>(record, inward),
-                _ => {}
+            if record.length <= SHORT_ROOM {
+                return self.deliver::<SHORT_ROOM>(record, inward);
+            }
+            if record.length <= LONG_ROOM {
+                return self.deliver::<LONG_ROOM>(record, inward);
             }
         }
         let (header, at) = self.header(record, 0)?;
