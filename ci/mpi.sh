@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# mpi4py's own tests on libmpi.so.12, as far as they go in three minutes; what both libraries export; what is made of the
+# table of functions. All of it: tests/mpi/run.
+source "$(dirname "$0")/lib.sh"
+headline "programs made for MPI"
+cargo test --quiet --locked -p xtask -p ringworld-mpi
+cargo build --quiet --locked -p ringworld-mpi-mpich -p ringworld-mpi-abi
+built=$(cd "$CARGO_TARGET_DIR" && pwd)/debug
+names=$(grep -oE '^[A-Za-z].* \*?MPI_[A-Za-z0-9_]+\(' mpi/functions.txt | grep -oE 'MPI_[A-Za-z0-9_]+\($' | tr -d '(')
+for library in libmpi.so:libmpi.so.12 libmpi_abi.so:libmpi_abi.so.1; do
+    exported=$(nm --dynamic --defined-only "$built/${library%:*}" | awk '$2 == "T" { print $3 }')
+    for prefix in "" P; do
+        lacking=$(comm -23 <(sed "s/^/$prefix/" <<<"$names" | sort) <(sort <<<"$exported"))
+        [ -z "$lacking" ] || fail "${library%:*} does not export $(tr '\n' ' ' <<<"$lacking")"
+    done
+    readelf --dynamic "$built/${library%:*}" | grep -qF "[${library#*:}]" || fail "${library%:*} is not called ${library#*:}"
+done
+nm --dynamic "$built/libmpi.so" | grep -qE ' D MPI_UNWEIGHTED$' || fail "libmpi.so does not export MPI_UNWEIGHTED"
+status=0
+modules=(test_p2p_obj test_p2p_buf_matched test_cco_buf test_cco_nb_buf test_cco_obj_inter test_comm test_comm_inter
+    test_comm_topo test_cco_ngh_obj test_request test_status test_op test_datatype test_pack test_grequest test_p2p_buf_part)
+tests/mpi/run --ranks "2 3" --limit 120 "${modules[@]/#/-i}" || status=$?
+[ "$status" != 77 ] || skip "see above"
+[ "$status" = 0 ] || fail "mpi4py's tests have failed, see above"
+finished
