@@ -342,7 +342,9 @@ export!(MPI_Comm_create_errhandler PMPI_Comm_create_errhandler (comm_errhandler_
     Handles::<Errhandler>::new(errhandler.cast()))) });
 export!(MPI_Comm_create_from_group PMPI_Comm_create_from_group (group: c::MPI_Group, stringtag: *const c_char, info:
     c::MPI_Info, errhandler: c::MPI_Errhandler, newcomm: *mut c::MPI_Comm) -> c_int {
-    c::code(unsupported("MPI_Comm_create_from_group")) });
+    c::code(calls::comm_create_from_group(Group(c::handle_in(Kind::Group, group as usize)), Text::new(stringtag),
+    Info(c::handle_in(Kind::Info, info as usize)), Errhandler(c::handle_in(Kind::Errhandler, errhandler as usize)),
+    Handles::<Comm>::new(newcomm.cast()))) });
 export!(MPI_Comm_create_group PMPI_Comm_create_group (comm: c::MPI_Comm, group: c::MPI_Group, tag: c_int, newcomm:
     *mut c::MPI_Comm) -> c_int { c::code(calls::comm_create_group(Comm(c::handle_in(Kind::Comm, comm as usize)),
     Group(c::handle_in(Kind::Group, group as usize)), c::tag_in(tag), Handles::<Comm>::new(newcomm.cast()))) });
@@ -1110,7 +1112,10 @@ export!(MPI_Intercomm_create PMPI_Intercomm_create (local_comm: c::MPI_Comm, loc
 export!(MPI_Intercomm_create_from_groups PMPI_Intercomm_create_from_groups (local_group: c::MPI_Group, local_leader:
     c_int, remote_group: c::MPI_Group, remote_leader: c_int, stringtag: *const c_char, info: c::MPI_Info,
     errhandler: c::MPI_Errhandler, newintercomm: *mut c::MPI_Comm) -> c_int {
-    c::code(unsupported("MPI_Intercomm_create_from_groups")) });
+    c::code(calls::intercomm_create_from_groups(Group(c::handle_in(Kind::Group, local_group as usize)),
+    c::rank_in(local_leader), Group(c::handle_in(Kind::Group, remote_group as usize)), c::rank_in(remote_leader),
+    Text::new(stringtag), Info(c::handle_in(Kind::Info, info as usize)), Errhandler(c::handle_in(Kind::Errhandler,
+    errhandler as usize)), Handles::<Comm>::new(newintercomm.cast()))) });
 export!(MPI_Intercomm_merge PMPI_Intercomm_merge (intercomm: c::MPI_Comm, high: c_int, newintracomm: *mut
     c::MPI_Comm) -> c_int { c::code(calls::intercomm_merge(Comm(c::handle_in(Kind::Comm, intercomm as usize)), high,
     Handles::<Comm>::new(newintracomm.cast()))) });

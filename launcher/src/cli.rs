@@ -68,6 +68,8 @@ pub(crate) enum Command {
     /// Show what an algorithm does: every message of every rank, and when
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(crate::explain::Options),
+    /// Show where the libraries for programs made for MPI are, or install them
+    Mpi(crate::mpi::Options),
     /// Print what completes this command line in a shell: `source <(ringworld completions bash)`
     Completions(CompletionsOptions),
 }
@@ -102,6 +104,9 @@ pub(crate) struct RunOptions {
     /// Bind each rank to a core of its own, all threads of it; cores are given out evenly and in order
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = BindTo::None)]
     pub(crate) bind_to: BindTo,
+    /// For programs made for MPI: have them find ringworld's libraries, by LD_LIBRARY_PATH
+    #[arg(long)]
+    pub(crate) mpi: bool,
     /// Set an environment variable for the ranks; may be repeated
     #[arg(short = 'x', long = "env", value_name = "KEY=VALUE")]
     pub(crate) env: Vec<Assignment>,

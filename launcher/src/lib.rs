@@ -28,6 +28,7 @@ mod cli;
 mod exit;
 mod explain;
 mod info;
+mod mpi;
 mod network;
 mod progress;
 mod run;
@@ -71,6 +72,7 @@ pub fn main() -> ExitCode {
         cli::Command::Bench(options) => bench::bench(&options).into(),
         cli::Command::Simulate(options) => simulate::simulate(&options).into(),
         cli::Command::Explain(options) => explain::explain(&options).into(),
+        cli::Command::Mpi(options) => mpi::mpi(&options).into(),
         cli::Command::Completions(options) => {
             let mut text = Vec::new();
             clap_complete::generate(options.shell, &mut cli::Cli::command(), "ringworld", &mut text);

@@ -54,6 +54,12 @@ pub(crate) fn bcast(comm: &Arc<Comm>, buffer: &Buffer, root: Root) -> Result<Pla
     Ok(staging.call(&comm.all, Call::Broadcast { root: number(comm, root) }, None, Some(memory)))
 }
 
+/// Of those in the root's group of an intercommunicator, who have no part in it, but count it as the others do.
+pub(crate) fn beside(comm: &Arc<Comm>) -> Result<Plan> {
+    let _counted = comm.sequence();
+    Ok(Plan::Nothing)
+}
+
 /// `send`: `None` in place. `parts`: at the root. `varied`: each rank may give another count.
 pub(crate) fn gather(
     comm: &Arc<Comm>,

@@ -63,6 +63,7 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
     let nofile = raise_open_files();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
 
+    let libraries = if options.mpi { Some(library_path(options)?) } else { None };
     let (mut plan, witness) = rendezvous::open(options)?;
     let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
     let inherited: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
@@ -72,7 +73,11 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
             // With several hosts, ranks are given out by the master; the launcher never learns them.
             label: if alone { local.to_string() } else { format!("{host}/{local}") },
             cores,
-            environment: plan.changes(local, inherited.iter().map(OsString::as_os_str)),
+            environment: {
+                let mut changes = plan.changes(local, inherited.iter().map(OsString::as_os_str));
+                changes.extend(libraries.iter().map(|path| (LIBRARY_PATH.into(), Some(path.into()))));
+                changes
+            },
         })
         .collect();
     let job = Job::start(JobSpec {
@@ -89,6 +94,17 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
         witness,
     })?;
     job.wait()
+}
+
+/// Where the system looks for libraries first.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// That path for programs made for MPI: with the folder of our libraries in front.
+fn library_path(options: &RunOptions) -> Result<String, Failure> {
+    let given = options.env.iter().rev().find(|assignment| assignment.key == LIBRARY_PATH);
+    let inherited = std::env::var(LIBRARY_PATH).ok();
+    let path = given.map(|assignment| assignment.value.as_str()).or(inherited.as_deref());
+    Ok(crate::mpi::in_front(&crate::mpi::folder()?, path))
 }
 
 /// Says so now and once, where each of 200 ranks would say it otherwise.

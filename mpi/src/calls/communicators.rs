@@ -5,14 +5,17 @@ use std::sync::{Arc, PoisonError};
 use super::shared::give;
 use crate::arguments::{Handles, IntOut, Text, TextOut};
 use crate::comms::{self, Comm as Object, tag as checked_tag};
+use crate::errhandlers;
 use crate::error::{Result, error, fail};
 use crate::groups;
 use crate::guard::{on_comm, on_none};
 use crate::info;
+use crate::kind::Kind;
 use crate::making::{self, Leaders};
 use crate::standard::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, Comm,
-    ERR_ARG, ERR_COMM, ERR_RANK, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR, UNDEFINED, UNEQUAL,
+    ERR_ARG, ERR_COMM, ERR_RANK, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR,
+    UNDEFINED, UNEQUAL,
 };
 use crate::status::Status;
 use crate::work::Work;
@@ -259,6 +262,61 @@ pub fn intercomm_create(
         };
         let leaders = Leaders { local, peer, tag: checked_tag(tag)? };
         give_comm(newintercomm, Some(making::intercomm(comm, &leaders)?));
+        Ok(())
+    })
+}
+
+/// A tag for the messages by which a communicator is made, of what the program calls it.
+fn tag_of(name: Text) -> u32 {
+    name.get().bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+        >> 1
+}
+
+/// A communicator with another error handler.
+fn handled(made: Object, errhandler: Errhandler) -> Result<Object> {
+    made.set_handler(errhandlers::get(errhandler, Kind::Comm)?);
+    Ok(made)
+}
+
+pub fn comm_create_from_group(
+    group: Group,
+    stringtag: Text,
+    _info: Info,
+    errhandler: Errhandler,
+    newcomm: Handles<Comm>,
+) -> i32 {
+    on_comm("MPI_Comm_create_from_group", Comm::WORLD, |world| {
+        let made = making::create_group(world, &*groups::get(group)?, tag_of(stringtag))?;
+        give_comm(newcomm, made.map(|made| handled(made, errhandler)).transpose()?);
+        Ok(())
+    })
+}
+
+pub fn intercomm_create_from_groups(
+    local_group: Group,
+    local_leader: i32,
+    remote_group: Group,
+    remote_leader: i32,
+    stringtag: Text,
+    _info: Info,
+    errhandler: Errhandler,
+    newintercomm: Handles<Comm>,
+) -> i32 {
+    on_comm("MPI_Intercomm_create_from_groups", Comm::WORLD, |world| {
+        let (mine, theirs) = (groups::get(local_group)?, groups::get(remote_group)?);
+        let rank = |group: &ringworld::Group, leader: i32| {
+            let found = usize::try_from(leader).ok().and_then(|leader| group.ranks().get(leader).copied());
+            found.ok_or_else(|| error(ERR_RANK, format!("rank {leader} cannot be a leader")))
+        };
+        let (here, there) = (rank(&mine, local_leader)?, rank(&theirs, remote_leader)?);
+        let tag = tag_of(stringtag);
+        let Some(local) = making::create_group(world, &mine, tag)? else {
+            return fail(ERR_ARG, "this process is not in the local group");
+        };
+        let peer = (world.rank() == here).then_some((&**world, there));
+        let leaders = Leaders { local: local_leader as usize, peer, tag };
+        let made = making::intercomm(&local, &leaders)?;
+        give_comm(newintercomm, Some(handled(made, errhandler)?));
         Ok(())
     })
 }

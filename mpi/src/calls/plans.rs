@@ -47,9 +47,13 @@ pub(super) fn bcast(
     datatype: Datatype,
     root: i32,
 ) -> Result<impl Fn() -> Result<Plan> + Send + Sync + 'static> {
-    let (root, comm) = (root_of(comm, root)?, Arc::clone(comm));
-    let whole = shared::buffer(buffer, count, datatype)?;
-    Ok(move || collectives::bcast(&comm, &whole, root))
+    let root = root_of(comm, root)?;
+    let whole = if root == Root::Beside { None } else { Some(shared::buffer(buffer, count, datatype)?) };
+    let comm = Arc::clone(comm);
+    Ok(move || match &whole {
+        Some(whole) => collectives::bcast(&comm, whole, root),
+        None => collectives::beside(&comm),
+    })
 }
 
 #[inline]
@@ -225,13 +229,19 @@ pub(super) fn reduce(
     root: i32,
 ) -> Result<impl Fn() -> Result<Plan> + Send + Sync + 'static> {
     let root = root_of(comm, root)?;
-    let op = shared::reducer(op, datatype)?;
     let send = given(comm, root, || unless_in_place(sendbuf, count, datatype))?;
-    // Nobody but the root looks at where the result goes.
+    // Nobody but the root looks at where the result goes, and who only belongs to its group looks at nothing.
     let result = if root == Root::Me { recvbuf } else { sendbuf };
-    let recv = shared::buffer(result, count, datatype)?;
+    let reduced = if root == Root::Beside {
+        None
+    } else {
+        Some((shared::reducer(op, datatype)?, shared::buffer(result, count, datatype)?))
+    };
     let comm = Arc::clone(comm);
-    Ok(move || collectives::reduce(&comm, send.as_ref(), &recv, op.clone(), root))
+    Ok(move || match &reduced {
+        Some((op, recv)) => collectives::reduce(&comm, send.as_ref(), recv, op.clone(), root),
+        None => collectives::beside(&comm),
+    })
 }
 
 #[inline]

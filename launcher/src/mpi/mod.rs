@@ -1,0 +1,128 @@
+//! `ringworld mpi`: where the libraries for programs made for MPI are, and their installation.
+//!
+//! `places` decides from paths alone; this file reads and copies. Neighbour: `run --mpi` asks for the folder.
+
+mod places;
+
+use std::path::{Path, PathBuf};
+
+use crate::exit::{Failure, Status};
+use crate::style;
+pub(crate) use places::in_front;
+use places::{LIBRARIES, candidates, folders};
+
+/// `ringworld mpi`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    task: Option<Task>,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+enum Task {
+    /// Copy the libraries to where programs find them, by the names that programs look for
+    Install(InstallOptions),
+}
+
+#[derive(Clone, Debug, clap::Args)]
+struct InstallOptions {
+    /// Into the `lib` of this virtual environment of Python's
+    #[arg(long, value_name = "FOLDER", conflicts_with = "to")]
+    venv: Option<PathBuf>,
+    /// Into this folder; without either, into `mpi` beside this program, where `ringworld run --mpi` looks
+    #[arg(long, value_name = "FOLDER")]
+    to: Option<PathBuf>,
+}
+
+/// Does what the command line says.
+pub(crate) fn mpi(options: &Options) -> Status {
+    let done = match &options.task {
+        None => show(),
+        Some(Task::Install(options)) => install(options),
+    };
+    match done.and_then(|text| style::out(&text)) {
+        Ok(()) => Status::SUCCESS,
+        Err(failure) => {
+            style::err("mpi", &failure.message);
+            failure.status
+        }
+    }
+}
+
+/// The folder of this program.
+fn here() -> Result<PathBuf, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::system("where this program is", error))?;
+    program.parent().map(Path::to_owned).ok_or_else(|| Failure::usage("this program is in no folder"))
+}
+
+/// The folder in which programs find a library by its name.
+pub(crate) fn folder() -> Result<PathBuf, Failure> {
+    let folders = folders(&here()?);
+    let has_one = |folder: &&PathBuf| LIBRARIES.iter().any(|(name, _)| folder.join(name).is_file());
+    folders.iter().find(has_one).cloned().ok_or_else(|| {
+        let looked: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        Failure {
+            status: Status::NOT_FOUND,
+            message: format!(
+                "there is neither {} nor {} in {}; `ringworld mpi install` puts them there",
+                LIBRARIES[0].0,
+                LIBRARIES[1].0,
+                looked.join(", ")
+            ),
+        }
+    })
+}
+
+fn show() -> Result<String, Failure> {
+    let here = here()?;
+    let mut text = format!("ringworld {}\n", env!("CARGO_PKG_VERSION"));
+    for (name, what) in LIBRARIES {
+        let found = candidates(&here, name).into_iter().find(|path| path.is_file());
+        let place = found.map_or_else(|| "not found".to_owned(), |path| path.display().to_string());
+        text.push_str(&format!("{name:<16} {what:<44} {place}\n"));
+    }
+    match folder() {
+        Ok(folder) => text.push_str(&format!("ringworld run --mpi uses {}\n", folder.display())),
+        Err(failure) => text.push_str(&format!("{}\n", failure.message)),
+    }
+    Ok(text)
+}
+
+fn install(options: &InstallOptions) -> Result<String, Failure> {
+    let here = here()?;
+    let to = match (&options.venv, &options.to) {
+        (Some(venv), _) if !venv.join("pyvenv.cfg").is_file() => {
+            return Err(Failure::usage(format!("{} is no virtual environment of Python's", venv.display())));
+        }
+        (Some(venv), _) => venv.join("lib"),
+        (None, Some(to)) => to.clone(),
+        (None, None) => folders(&here).swap_remove(0),
+    };
+    std::fs::create_dir_all(&to)
+        .map_err(|error| Failure::system(format!("making {}", to.display()), error))?;
+    let mut text = String::new();
+    for (name, _) in LIBRARIES {
+        let target = to.join(name);
+        let found = candidates(&here, name).into_iter().find(|path| path.is_file() && *path != target);
+        let Some(from) = found else { continue };
+        // A program that has the old one open keeps it.
+        let part = to.join(format!(".{name}.part"));
+        let copied = std::fs::copy(&from, &part).and_then(|_| std::fs::rename(&part, &target));
+        copied.map_err(|error| {
+            Failure::system(format!("copying {} to {}", from.display(), target.display()), error)
+        })?;
+        text.push_str(&format!("{}\n", target.display()));
+    }
+    if text.is_empty() {
+        return Err(Failure {
+            status: Status::NOT_FOUND,
+            message: format!(
+                "there is no library to install beside {}; build them: cargo build -p ringworld-mpi-mpich -p \
+                 ringworld-mpi-abi",
+                here.display()
+            ),
+        });
+    }
+    text.push_str(&format!("programs find them with LD_LIBRARY_PATH={}\n", to.display()));
+    Ok(text)
+}
