@@ -27,6 +27,11 @@ for ((i = 1; i < ${#packages[@]}; i += 2)); do
     for file in LICENSE-MIT LICENSE-APACHE README.md Cargo.toml; do
         grep -qx "$name/$file" <<<"$list" || fail "the package $name has no $file"
     done
+    for file in LICENSE-MIT LICENSE-APACHE; do
+        # Not a link that something on the way has turned into the name of what it led to.
+        tar -xzOf "$CARGO_TARGET_DIR/package/$name.crate" "$name/$file" | cmp -s - "$file" ||
+            fail "the package $name has another $file than this folder"
+    done
     ! grep -E '\.(csv|svg|gz|profraw)$|/(target|runs|data)/' <<<"$list" || fail "the package $name has files that nobody needs"
     bytes=$(stat -c %s "$CARGO_TARGET_DIR/package/$name.crate")
     [ "$bytes" -lt 1000000 ] || fail "the package $name has $bytes bytes; crates.io takes 10 MB, and nobody needs one"
