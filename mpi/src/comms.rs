@@ -69,9 +69,9 @@ pub(crate) enum Peer {
 }
 
 impl Comm {
-    pub(crate) fn new(all: Communicator) -> Self {
-        let twin = all.twin();
-        Self {
+    pub(crate) fn new(all: Communicator) -> Result<Self> {
+        let twin = all.twin()?;
+        Ok(Self {
             all,
             twin,
             remote: None,
@@ -84,7 +84,7 @@ impl Comm {
             partitioned: Mutex::default(),
             next: AtomicU32::new(0),
             handle: AtomicUsize::new(standard::Comm::NULL.0),
-        }
+        })
     }
 
     /// With the other's error handler, as what is made of a communicator has.

@@ -23,7 +23,8 @@ pub(crate) fn split(comm: &Comm, color: Option<i32>, key: i32) -> Result<Option<
     if comm.is_inter() {
         return split_inter(comm, color, key);
     }
-    Ok(comm.all.split(color, key)?.map(|made| Comm::new(made).like(comm)))
+    let made = comm.all.split(color, key)?;
+    made.map(|made| Ok(Comm::new(made)?.like(comm))).transpose()
 }
 
 /// The ranks that share memory.
@@ -35,15 +36,15 @@ pub(crate) fn split_by_host(comm: &Comm, joins: bool, key: i32) -> Result<Option
         return split_inter(comm, joins.then_some(host), key);
     }
     let Some(joined) = comm.local().split(joins.then_some(0), key)? else { return Ok(None) };
-    Ok(Some(Comm::new(joined.split_by_host()?).like(comm)))
+    Ok(Some(Comm::new(joined.split_by_host()?)?.like(comm)))
 }
 
 /// The same ranks again, without attributes and topology.
 pub(crate) fn duplicate(comm: &Comm) -> Result<Comm> {
-    let mut made = Comm::new(comm.all.duplicate()?).like(comm);
+    let mut made = Comm::new(comm.all.duplicate()?)?.like(comm);
     if let Some(remote) = &comm.remote {
         let local = remote.local.duplicate()?;
-        made.remote = Some(Remote { local_twin: local.twin(), local, ..*remote });
+        made.remote = Some(Remote { local_twin: local.twin()?, local, ..*remote });
     }
     made.topology = comm.topology.clone();
     *made.info.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner) =
@@ -85,7 +86,7 @@ pub(crate) fn create(comm: &Comm, group: &Group) -> Result<Option<Comm>> {
         return Ok(None);
     }
     let made = comm.all.create_among(group, |word| words(&comm.twin, word, members.iter().copied()))?;
-    Ok(Some(Comm::new(made).like(comm)))
+    Ok(Some(Comm::new(made)?.like(comm)))
 }
 
 /// A communicator of a group, made by its members alone.
@@ -96,7 +97,7 @@ pub(crate) fn create_group(comm: &Comm, group: &Group, tag: u32) -> Result<Optio
         return Ok(None);
     }
     let made = on.create_among(group, |word| exchange(on, &members, TAGGED | tag, word))?;
-    Ok(Some(Comm::new(made).like(comm)))
+    Ok(Some(Comm::new(made)?.like(comm)))
 }
 
 /// A word of each member, by messages: the first one collects them.
@@ -187,9 +188,9 @@ fn of_groups(
     })?;
     let local = comm.all.create_among(mine, |word| Ok::<_, Error>(exchange(word)?.0))?;
     let (first_local, first_remote) = if is_low { (0, mine.len()) } else { (theirs.len(), 0) };
-    let mut made = Comm::new(all).like(comm);
+    let mut made = Comm::new(all)?.like(comm);
     made.remote =
-        Some(Remote { local_twin: local.twin(), local, first_local, first_remote, size: theirs.len() });
+        Some(Remote { local_twin: local.twin()?, local, first_local, first_remote, size: theirs.len() });
     Ok(made)
 }
 
@@ -253,5 +254,5 @@ pub(crate) fn merge(comm: &Comm, high: bool) -> Result<Comm> {
     let ranks = comm.all.group();
     let group = groups::of(members.iter().map(|rank| ranks.ranks()[*rank]));
     let made = comm.all.create_among(&group, |word| words(&comm.twin, word, members.iter().copied()))?;
-    Ok(Comm::new(made).like(comm))
+    Ok(Comm::new(made)?.like(comm))
 }

@@ -37,7 +37,7 @@ pub(crate) fn initialize() -> Result<()> {
     let me = world.group().include([world.rank()])?;
     let own = world.create_among(&me, |word| Ok::<_, ringworld::Error>(vec![word]))?;
     abort::of(Some(ringworld::Communicator::clone(&world)));
-    comms::begin(Comm::new(ringworld::Communicator::clone(&world)), Comm::new(own));
+    comms::begin(Comm::new(ringworld::Communicator::clone(&world))?, Comm::new(own)?);
     *life = Life::During(Box::new(world), std::thread::current().id());
     Ok(())
 }

@@ -26,13 +26,22 @@ use std::sync::{Mutex, PoisonError};
 
 use ringworld_protocol::Envelope;
 
-/// A communicator has two contexts, twice its number and one more, and its twin as many in the upper half. What
-/// belongs to the ranks of small communicators is a small part of all numbers, and none is given twice, so there must
-/// be many: a loop on two ranks out of 10,000 reaches the end after 14 thousand million communicators.
-const MAX: u64 = TWIN - 1;
+/// A communicator has two contexts, twice its number and one more. What belongs to the ranks of small communicators is
+/// a small part of all numbers, and none is given twice, so there must be many: a loop on two ranks out of 10,000
+/// reaches the end after 21 thousand million communicators.
+const MAX: u64 = Envelope::CONTEXTS / 2 - TWINS - 1;
 
-/// How much the number of a communicator's twin is above its own.
-pub(crate) const TWIN: u64 = Envelope::CONTEXTS / 4;
+/// The numbers above are those of twins, of as many communicators with the lowest numbers: in the same loop, of the first
+/// 7 thousand million.
+const TWINS: u64 = Envelope::CONTEXTS / 8;
+
+/// The number of a communicator's twin, whose twin it is; `None` when there is none left.
+pub(crate) fn twin_of(number: u64) -> Option<u64> {
+    match number.checked_sub(MAX + 1) {
+        Some(of) => Some(of),
+        None => (number < TWINS).then_some(number + MAX + 1),
+    }
+}
 
 /// The local ids of this rank, and which communicators it has dropped.
 #[derive(Default)]
@@ -153,12 +162,18 @@ mod tests {
     #[test]
     fn a_number_leaves_room_for_both_contexts_or_is_refused() {
         let last = number(MAX - 1, 0, 1).unwrap();
-        assert_eq!(
-            (last + TWIN) * 2 + 1,
-            Envelope::CONTEXTS - 1,
-            "the context of its twin's collectives is the last"
-        );
+        assert!(last * 2 + 1 < Envelope::CONTEXTS);
         assert_eq!(number(MAX, 0, 1), None);
         assert_eq!(number(u64::MAX, 5, usize::MAX), None);
+    }
+
+    #[test]
+    fn twins_have_numbers_of_their_own_and_are_one_anothers() {
+        assert_eq!(twin_of(TWINS - 1).map(|last| last * 2 + 1), Some(Envelope::CONTEXTS - 1));
+        for number in [0, 1, 77, TWINS - 1] {
+            let twin = twin_of(number).unwrap();
+            assert!(twin > MAX && twin_of(twin) == Some(number), "{number}");
+        }
+        assert_eq!([TWINS, MAX].map(twin_of), [None, None]);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ringworld_collectives::Placement;
 
 use super::Communicator;
-use super::context_id::{Allocation, TWIN, number};
+use super::context_id::{Allocation, number, twin_of};
 use super::group::{Comparison, Group, invalid};
 use crate::{Error, Result};
 use ringworld_engine::signature::{Call, describe_told_site, site};
@@ -210,27 +210,32 @@ impl Communicator {
     /// something to say beside what its user says on this communicator. Every call gives the same twin, and the twin's
     /// twin is this communicator.
     ///
+    /// # Errors
+    ///
+    /// [`Error::System`] when more communicators have been made than have twins, of which there are 35 million million.
+    ///
     /// ```
     /// # let world = ringworld::testing::alone();
     /// let pending = world.start_recv(vec![0u8; 1], 0, 7)?;
-    /// world.twin().start_send(vec![1u8], 0, 7)?.wait()?;
+    /// let twin = world.twin()?;
+    /// twin.start_send(vec![1u8], 0, 7)?.wait()?;
     /// assert!(!pending.is_done(), "it is not a message of this communicator");
     /// # drop(pending);
-    /// # world.twin().recv(&mut [0u8], 0, 7)?;
+    /// # twin.recv(&mut [0u8], 0, 7)?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    #[must_use]
-    pub fn twin(&self) -> Communicator {
+    pub fn twin(&self) -> Result<Communicator> {
         let inner = &self.inner;
-        let (number, shared) = (inner.number ^ TWIN, Arc::clone(&inner.shared));
-        Communicator::new(
-            shared,
-            number,
-            inner.rank,
-            inner.group.clone(),
-            inner.size,
-            Arc::clone(&inner.options),
-        )
+        let number = twin_of(inner.number).ok_or_else(|| Error::System {
+            operation: "twin".into(),
+            cause: format!(
+                "there is none of communicator {}, for so many have been made; keep communicators instead of making \
+                 them again and again",
+                inner.number
+            ),
+        })?;
+        let (group, options) = (inner.group.clone(), Arc::clone(&inner.options));
+        Ok(Communicator::new(Arc::clone(&inner.shared), number, inner.rank, group, inner.size, options))
     }
 
     /// The ranks of this communicator as a group, in the same order. Local.

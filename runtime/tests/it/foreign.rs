@@ -132,7 +132,7 @@ fn memory_that_an_operation_cannot_use_is_refused() {
 
 /// A word of each member, by messages of the twin.
 fn exchange(on: &Communicator, members: &[usize], word: [u8; 8]) -> ringworld::Result<Vec<[u8; 8]>> {
-    let twin = on.twin();
+    let twin = on.twin()?;
     members
         .iter()
         .map(|member| twin.start_send(vec![word], *member, 5))
