@@ -1,8 +1,9 @@
 //! What `ringworld-simulate` foretells is what the real runtime takes on the simulated fabric.
 //!
 //! The runtime runs in threads, one per rank, over `ringworld-transport-sim`; the clock moves only when every rank
-//! has polled and found nothing, so that computing takes no virtual time. Then the schedules, the executor, the
-//! protocol's eager and rendezvous messages and the fabric's ports must give the very time that the simulator says.
+//! has polled and found nothing, so that computing takes no virtual time. What several ranks send at the same moment
+//! enters the fabric in the order of the ranks, whatever order their threads run in. Then the schedules, the executor,
+//! the protocol's eager and rendezvous messages and the fabric's ports must give the very time that the simulator says.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which fail by a panic")]
 
@@ -48,6 +49,14 @@ impl Clock {
             ranks.iter_mut().filter(|rank| **rank == State::Idle).for_each(|rank| *rank = State::Busy);
         }
     }
+
+    /// Waits until those before it have nothing more to do at this moment. They do not wait for it: what it sends comes
+    /// later.
+    fn await_turn(&self, rank: usize) {
+        while self.ranks.lock().unwrap()[..rank].contains(&State::Busy) {
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// A transport of the simulated fabric in step with all others.
@@ -79,6 +88,7 @@ impl Transport for InStep {
     fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
         self.empty = 0;
         self.clock.note(self.rank, State::Busy);
+        self.clock.await_turn(self.rank);
         self.sim.post(operation)
     }
 
@@ -268,7 +278,7 @@ fn agree(ratios: &[(f64, String)], bounds: std::ops::Range<f64>, usual: f64) {
     );
 }
 
-/// Without questions, what is left are messages that become ready at the same moment, which threads take in any
+/// Without questions, what is left are messages that become ready at the same moment, which ranks take in their own
 /// order and the simulator in that of the steps.
 #[test]
 fn eager_messages_take_the_foretold_time() {
