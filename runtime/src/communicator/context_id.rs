@@ -31,8 +31,8 @@ use ringworld_protocol::Envelope;
 /// reaches the end after 21 thousand million communicators.
 const MAX: u64 = Envelope::CONTEXTS / 2 - TWINS - 1;
 
-/// The numbers above are those of twins, of as many communicators with the lowest numbers: in the same loop, of the first
-/// 7 thousand million.
+/// The numbers above are those of twins, of as many communicators with the lowest numbers: in the same loop, of the
+/// first 7 thousand million.
 const TWINS: u64 = Envelope::CONTEXTS / 8;
 
 /// The number of a communicator's twin, whose twin it is; `None` when there is none left.
