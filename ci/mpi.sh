@@ -4,7 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 headline "programs made for MPI"
 cargo test --quiet --locked -p xtask -p ringworld-mpi
-cargo build --quiet --locked -p ringworld-mpi-mpich -p ringworld-mpi-abi
+cargo build --quiet --locked -p ringworld-mpi-mpich -p ringworld-mpi-abi -p ringworld-launcher
 built=$(cd "$CARGO_TARGET_DIR" && pwd)/debug
 names=$(grep -oE '^[A-Za-z].* \*?MPI_[A-Za-z0-9_]+\(' mpi/functions.txt | grep -oE 'MPI_[A-Za-z0-9_]+\($' | tr -d '(')
 for library in libmpi.so:libmpi.so.12 libmpi_abi.so:libmpi_abi.so.1; do
@@ -16,6 +16,14 @@ for library in libmpi.so:libmpi.so.12 libmpi_abi.so:libmpi_abi.so.1; do
     readelf --dynamic "$built/${library%:*}" | grep -F "[${library#*:}]" >/dev/null || fail "${library%:*} is not called ${library#*:}"
 done
 nm --dynamic "$built/libmpi.so" | grep -E ' D MPI_UNWEIGHTED$' >/dev/null || fail "libmpi.so does not export MPI_UNWEIGHTED"
+command -v python3 >/dev/null || skip "python3 is not installed"
+for part in all disagree; do
+    for library in abi:libmpi_abi.so mpich:libmpi.so; do
+        timeout 60 "$built/ringworld" run -n 3 -- \
+            python3 tests/mpi/plain.py "${library%:*}" "$built/${library#*:}" "$part" ||
+            fail "calls of ${library#*:} ($part) have failed, see above"
+    done
+done
 status=0
 two=(test_p2p_obj test_p2p_buf_matched test_cco_buf test_cco_nb_buf test_cco_obj_inter test_comm test_comm_inter
     test_comm_topo test_cco_ngh_obj test_request test_status test_op test_datatype test_pack test_grequest test_p2p_buf_part)

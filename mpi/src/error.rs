@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::call_names::named;
 use crate::standard::{self, class_text};
 
 /// Why a call failed.
@@ -43,7 +44,7 @@ impl From<ringworld::Error> for Error {
             E::WrongElement { .. } => standard::ERR_TYPE,
             _ => standard::ERR_OTHER,
         };
-        error(class, why.to_string())
+        error(class, named(&why.to_string()))
     }
 }
 

@@ -34,7 +34,7 @@
 //! collectives.rs inter.rs neighbourhood.rs steps.rs
 //! datatypes/        layouts, constructors, packing, external32
 //! operations/       reductions that the runtime has, and those that C has and Rust has not
-//! attributes.rs errhandlers.rs error.rs groups.rs info.rs topology.rs
+//! attributes.rs errhandlers.rs error.rs call_names.rs groups.rs info.rs topology.rs
 //! process.rs        from MPI_Init to MPI_Finalize
 //! arguments.rs      memory of the program's: the one place that touches it
 //! objects.rs        tables of handles
@@ -58,6 +58,7 @@ mod abort;
 pub mod arguments;
 mod attributes;
 mod buffered;
+mod call_names;
 mod callbacks;
 pub mod calls;
 mod collectives;

@@ -11,6 +11,7 @@ use crate::standard::{ERR_ARG, ERR_GROUP, ERR_OTHER};
 const TAGGED: u32 = 0x8000_0000;
 
 /// The ranks of the same color, in the order of their keys; `None` joins nothing.
+#[track_caller]
 pub(crate) fn split(comm: &Comm, color: Option<i32>, key: i32) -> Result<Option<Comm>> {
     let color = match color {
         Some(color) if color < 0 => {
@@ -28,6 +29,7 @@ pub(crate) fn split(comm: &Comm, color: Option<i32>, key: i32) -> Result<Option<
 }
 
 /// The ranks that share memory.
+#[track_caller]
 pub(crate) fn split_by_host(comm: &Comm, joins: bool, key: i32) -> Result<Option<Comm>> {
     let key = (i64::from(key) - i64::from(i32::MIN)) as usize;
     if comm.is_inter() {
@@ -40,6 +42,7 @@ pub(crate) fn split_by_host(comm: &Comm, joins: bool, key: i32) -> Result<Option
 }
 
 /// The same ranks again, without attributes and topology.
+#[track_caller]
 pub(crate) fn duplicate(comm: &Comm) -> Result<Comm> {
     let mut made = Comm::new(comm.all.duplicate()?)?.like(comm);
     if let Some(remote) = &comm.remote {

@@ -32,6 +32,7 @@ pub(crate) enum Plan {
 impl Plan {
     /// Does it, and returns when it is done.
     #[inline]
+    #[track_caller]
     pub(crate) fn run(self) -> Result<()> {
         match self {
             Self::Call { on, call, input, output, after } => {
@@ -46,6 +47,7 @@ impl Plan {
         }
     }
 
+    #[track_caller]
     pub(crate) fn start(self) -> Result<Work> {
         match self {
             Self::Call { on, call, input, output, after } => {

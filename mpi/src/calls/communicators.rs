@@ -100,6 +100,7 @@ fn give_comm(newcomm: Handles<Comm>, made: Option<Object>) {
     newcomm.set(made.map_or(Comm::NULL, comms::insert));
 }
 
+#[track_caller]
 fn duplicated(comm: &Arc<Object>, hints: Option<Info>) -> Result<Object> {
     let mut made = making::duplicate(comm)?;
     made.attributes = comm.attributes.copies(comm.handle().0)?;

@@ -14,6 +14,7 @@ use crate::standard::{
 use crate::topology::{Edges, Grid, Topology, dims};
 
 /// The first ranks, which take part in a topology of so many.
+#[track_caller]
 fn first(comm: &Object, size: i64) -> Result<Option<Object>> {
     if comm.is_inter() {
         return fail(ERR_COMM, "an intercommunicator has no topology");
