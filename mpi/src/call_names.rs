@@ -1,8 +1,8 @@
 //! The runtime's words say where a call stands in this library; programs know it by MPI's name.
 //!
 //! Looked up in the sources only when something has failed, so that a call that goes well carries no name: the name
-//! that stands last before the line is that of the function. Ranks that run different builds of this library could be given
-//! the name of a neighbouring function.
+//! that stands last before the line is that of the function. Ranks that run different builds of this library could be
+//! given the name of a neighbouring function.
 
 /// The files that call the runtime for a program.
 const SOURCES: [(&str, &str); 6] = [
