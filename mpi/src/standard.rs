@@ -116,6 +116,7 @@ pub const DISTRIBUTE_BLOCK: i32 = 17;
 pub const DISTRIBUTE_CYCLIC: i32 = 18;
 pub const DISTRIBUTE_DFLT_DARG: i32 = 19;
 
+pub const TYPECLASS_LOGICAL: i32 = 191;
 pub const TYPECLASS_INTEGER: i32 = 192;
 pub const TYPECLASS_REAL: i32 = 193;
 pub const TYPECLASS_COMPLEX: i32 = 194;

@@ -202,20 +202,23 @@ pub fn type_get_value_index(value_type: Datatype, index_type: Datatype, pair_typ
     })
 }
 
+/// The datatype of Fortran's that has its size in its name.
+fn sized(typeclass: i32, size: i32) -> Option<usize> {
+    let class = match typeclass {
+        standard::TYPECLASS_LOGICAL => "LOGICAL",
+        standard::TYPECLASS_INTEGER => "INTEGER",
+        standard::TYPECLASS_REAL => "REAL",
+        standard::TYPECLASS_COMPLEX => "COMPLEX",
+        _ => return None,
+    };
+    let name = format!("MPI_{class}{size}");
+    datatypes::basic::ALL.iter().find(|basic| basic.name == name).map(|basic| basic.handle)
+}
+
 pub fn type_match_size(typeclass: i32, size: i32, datatype: Handles<Datatype>) -> i32 {
     on_none("MPI_Type_match_size", || {
-        let found = match (typeclass, size) {
-            (standard::TYPECLASS_INTEGER, 1) => 0x2c1,
-            (standard::TYPECLASS_INTEGER, 2) => 0x2c9,
-            (standard::TYPECLASS_INTEGER, 4) => 0x2d1,
-            (standard::TYPECLASS_INTEGER, 8) => 0x2d9,
-            (standard::TYPECLASS_REAL, 4) => 0x2d2,
-            (standard::TYPECLASS_REAL, 8) => 0x2da,
-            (standard::TYPECLASS_COMPLEX, 8) => 0x2db,
-            (standard::TYPECLASS_COMPLEX, 16) => 0x2e3,
-            _ => {
-                return fail(ERR_ARG, format!("there is no datatype of class {typeclass} with {size} bytes"));
-            }
+        let Some(found) = sized(typeclass, size) else {
+            return fail(ERR_ARG, format!("there is no datatype of class {typeclass} with {size} bytes"));
         };
         datatype.set(Datatype(found));
         Ok(())
@@ -627,4 +630,20 @@ pub fn unpack_external(
         external::unpack(&packed, &into);
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_of_a_class_is_found() {
+        let sizes = |class| (-1..64).filter(|size| sized(class, *size).is_some()).collect::<Vec<_>>();
+        assert_eq!(sizes(standard::TYPECLASS_LOGICAL), [1, 2, 4, 8, 16]);
+        assert_eq!(sizes(standard::TYPECLASS_INTEGER), [1, 2, 4, 8, 16]);
+        assert_eq!(sizes(standard::TYPECLASS_REAL), [2, 4, 8, 16]);
+        assert_eq!(sizes(standard::TYPECLASS_COMPLEX), [4, 8, 16, 32]);
+        assert_eq!(sizes(7), [0; 0]);
+        assert_eq!(sized(standard::TYPECLASS_REAL, 8), Some(0x2da));
+    }
 }

@@ -75,7 +75,7 @@ use Nature::{Byte, Character, Complex, Float, Integer, Logical, LongDouble, Long
 const LONG_DOUBLE: usize = 16;
 
 /// All of them, by their handles in the standard's ABI. Sizes are those of 64-bit Linux.
-pub(crate) const ALL: &[Basic] = &[
+pub(crate) static ALL: &[Basic] = &[
     plain(0x201, "MPI_AINT", 8, Integer(D::I64)),
     plain(0x202, "MPI_COUNT", 8, Integer(D::I64)),
     plain(0x203, "MPI_OFFSET", 8, Integer(D::I64)),
