@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # mpi4py's own tests on libmpi.so.12, as far as they go in three minutes; what both libraries export; what is made of the
-# table of functions. All of it: tests/mpi/run.
+# table of functions; two hosts. All of it: tests/mpi/run.
 source "$(dirname "$0")/lib.sh"
 headline "programs made for MPI"
 cargo test --quiet --locked -p xtask -p ringworld-mpi
@@ -20,7 +20,7 @@ command -v python3 >/dev/null || skip "python3 is not installed"
 for part in all disagree; do
     for library in abi:libmpi_abi.so mpich:libmpi.so; do
         timeout 60 "$built/ringworld" run -n 3 -- \
-            python3 tests/mpi/plain.py "${library%:*}" "$built/${library#*:}" "$part" ||
+            python3 tests/mpi/programs/plain.py "${library%:*}" "$built/${library#*:}" "$part" ||
             fail "calls of ${library#*:} ($part) have failed, see above"
     done
 done
@@ -30,6 +30,7 @@ two=(test_p2p_obj test_p2p_buf_matched test_cco_buf test_cco_nb_buf test_cco_obj
 three=(test_p2p_obj test_cco_obj test_cco_obj_inter test_cco_buf_inter test_comm_inter test_comm_topo)
 tests/mpi/run --ranks 2 --limit 200 "${two[@]/#/-i}" || status=$?
 [ "$status" != 0 ] || tests/mpi/run --ranks 3 --limit 100 "${three[@]/#/-i}" || status=$?
+[ "$status" != 0 ] || tests/mpi/hosts || status=$?
 [ "$status" != 77 ] || skip "see above"
 [ "$status" = 0 ] || fail "mpi4py's tests have failed, see above"
 finished
