@@ -26,7 +26,8 @@ for part in all disagree; do
 done
 status=0
 two=(test_p2p_obj test_p2p_buf_matched test_cco_buf test_cco_nb_buf test_cco_obj_inter test_comm test_comm_inter
-    test_comm_topo test_cco_ngh_obj test_request test_status test_op test_datatype test_pack test_grequest test_p2p_buf_part)
+    test_comm_topo test_cco_ngh_obj test_request test_status test_op test_datatype test_pack test_grequest test_p2p_buf_part
+    test_errhandler test_objmodel)
 three=(test_p2p_obj test_cco_obj test_cco_obj_inter test_cco_buf_inter test_comm_inter test_comm_topo)
 tests/mpi/run --ranks 2 --limit 200 "${two[@]/#/-i}" || status=$?
 [ "$status" != 0 ] || tests/mpi/run --ranks 3 --limit 100 "${three[@]/#/-i}" || status=$?
