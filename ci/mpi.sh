@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # mpi4py's own tests on libmpi.so.12, as far as they go in three minutes; what both libraries export; what is made of the
-# table of functions; two hosts. All of it: tests/mpi/run.
+# tables of functions and constants, the header above all; two hosts. All of it: tests/mpi/run.
 source "$(dirname "$0")/lib.sh"
 headline "programs made for MPI"
 cargo test --quiet --locked -p xtask -p ringworld-mpi
@@ -17,6 +17,10 @@ for library in libmpi.so:libmpi.so.12 libmpi_abi.so:libmpi_abi.so.1; do
 done
 nm --dynamic "$built/libmpi.so" | grep -E ' D MPI_UNWEIGHTED$' >/dev/null || fail "libmpi.so does not export MPI_UNWEIGHTED"
 command -v python3 >/dev/null || skip "python3 is not installed"
+status=0
+tests/mpi/headers || status=$?
+[ "$status" != 77 ] || skip "see above"
+[ "$status" = 0 ] || fail "mpi-abi/include/mpi.h is not the standard's, see above"
 for part in all disagree; do
     for library in abi:libmpi_abi.so mpich:libmpi.so; do
         timeout 60 "$built/ringworld" run -n 3 -- \
@@ -24,7 +28,6 @@ for part in all disagree; do
             fail "calls of ${library#*:} ($part) have failed, see above"
     done
 done
-status=0
 two=(test_p2p_obj test_p2p_buf_matched test_cco_buf test_cco_nb_buf test_cco_obj_inter test_comm test_comm_inter
     test_comm_topo test_cco_ngh_obj test_request test_status test_op test_datatype test_pack test_grequest test_p2p_buf_part
     test_errhandler test_objmodel)

@@ -89,7 +89,7 @@ pub(crate) fn is_conversion(name: &str) -> bool {
 }
 
 fn export(function: &Function, functions: &[Function], done: &[String]) -> String {
-    let Function { returns, name, parameters } = function;
+    let Function { returns, name, parameters, .. } = function;
     let declared: Vec<String> =
         parameters.iter().map(|p| format!("{}: {}", word(&p.name), rust(&p.kind))).collect();
     let body = if name.ends_with("_toint") {
@@ -116,7 +116,7 @@ fn export(function: &Function, functions: &[Function], done: &[String]) -> Strin
 }
 
 /// The text in lines of at most 120 columns.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {

@@ -1,11 +1,15 @@
-//! `cargo xtask mpi`: what is made of the table of MPI's functions, mpi/functions.txt.
+//! `cargo xtask mpi`: what is made of the tables of MPI's functions and constants, mpi/functions.txt and constants.txt.
 //!
-//! `table` reads it, `exports` writes what both libraries export, `coverage` the table in the docs. `--check` writes
-//! nothing, and fails where a file is not what would be written; a test of the workspace calls it.
+//! `table` and `constants` read them; `exports` writes what both libraries export, `header` our header for C, `values`
+//! what the semantic layer has of the constants, `coverage` the table in the docs. `--check` writes nothing, and fails
+//! where a file is not what would be written; a test of the workspace calls it.
 
+mod constants;
 mod coverage;
 mod exports;
+mod header;
 mod table;
+mod values;
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +19,13 @@ pub(crate) fn mpi(check: bool) -> Result<(), String> {
     let root = Path::new(&folder).join("..");
     let text = read(&root.join("mpi/functions.txt"))?;
     let functions = table::functions(&text)?;
+    let constants = constants::sections(&read(&root.join("mpi/constants.txt"))?)?;
     let done = implemented(&root.join("mpi/src/calls"))?;
     let page = root.join("docs/mpi-programs.md");
     let files = [
         (root.join("mpi/exports.rs"), exports::exports(&functions, &done)),
+        (root.join("mpi/constants.rs"), values::values(&constants)?),
+        (root.join("mpi-abi/include/mpi.h"), header::header(&constants, &functions)?),
         (page.clone(), coverage::page(&read(&page)?, &functions, &done)?),
     ];
     for (path, expected) in files {

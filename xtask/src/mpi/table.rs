@@ -4,6 +4,8 @@
 pub(crate) struct Function {
     pub(crate) returns: String,
     pub(crate) name: String,
+    /// As C has them: `void` where there are none.
+    pub(crate) arguments: String,
     pub(crate) parameters: Vec<Parameter>,
 }
 
@@ -47,7 +49,12 @@ fn function(line: &str) -> Option<Function> {
         "" | "void" => Vec::new(),
         _ => inside.split(", ").filter(|text| *text != "...").map(parameter).collect::<Option<Vec<_>>>()?,
     };
-    Some(Function { returns: returns.to_owned(), name: name.to_owned(), parameters })
+    Some(Function {
+        returns: returns.to_owned(),
+        name: name.to_owned(),
+        arguments: inside.to_owned(),
+        parameters,
+    })
 }
 
 fn parameter(text: &str) -> Option<Parameter> {
@@ -66,7 +73,9 @@ mod tests {
         let text = "# a comment\nint MPI_X(const int counts[], MPI_Comm *comm, int ranges[][3],\n    \
                     char ***argv, ...)\n";
         let read = functions(text).ok().and_then(|mut all| all.pop());
-        let Some(Function { returns, name, parameters }) = read else { panic!("nothing was read") };
+        let Some(Function { returns, name, arguments, parameters }) = read else {
+            panic!("nothing was read")
+        };
         let parameters: Vec<_> = parameters.iter().map(|p| (p.kind.as_str(), p.name.as_str())).collect();
         let expected = [
             ("const int []", "counts"),
@@ -75,6 +84,7 @@ mod tests {
             ("char ***", "argv"),
         ];
         assert_eq!((returns.as_str(), name.as_str(), &parameters[..]), ("int", "MPI_X", &expected[..]));
+        assert_eq!(arguments, "const int counts[], MPI_Comm *comm, int ranges[][3], char ***argv, ...");
         assert!(functions("nonsense").is_err());
     }
 }
