@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use ringworld_mpi::host::{Function, Host, enter};
 use ringworld_mpi::kind::Kind;
-use ringworld_mpi::standard::Datatype;
+use ringworld_mpi::standard::{self, Datatype};
 use ringworld_mpi::status::Status;
 
 pub(crate) type MPI_Comm = usize;
@@ -34,11 +34,12 @@ pub(crate) struct MPI_Status {
 
 static HOST: Host = Host {
     library: "the standard ABI",
-    abi_version: (1, 0),
-    max_processor_name: 256,
-    any_source: -1,
-    proc_null: -3,
-    buffer_automatic: 2,
+    abi_version: (standard::ABI_VERSION, standard::ABI_SUBVERSION),
+    max_processor_name: standard::MAX_PROCESSOR_NAME,
+    max_info_key: standard::MAX_INFO_KEY,
+    any_source: standard::ANY_SOURCE,
+    proc_null: standard::PROC_NULL,
+    buffer_automatic: standard::BUFFER_AUTOMATIC,
     handle_bytes: 8,
     handle_in: |_, handle| handle,
     handle_out: |_, handle| handle,

@@ -42,6 +42,8 @@ static HOST: Host = Host {
     // A program that finds a version takes this for a library of the standard's ABI.
     abi_version: (0, 0),
     max_processor_name: 128,
+    // One less than the longest key with its end, which MPICH takes and gives back cut off, too.
+    max_info_key: 255,
     any_source: ANY_SOURCE,
     proc_null: PROC_NULL,
     buffer_automatic: BUFFER_AUTOMATIC as usize,

@@ -24,6 +24,8 @@ pub struct Host {
     pub abi_version: (i32, i32),
     /// Of `MPI_Get_processor_name`, with the byte at the end.
     pub max_processor_name: usize,
+    /// What `MPI_MAX_INFO_KEY` is: the room that programs have for a key, with the byte at the end.
+    pub max_info_key: usize,
     /// What `MPI_ANY_SOURCE` is.
     pub any_source: i32,
     /// What `MPI_PROC_NULL` is.

@@ -3,8 +3,9 @@
 use crate::arguments::{Address, Handles, IntOut, Text, TextOut};
 use crate::error::{Result, fail};
 use crate::guard::on_none;
+use crate::host::host;
 use crate::info::{self, get, insert, remove};
-use crate::standard::{ERR_ARG, Info, MAX_INFO_KEY};
+use crate::standard::{ERR_ARG, Info};
 
 pub fn info_create(info: Handles<Info>) -> i32 {
     info.set(insert(info::Info::default()));
@@ -94,7 +95,7 @@ pub fn info_get_nkeys(info: Info, nkeys: IntOut) -> i32 {
 
 pub fn info_get_nthkey(info: Info, n: i32, key: TextOut) -> i32 {
     on_none("MPI_Info_get_nthkey", || {
-        key.set(&get(info)?.key(n.into())?, MAX_INFO_KEY);
+        key.set(&get(info)?.key(n.into())?, host().max_info_key);
         Ok(())
     })
 }

@@ -10,12 +10,12 @@ abi, path, part = sys.argv[1:]
 mpi = ctypes.CDLL(path)
 if abi == "abi":
     handle = ctypes.c_void_p
-    world, integer, total, returned, in_place, status_ignore = 0x101, 0x209, 0x21, 0x143, 1, 0
+    world, itself, integer, total, returned, in_place, status_ignore = 0x101, 0x102, 0x209, 0x21, 0x143, 1, 0
 else:
     handle = ctypes.c_int
-    world, integer, total, returned, in_place, status_ignore = (
-        0x44000000, 0x4C000405, 0x58000003, 0x54000001, ctypes.c_void_p(-1).value, 1)
-world, integer, total, returned = (handle(number) for number in (world, integer, total, returned))
+    world, itself, integer, total, returned, in_place, status_ignore = (
+        0x44000000, 0x44000001, 0x4C000405, 0x58000003, 0x54000001, ctypes.c_void_p(-1).value, 1)
+world, itself, integer, total, returned = (handle(it) for it in (world, itself, integer, total, returned))
 in_place, status_ignore = ctypes.c_void_p(in_place), ctypes.c_void_p(status_ignore)
 
 
@@ -56,6 +56,19 @@ def everything(rank, size):
     statuses = ctypes.c_void_p(status_ignore.value)
     well(mpi.MPI_Waitall(2, requests, statuses))
     assert got.value == 42, got.value
+
+    # The longest key comes back as far as programs have room for it, which is MPI_MAX_INFO_KEY.
+    info, key, value = handle(), b"k" * 255, b"v"
+    well(mpi.MPI_Info_create(ctypes.byref(info)))
+    well(mpi.MPI_Info_set(info, key, value))
+    # Errors of what belongs to no communicator go to this one.
+    well(mpi.MPI_Comm_set_errhandler(itself, returned))
+    room, back = (256 if abi == "abi" else 255), ctypes.create_string_buffer(b"#" * 300)
+    well(mpi.MPI_Info_get_nthkey(info, 0, back))
+    assert back.raw[:257] == key[:room - 1] + b"\0" + b"#" * (257 - room), back.raw
+    code = mpi.MPI_Info_set(info, b"k" * 256, value)
+    assert code != 0 and "256 bytes" in words(code), words(code)
+    well(mpi.MPI_Info_free(ctypes.byref(info)))
 
     # A root that there is not.
     code = mpi.MPI_Bcast(ctypes.byref(shared), 1, integer, size, world)
