@@ -95,8 +95,9 @@ fn prepare(requests: &[Request], schedules: &[Schedule]) -> Result<(Vec<Memory>,
         memory.check_spans(schedule)?;
     }
     let partners = matching::partners(schedules)?;
+    let mut before = races::Before::default();
     for (schedule, memory) in schedules.iter().zip(&memories) {
-        races::check(schedule, memory)?;
+        races::check(schedule, memory, &mut before)?;
     }
     Ok((memories, partners))
 }

@@ -16,37 +16,48 @@ struct History {
     readers: Vec<usize>,
 }
 
-/// The steps that must complete before each step: bit `j` of row `i`.
-struct Before {
-    words: usize,
+/// The steps that must complete before each step: bit `j` of row `i`, for `j < i`.
+///
+/// Kept from rank to rank: for vectors of real length it has tens of megabytes, and fresh pages cost more than all the
+/// rest.
+#[derive(Default)]
+pub(crate) struct Before {
     bits: Vec<u64>,
 }
 
+/// Where a row begins: each has the words that its number of earlier steps needs.
+fn row(step: usize) -> usize {
+    // Rows 0 to 63 have one word, the next 64 two, and so on.
+    let (full, rest) = (step / 64, step % 64);
+    64 * full * (full + 1) / 2 + rest * (full + 1)
+}
+
 impl Before {
-    fn new(schedule: &Schedule) -> Self {
-        let words = schedule.len().div_ceil(64);
-        let mut bits = vec![0u64; words * schedule.len()];
+    fn fill(&mut self, schedule: &Schedule) {
+        let bits = &mut self.bits;
+        bits.clear();
+        bits.resize(row(schedule.len()), 0);
         for earlier in 0..schedule.len() {
             // Program order is a topological order: the row of `earlier` is complete here.
+            let here = row(earlier)..row(earlier + 1);
             for &later in schedule.dependents(earlier) {
-                let (done, rest) = bits.split_at_mut(later as usize * words);
-                let row = &mut rest[..words];
-                for (word, more) in row.iter_mut().zip(&done[earlier * words..]) {
+                let (done, rest) = bits.split_at_mut(row(later as usize));
+                for (word, more) in rest.iter_mut().zip(&done[here.clone()]) {
                     *word |= more;
                 }
-                row[earlier / 64] |= 1 << (earlier % 64);
+                rest[earlier / 64] |= 1 << (earlier % 64);
             }
         }
-        Self { words, bits }
     }
 
     fn orders(&self, earlier: usize, later: usize) -> bool {
-        earlier == later || self.bits[later * self.words + earlier / 64] >> (earlier % 64) & 1 == 1
+        earlier == later
+            || earlier < later && self.bits[row(later) + earlier / 64] >> (earlier % 64) & 1 == 1
     }
 }
 
-pub(crate) fn check(schedule: &Schedule, memory: &Memory) -> Result<(), Fault> {
-    let before = Before::new(schedule);
+pub(crate) fn check(schedule: &Schedule, memory: &Memory, before: &mut Before) -> Result<(), Fault> {
+    before.fill(schedule);
     let mut cuts = Vec::new();
     for action in schedule.actions() {
         for span in action.reads().into_iter().chain([action.writes()]).flatten() {
