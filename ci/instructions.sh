@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Instructions per message and per step of an all-reduce: no more than the ceilings allow, as the project ships its
-# programs and as dependents build it.
+# programs, as dependents build it, and with debug assertions.
 source "$(dirname "$0")/lib.sh"
 headline "instructions"
 if [ -z "${CI:-}" ] && ! command -v valgrind >/dev/null; then
     skip "valgrind is not installed (Debian: apt-get install valgrind)"
 fi
-for profile in dist release; do
+for profile in dist release dev; do
     cargo test --locked --profile "$profile" -p ringworld-benches --no-default-features --test instructions -- --nocapture
 done
 finished

@@ -8,7 +8,8 @@
 //! Each ceiling is some 15 % above what was measured when it was set (`benches/README.md` has those numbers): room
 //! for another compiler, and none for one more lookup, copy or allocation per message. One that a change has made
 //! loose should come down with that change; one that a new promise needs to go up says so in the commit. Builds
-//! with debug assertions have ceilings of their own, because plain `cargo test` makes such.
+//! with debug assertions have ceilings of their own. Plain `cargo test` leaves this out, because counting takes as long
+//! as a tenth of all tests; `ci/instructions.sh` has it for each build.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 

@@ -51,8 +51,7 @@ impl Before {
     }
 
     fn orders(&self, earlier: usize, later: usize) -> bool {
-        earlier == later
-            || earlier < later && self.bits[row(later) + earlier / 64] >> (earlier % 64) & 1 == 1
+        earlier == later || earlier < later && self.bits[row(later) + earlier / 64] >> (earlier % 64) & 1 == 1
     }
 }
 
