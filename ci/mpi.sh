@@ -20,7 +20,7 @@ command -v python3 >/dev/null || skip "python3 is not installed"
 status=0
 tests/mpi/headers || status=$?
 [ "$status" != 77 ] || skip "see above"
-[ "$status" = 0 ] || fail "mpi-abi/include/mpi.h is not the standard's, see above"
+[ "$status" = 0 ] || fail "launcher/src/mpi/mpi.h is not the standard's, see above"
 for part in all disagree; do
     for library in abi:libmpi_abi.so mpich:libmpi.so; do
         timeout 60 "$built/ringworld" run -n 3 -- \

@@ -50,6 +50,20 @@ Examples:
   ringworld explain all-reduce -n 6 --size 4K --algorithm ring --svg ring.svg
   ringworld explain broadcast -n 64 --rank 0-7             the first eight of many ranks";
 
+const CC_EXAMPLES: &str = "\
+Examples:
+  ringworld mpi install                                    once: puts header and library in their place
+  ringworld cc -O2 -o program program.c && ringworld run -n 4 ./program
+  ringworld cc --show                                      what is told to the compiler
+  make CC='ringworld cc'
+Whatever is given is the compiler's: `ringworld cc --help` is its help, `ringworld help cc` is this.";
+
+const CXX_EXAMPLES: &str = "\
+Examples:
+  ringworld c++ -O2 -o program program.cc && ringworld run -n 4 ./program
+  ringworld c++ --show                                     what is told to the compiler
+Whatever is given is the compiler's, as with `ringworld cc`; see `ringworld help cc`.";
+
 /// What to do.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -70,6 +84,12 @@ pub(crate) enum Command {
     Explain(crate::explain::Options),
     /// Show where the libraries for programs made for MPI are, or install them
     Mpi(crate::mpi::Options),
+    /// Compile a program made for MPI, in C: the system's compiler (CC, or cc) with our header and library
+    #[command(after_help = CC_EXAMPLES, disable_help_flag = true)]
+    Cc(crate::mpi::compiler::Options),
+    /// Compile a program made for MPI, in C++: the system's compiler (CXX, or c++) with our header and library
+    #[command(name = "c++", after_help = CXX_EXAMPLES, disable_help_flag = true)]
+    Cxx(crate::mpi::compiler::Options),
     /// Print what completes this command line in a shell: `source <(ringworld completions bash)`
     Completions(CompletionsOptions),
 }

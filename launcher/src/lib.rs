@@ -1,6 +1,6 @@
 //! The `ringworld` command: `run` starts the ranks of one host and takes them all down together,
 //! `info` explains what a rank started here would choose, `bench` measures, `simulate` and `explain` show
-//! collectives without any network.
+//! collectives without any network, `mpi`, `cc` and `c++` are for programs that are made for MPI.
 //!
 //! ```text
 //!  ringworld run -n 4 -- prog          one process, one poll loop, no busy waiting
@@ -73,6 +73,8 @@ pub fn main() -> ExitCode {
         cli::Command::Simulate(options) => simulate::simulate(&options).into(),
         cli::Command::Explain(options) => explain::explain(&options).into(),
         cli::Command::Mpi(options) => mpi::mpi(&options).into(),
+        cli::Command::Cc(options) => mpi::compiler::compile(mpi::compiler::C, &options).into(),
+        cli::Command::Cxx(options) => mpi::compiler::compile(mpi::compiler::CXX, &options).into(),
         cli::Command::Completions(options) => {
             let mut text = Vec::new();
             clap_complete::generate(options.shell, &mut cli::Cli::command(), "ringworld", &mut text);

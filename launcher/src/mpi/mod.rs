@@ -1,13 +1,19 @@
 //! `ringworld mpi`: where the libraries for programs made for MPI are, and their installation.
 //!
-//! `places` decides from paths alone; this file reads and copies. Neighbour: `run --mpi` asks for the folder.
+//! `places` decides from paths alone, and `kit` what is installed beside a library for compilers; this file reads and
+//! copies. `compiler` is `ringworld cc`. Neighbour: `run --mpi` asks for the folder.
 
+pub(crate) mod compiler;
+mod kit;
 mod places;
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::exit::{Failure, Status};
 use crate::style;
+use kit::Part;
 pub(crate) use places::in_front;
 use places::{LIBRARIES, candidates, folders};
 
@@ -20,13 +26,13 @@ pub(crate) struct Options {
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum Task {
-    /// Copy the libraries to where programs find them, by the names that programs look for
+    /// Copy the libraries to where programs find them, by the names that programs look for; with the header
     Install(InstallOptions),
 }
 
 #[derive(Clone, Debug, clap::Args)]
 struct InstallOptions {
-    /// Into the `lib` of this virtual environment of Python's
+    /// Into the `lib` of this virtual environment of Python's, the header into its `include`
     #[arg(long, value_name = "FOLDER", conflicts_with = "to")]
     venv: Option<PathBuf>,
     /// Into this folder; without either, into `mpi` beside this program, where `ringworld run --mpi` looks
@@ -81,6 +87,10 @@ fn show() -> Result<String, Failure> {
         let place = found.map_or_else(|| "not found".to_owned(), |path| path.display().to_string());
         text.push_str(&format!("{name:<16} {what:<44} {place}\n"));
     }
+    match kit::find(&here) {
+        Ok(kit) => text.push_str(&format!("ringworld cc uses {}/mpi.h\n", kit.include.display())),
+        Err(failure) => text.push_str(&format!("ringworld cc: {}\n", failure.message)),
+    }
     match folder() {
         Ok(folder) => text.push_str(&format!("ringworld run --mpi uses {}\n", folder.display())),
         Err(failure) => text.push_str(&format!("{}\n", failure.message)),
@@ -90,28 +100,36 @@ fn show() -> Result<String, Failure> {
 
 fn install(options: &InstallOptions) -> Result<String, Failure> {
     let here = here()?;
+    let mut include = None;
     let to = match (&options.venv, &options.to) {
         (Some(venv), _) if !venv.join("pyvenv.cfg").is_file() => {
             return Err(Failure::usage(format!("{} is no virtual environment of Python's", venv.display())));
         }
-        (Some(venv), _) => venv.join("lib"),
+        (Some(venv), _) => {
+            include = Some(venv.join("include"));
+            venv.join("lib")
+        }
         (None, Some(to)) => to.clone(),
         (None, None) => folders(&here).swap_remove(0),
     };
-    std::fs::create_dir_all(&to)
-        .map_err(|error| Failure::system(format!("making {}", to.display()), error))?;
+    let include = include.unwrap_or_else(|| to.join("include"));
     let mut text = String::new();
     for (name, _) in LIBRARIES {
         let target = to.join(name);
         let found = candidates(&here, name).into_iter().find(|path| path.is_file() && *path != target);
         let Some(from) = found else { continue };
-        // A program that has the old one open keeps it.
-        let part = to.join(format!(".{name}.part"));
-        let copied = std::fs::copy(&from, &part).and_then(|_| std::fs::rename(&part, &target));
-        copied.map_err(|error| {
-            Failure::system(format!("copying {} to {}", from.display(), target.display()), error)
-        })?;
+        put(&target, |part| fs::copy(&from, part).map(drop))?;
         text.push_str(&format!("{}\n", target.display()));
+        if name != kit::LIBRARY {
+            continue;
+        }
+        for (target, content) in kit::parts(&to, &include) {
+            put(&target, |part| match content {
+                Part::Text(text) => fs::write(part, text),
+                Part::Link(to) => symlink(to, part),
+            })?;
+            text.push_str(&format!("{}\n", target.display()));
+        }
     }
     if text.is_empty() {
         return Err(Failure {
@@ -125,4 +143,19 @@ fn install(options: &InstallOptions) -> Result<String, Failure> {
     }
     text.push_str(&format!("programs find them with LD_LIBRARY_PATH={}\n", to.display()));
     Ok(text)
+}
+
+/// Makes a file at once and whole: a program that has the old one open keeps it.
+fn put(target: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Failure> {
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+        return Err(Failure::usage(format!("{} is no file", target.display())));
+    };
+    let part = folder.join(format!(".{}.part", name.display()));
+    let written = fs::create_dir_all(folder).and_then(|()| match fs::remove_file(&part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => write(&part),
+    });
+    written
+        .and_then(|()| fs::rename(&part, target))
+        .map_err(|error| Failure::system(format!("writing {}", target.display()), error))
 }

@@ -5,6 +5,7 @@
 mod binding;
 #[path = "../common/mod.rs"]
 mod common;
+mod compiling;
 mod crowd;
 mod ending;
 mod pictures;

@@ -25,7 +25,7 @@ pub(crate) fn mpi(check: bool) -> Result<(), String> {
     let files = [
         (root.join("mpi/exports.rs"), exports::exports(&functions, &done)),
         (root.join("mpi/constants.rs"), values::values(&constants)?),
-        (root.join("mpi-abi/include/mpi.h"), header::header(&constants, &functions)?),
+        (root.join("launcher/src/mpi/mpi.h"), header::header(&constants, &functions)?),
         (page.clone(), coverage::page(&read(&page)?, &functions, &done)?),
     ];
     for (path, expected) in files {
