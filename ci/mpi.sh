@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # mpi4py's own tests on libmpi.so.12, as far as they go in three minutes; what both libraries export; what is made of the
-# tables of functions and constants, the header above all; two hosts. All of it: tests/mpi/run.
+# tables of functions and constants, the header above all; programs in C and C++; two hosts. All of it: tests/mpi/run.
 source "$(dirname "$0")/lib.sh"
 headline "programs made for MPI"
 cargo test --quiet --locked -p xtask -p ringworld-mpi
@@ -21,6 +21,9 @@ status=0
 tests/mpi/headers || status=$?
 [ "$status" != 77 ] || skip "see above"
 [ "$status" = 0 ] || fail "launcher/src/mpi/mpi.h is not the standard's, see above"
+tests/mpi/compiled || status=$?
+[ "$status" != 77 ] || skip "see above"
+[ "$status" = 0 ] || fail "programs in C or C++ have failed, see above"
 for part in all disagree; do
     for library in abi:libmpi_abi.so mpich:libmpi.so; do
         timeout 60 "$built/ringworld" run -n 3 -- \

@@ -75,8 +75,8 @@ fn package(beside: bool) -> String {
          Name: ringworld-mpi\n\
          Description: MPI 5.0 on ringworld, in the standard's own ABI\n\
          Version: {}\n\
-         Cflags: -I\"${{includedir}}\"\n\
-         Libs: -L\"${{libdir}}\" -Wl,-rpath,\"${{libdir}}\" -lmpi_abi\n",
+         Cflags: -I${{includedir}}\n\
+         Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -lmpi_abi\n",
         env!("CARGO_PKG_VERSION")
     )
 }

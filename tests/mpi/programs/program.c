@@ -1,0 +1,249 @@
+/* The shapes of calls that programs in C are made of: names, messages round a ring, an all-reduce, derived datatypes,
+ * operations and error handlers of the program's own, texts of errors, requests, attributes, large counts, and what is
+ * left out. Every rank checks what it gets; the last line of each says that all was right. */
+#include <mpi.h>
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, handled;
+
+#define CHECK(what)                                                                             \
+    do {                                                                                        \
+        if (!(what)) {                                                                          \
+            fprintf(stderr, "program.c:%d: rank %d of %d: not so: %s\n", __LINE__, rank, size, #what); \
+            MPI_Abort(MPI_COMM_WORLD, 3);                                                       \
+        }                                                                                       \
+    } while (0)
+#define WELL(call) CHECK((call) == MPI_SUCCESS)
+
+static void names(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME], library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, version, subversion, major, minor;
+    WELL(MPI_Get_processor_name(name, &length));
+    CHECK(length == (int)strlen(name) && length > 0);
+    WELL(MPI_Get_library_version(library, &length));
+    CHECK(strstr(library, "ringworld") != NULL);
+    WELL(MPI_Get_version(&version, &subversion));
+    WELL(MPI_Abi_get_version(&major, &minor));
+    CHECK(version == MPI_VERSION && subversion == MPI_SUBVERSION);
+    CHECK(major == MPI_ABI_VERSION && minor == MPI_ABI_SUBVERSION);
+}
+
+/* A number goes round, and each rank adds itself; then all at once, without blocking. */
+static void ring(void)
+{
+    const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    int token = 0, came = -1, count;
+    MPI_Status status, statuses[2];
+    MPI_Request requests[2];
+    if (size > 1) {
+        if (rank == 0)
+            WELL(MPI_Send(&token, 1, MPI_INT, right, 6, MPI_COMM_WORLD));
+        WELL(MPI_Recv(&token, 1, MPI_INT, left, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+        CHECK(status.MPI_SOURCE == left && status.MPI_TAG == 6);
+        token += rank;
+        if (rank != 0)
+            WELL(MPI_Send(&token, 1, MPI_INT, right, 6, MPI_COMM_WORLD));
+        else
+            CHECK(token == size * (size - 1) / 2);
+    }
+    WELL(MPI_Irecv(&came, 1, MPI_INT, left, 7, MPI_COMM_WORLD, &requests[0]));
+    WELL(MPI_Isend(&rank, 1, MPI_INT, right, 7, MPI_COMM_WORLD, &requests[1]));
+    WELL(MPI_Waitall(2, requests, statuses));
+    CHECK(came == left && statuses[0].MPI_SOURCE == left);
+    WELL(MPI_Get_count(&statuses[0], MPI_INT, &count));
+    CHECK(count == 1 && requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL);
+    WELL(MPI_Recv(&came, 1, MPI_INT, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &status));
+    CHECK(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG);
+}
+
+static void reductions(void)
+{
+    enum { N = 1000 };
+    double *here = malloc(N * sizeof *here), *all = malloc(N * sizeof *all);
+    struct { double value; int where; } mine = { rank == size - 1 ? 9.5 : -1.0 * rank, rank }, best;
+    const MPI_Count one = 1;
+    int i, sum = rank;
+    CHECK(here != NULL && all != NULL);
+    for (i = 0; i < N; i++)
+        here[i] = rank + i;
+    WELL(MPI_Allreduce(here, all, N, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    for (i = 0; i < N; i++)
+        CHECK(all[i] == size * (size - 1) / 2 + (double)size * i);
+    WELL(MPI_Allreduce_c(MPI_IN_PLACE, &sum, one, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK(sum == size * (size - 1) / 2);
+    WELL(MPI_Allreduce(&mine, &best, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD));
+    CHECK(best.value == 9.5 && best.where == size - 1);
+    free(here);
+    free(all);
+}
+
+struct particle { char kind; double at[3]; int charge; };
+
+/* A struct with holes, and a column of a matrix. */
+static void datatypes(void)
+{
+    const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    struct particle out = { 'a', { 1.5, 2.5, 3.5 }, 0 }, in;
+    int lengths[3] = { 1, 3, 1 }, matrix[4][5], column[4], i, j, bytes;
+    MPI_Aint places[3] = { offsetof(struct particle, kind), offsetof(struct particle, at),
+                           offsetof(struct particle, charge) }, lower, extent;
+    MPI_Datatype types[3] = { MPI_CHAR, MPI_DOUBLE, MPI_INT }, packed, particle, columns;
+    MPI_Status status;
+    out.charge = rank;
+    WELL(MPI_Type_create_struct(3, lengths, places, types, &packed));
+    WELL(MPI_Type_create_resized(packed, 0, sizeof(struct particle), &particle));
+    WELL(MPI_Type_commit(&particle));
+    WELL(MPI_Type_free(&packed));
+    WELL(MPI_Type_size(particle, &bytes));
+    WELL(MPI_Type_get_extent(particle, &lower, &extent));
+    CHECK(bytes == 29 && lower == 0 && extent == (MPI_Aint)sizeof(struct particle));
+    WELL(MPI_Sendrecv(&out, 1, particle, right, 1, &in, 1, particle, left, 1, MPI_COMM_WORLD, &status));
+    CHECK(in.kind == 'a' && in.at[2] == 3.5 && in.charge == left);
+    WELL(MPI_Type_free(&particle));
+    CHECK(particle == MPI_DATATYPE_NULL);
+
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < 5; j++)
+            matrix[i][j] = 100 * rank + 10 * i + j;
+    WELL(MPI_Type_vector(4, 1, 5, MPI_INT, &columns));
+    WELL(MPI_Type_commit(&columns));
+    WELL(MPI_Sendrecv(&matrix[0][2], 1, columns, right, 2, column, 4, MPI_INT, left, 2, MPI_COMM_WORLD,
+                      MPI_STATUS_IGNORE));
+    for (i = 0; i < 4; i++)
+        CHECK(column[i] == 100 * left + 10 * i + 2);
+    WELL(MPI_Type_free(&columns));
+}
+
+/* x times a, plus b: one such after another is one again, and order matters. */
+static void after(void *first, void *then, int *length, MPI_Datatype *type)
+{
+    int i, *f = first, *g = then;
+    CHECK(*type == MPI_2INT);
+    for (i = 0; i < *length; i++, f += 2, g += 2) {
+        g[1] += g[0] * f[1];
+        g[0] *= f[0];
+    }
+}
+
+/* The largest, for large counts. */
+static void larger(void *in, void *inout, MPI_Count *length, MPI_Datatype *type)
+{
+    MPI_Count i;
+    (void)type;
+    for (i = 0; i < *length; i++)
+        if (((int *)in)[i] > ((int *)inout)[i])
+            ((int *)inout)[i] = ((int *)in)[i];
+}
+
+static void operations(void)
+{
+    int mine[2] = { rank + 2, rank }, all[2], expected[2] = { 1, 0 }, most = rank, i;
+    MPI_Op composed, largest;
+    MPI_Comm even;
+    WELL(MPI_Op_create(after, 0, &composed));
+    WELL(MPI_Allreduce(mine, all, 1, MPI_2INT, composed, MPI_COMM_WORLD));
+    for (i = 0; i < size; i++) {
+        expected[0] *= i + 2;
+        expected[1] = expected[1] * (i + 2) + i;
+    }
+    CHECK(all[0] == expected[0] && all[1] == expected[1]);
+    WELL(MPI_Comm_split(MPI_COMM_WORLD, rank % 2 ? MPI_UNDEFINED : 0, rank, &even));
+    CHECK((even == MPI_COMM_NULL) == (rank % 2));
+    if (even != MPI_COMM_NULL)
+        WELL(MPI_Comm_free(&even));
+    WELL(MPI_Op_create_c(larger, 1, &largest));
+    WELL(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, largest, MPI_COMM_WORLD));
+    CHECK(most == size - 1);
+    WELL(MPI_Op_free(&composed));
+    WELL(MPI_Op_free(&largest));
+    CHECK(largest == MPI_OP_NULL);
+}
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    int class;
+    CHECK(*comm == MPI_COMM_WORLD);
+    WELL(MPI_Error_class(*code, &class));
+    handled = class;
+}
+
+static void errors(void)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int code, class, length, nobody = size;
+    MPI_Errhandler mine;
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    code = MPI_Send(&rank, 1, MPI_INT, nobody, 0, MPI_COMM_WORLD);
+    WELL(MPI_Error_class(code, &class));
+    WELL(MPI_Error_string(code, text, &length));
+    CHECK(class == MPI_ERR_RANK && strstr(text, "MPI_ERR_RANK") != NULL && length == (int)strlen(text));
+    WELL(MPI_Comm_create_errhandler(on_error, &mine));
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine));
+    CHECK(MPI_Send(&rank, 1, MPI_INT, 0, -5, MPI_COMM_WORLD) != MPI_SUCCESS && handled == MPI_ERR_TAG);
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    WELL(MPI_Errhandler_free(&mine));
+
+    /* Windows are left out, and say so. */
+    {
+        MPI_Win window = MPI_WIN_NULL;
+        code = MPI_Win_create(&rank, sizeof rank, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
+        WELL(MPI_Error_class(code, &class));
+        WELL(MPI_Error_string(code, text, &length));
+        CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION && strstr(text, "MPI_Win_create") != NULL);
+    }
+}
+
+static int deleted;
+
+static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key;
+    CHECK(value == &rank && extra == &size);
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+static void attributes(void)
+{
+    int key = MPI_KEYVAL_INVALID, flag, *highest;
+    void *value;
+    MPI_Comm copy;
+    WELL(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &flag));
+    CHECK(flag && *highest >= 32767);
+    WELL(MPI_Comm_create_keyval(MPI_COMM_DUP_FN, on_delete, &key, &size));
+    WELL(MPI_Comm_set_attr(MPI_COMM_SELF, key, &rank));
+    WELL(MPI_Comm_dup(MPI_COMM_SELF, &copy));
+    WELL(MPI_Comm_get_attr(copy, key, &value, &flag));
+    CHECK(flag && value == &rank);
+    WELL(MPI_Comm_free(&copy));
+    WELL(MPI_Comm_delete_attr(MPI_COMM_SELF, key));
+    WELL(MPI_Comm_free_keyval(&key));
+    CHECK(deleted == 2 && key == MPI_KEYVAL_INVALID);
+}
+
+int main(int argc, char **argv)
+{
+    int provided, flag;
+    CHECK(MPI_Initialized(&flag) == MPI_SUCCESS && !flag);
+    WELL(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    CHECK(provided == MPI_THREAD_MULTIPLE);
+    WELL(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    WELL(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    names();
+    ring();
+    reductions();
+    datatypes();
+    operations();
+    errors();
+    attributes();
+    WELL(MPI_Barrier(MPI_COMM_WORLD));
+    WELL(MPI_Finalize());
+    printf("rank %d of %d is done\n", rank, size);
+    return 0;
+}
