@@ -128,7 +128,7 @@ pub use communicator::Communicator;
 pub use communicator::Group;
 #[doc(alias = "MPI_Info")]
 pub use communicator::Options;
-pub use communicator::{Comparison, Selection, Shift, eager_limit, selections};
+pub use communicator::{Comparison, Offered, Selection, Shift, eager_limit, selections};
 #[doc(alias("MPI_Errhandler_set", "MPI_Error_string", "MPI_ERRORS_RETURN", "DistBackendError"))]
 pub use error::Error;
 pub use error::Result;

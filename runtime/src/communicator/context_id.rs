@@ -95,13 +95,20 @@ impl ContextIds {
     }
 }
 
+impl ContextIds {
+    /// Takes a local id back that has named nothing, from one who has kept it.
+    pub(crate) fn give_back(&self, local_id: u64) {
+        drop(Allocation { context_ids: self, local_id });
+    }
+}
+
 impl Allocation<'_> {
     /// What to offer to the others.
     pub(crate) fn local_id(&self) -> u64 {
         self.local_id
     }
 
-    /// The local id has named a communicator, and is spent.
+    /// The local id has named a communicator, and is spent; or is given back later.
     pub(crate) fn keep(self) {
         std::mem::forget(self);
     }

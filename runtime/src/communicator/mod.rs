@@ -18,6 +18,7 @@ pub use cartesian::{Cartesian, Shift};
 pub use group::{Comparison, Group};
 pub(crate) use options::Effective;
 pub use options::Options;
+pub use split::Offered;
 pub use tuning::{Selection, eager_limit, selections};
 
 use std::fmt;

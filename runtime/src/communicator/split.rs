@@ -82,6 +82,62 @@ struct Offer {
 
 const NONE: u64 = u64::MAX;
 
+/// How errors call what makes communicators of groups.
+const AMONG: &str = "create_among";
+
+/// A communicator that is being made by [`Communicator::offer_among`]: it has this rank's word, and wants everybody's.
+/// Dropped, it makes nothing, and nothing is lost.
+#[derive(Debug)]
+#[must_use]
+pub struct Offered {
+    of: Communicator,
+    group: Group,
+    /// This one's in the group.
+    rank: usize,
+    local_id: u64,
+    /// Whether a communicator has been named by the local id.
+    named: bool,
+}
+
+impl Offered {
+    /// This rank's, for all the others.
+    #[must_use]
+    pub fn word(&self) -> [u8; 8] {
+        self.local_id.to_le_bytes()
+    }
+
+    /// The communicator, by the words of all in the order of the group.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidCount`] when they are of another number; [`Error::System`] as for [`Communicator::split`].
+    pub fn made(mut self, words: &[[u8; 8]]) -> Result<Communicator> {
+        let (shared, group) = (&self.of.inner.shared, &self.group);
+        if words.len() != group.len() {
+            let detail = format!("the exchange gave {} words for a group of {}", words.len(), group.len());
+            return Err(Error::InvalidCount { operation: AMONG.into(), detail });
+        }
+        let me = group.ranks()[self.rank];
+        let offers = words.iter().map(|word| u64::from_le_bytes(*word)).zip(group.ranks().iter().copied());
+        let (local_id, owner) = offers.min().unwrap_or((self.local_id, me));
+        self.named = owner == me;
+        let number = self.of.numbered(AMONG, local_id, owner)?;
+        let hosts = group.ranks().iter().map(|rank| shared.host_ids[*rank]);
+        let options = self.of.inner.options.placed(Placement::new(hosts));
+        let same = group.ranks() == self.of.group().ranks();
+        let ranks = if same { self.of.inner.group.clone() } else { Some(Arc::from(group.ranks())) };
+        Ok(Communicator::new(Arc::clone(shared), number, self.rank, ranks, group.len(), options))
+    }
+}
+
+impl Drop for Offered {
+    fn drop(&mut self) {
+        if !self.named {
+            self.of.inner.shared.context_ids.give_back(self.local_id);
+        }
+    }
+}
+
 /// # Making communicators
 impl Communicator {
     /// Splits this communicator: ranks that give the same `color` form a new one together, ordered by
@@ -177,33 +233,42 @@ impl Communicator {
         group: &Group,
         exchange: impl FnOnce([u8; 8]) -> Result<Vec<[u8; 8]>, E>,
     ) -> Result<Communicator, E> {
-        let (shared, name) = (&self.inner.shared, "create_among");
+        let offered = self.offer_among(group)?;
+        let words = exchange(offered.word())?;
+        Ok(offered.made(&words)?)
+    }
+
+    /// The first half of [`Communicator::create_among`], for callers whose exchange takes its time: this rank's word is
+    /// there at once, and the communicator can be made when everybody's has come.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidGroup`] when the group has ranks that the world has not, or is without this one.
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let offered = world.offer_among(&world.group())?;
+    /// let pending = world.start_all_gather(vec![offered.word()], vec![[0u8; 8]; world.size()])?;
+    /// let (_, words) = pending.wait()?;
+    /// assert_eq!(offered.made(&words)?.size(), world.size());
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[doc(alias = "MPI_Comm_idup")]
+    pub fn offer_among(&self, group: &Group) -> Result<Offered> {
         let (me, world) = (self.world_rank(self.rank()), self.engine().hosts().len());
         if let Some(rank) = group.ranks().iter().find(|rank| **rank >= world) {
             let detail = format!("the group has rank {rank} of the world, which has {world} ranks");
-            return Err(invalid(name, detail).into());
+            return Err(invalid(AMONG, detail));
         }
         let Some(rank) = group.rank_of(me) else {
             let detail = format!("rank {me} of the world calls it and is not in the group; only members may");
-            return Err(invalid(name, detail).into());
+            return Err(invalid(AMONG, detail));
         };
         self.forget_dropped();
-        let allocated = shared.context_ids.allocate();
-        let words = exchange(allocated.local_id().to_le_bytes())?;
-        if words.len() != group.len() {
-            let detail = format!("the exchange gave {} words for a group of {}", words.len(), group.len());
-            return Err(Error::InvalidCount { operation: name.into(), detail }.into());
-        }
-        let offers = words.iter().map(|word| u64::from_le_bytes(*word)).zip(group.ranks().iter().copied());
-        let (local_id, owner) = offers.min().unwrap_or((allocated.local_id(), me));
-        if owner == me {
-            allocated.keep();
-        }
-        let number = self.numbered(name, local_id, owner)?;
-        let hosts = group.ranks().iter().map(|rank| shared.host_ids[*rank]);
-        let options = self.inner.options.placed(Placement::new(hosts));
-        let ranks = Some(Arc::from(group.ranks()));
-        Ok(Communicator::new(Arc::clone(shared), number, rank, ranks, group.len(), options))
+        let allocated = self.inner.shared.context_ids.allocate();
+        let local_id = allocated.local_id();
+        allocated.keep();
+        Ok(Offered { of: self.clone(), group: group.clone(), rank, local_id, named: false })
     }
 
     /// The same ranks with a space of messages and collectives of its own, without any exchange: for a library that has
@@ -456,5 +521,18 @@ mod tests {
             made.barrier().unwrap();
             assert!(world.engine().lock().remembered() <= 3, "the world, this one and the one before");
         }
+    }
+
+    #[test]
+    fn what_was_offered_and_not_made_is_offered_again() {
+        let world = crate::testing::alone();
+        let first = world.offer_among(&world.group()).unwrap();
+        let word = first.word();
+        assert!(first.made(&[]).is_err(), "words are missing");
+        let again = world.offer_among(&world.group()).unwrap();
+        assert_eq!(again.word(), word);
+        let made = again.made(&[word]).unwrap();
+        assert_ne!(world.offer_among(&world.group()).unwrap().word(), word);
+        made.barrier().unwrap();
     }
 }
