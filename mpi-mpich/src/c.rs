@@ -490,6 +490,12 @@ pub(crate) fn buffer(buffer: *mut c_void) -> *mut c_void {
 #[repr(transparent)]
 pub(crate) struct Symbol(*const c_int);
 
+impl Symbol {
+    pub(crate) const fn new(place: &'static c_int) -> Self {
+        Self(place)
+    }
+}
+
 // SAFETY: nobody looks at what it points to.
 unsafe impl Sync for Symbol {}
 
@@ -546,7 +552,7 @@ unsafe fn write_status(at: *mut c_void, status: &Status) {
 unsafe fn read_status(at: *const c_void) -> Status {
     // SAFETY: the caller says that there is a status.
     let read = unsafe { at.cast::<MPI_Status>().read_unaligned() };
-    let bytes = i64::from(read.count_high >> 1) << 32 | i64::from(read.count_low as u32);
+    let bytes = i64::from(read.count_high as u32 >> 1) << 32 | i64::from(read.count_low as u32);
     let (source, tag) = (rank_in(read.source), tag_in(read.tag));
     Status { source, tag, error: read.error, bytes, cancelled: read.count_high & 1 != 0 }
 }

@@ -9,3 +9,4 @@ mod c;
 #[rustfmt::skip]
 #[path = "../../mpi/exports.rs"]
 mod exports;
+mod older;
