@@ -23,13 +23,25 @@ pub(crate) struct Key {
     delete: Function,
     extra: usize,
     number: AtomicI32,
+    life: Mutex<Life>,
 }
+
+/// How long a key can be given: until it is freed, and as long as it has values.
+#[derive(Default)]
+struct Life {
+    uses: usize,
+    freed: bool,
+}
+
+/// A key that has a value.
+struct Use(Arc<Key>);
 
 static KEYS: Table<Key> = Table::new();
 
 /// Makes a key; its number.
 pub(crate) fn create(kind: Kind, copy: Function, delete: Function, extra: usize) -> i32 {
-    let key = Arc::new(Key { kind, copy, delete, extra, number: AtomicI32::new(0) });
+    let number = AtomicI32::new(0);
+    let key = Arc::new(Key { kind, copy, delete, extra, number, life: Mutex::default() });
     // A table's handles are small.
     let number = KEYS.insert(Arc::clone(&key)) as i32;
     key.number.store(number, Ordering::Relaxed);
@@ -46,17 +58,16 @@ pub(crate) fn key(kind: Kind, number: i32) -> Result<Arc<Key>> {
     }
 }
 
-/// Frees a key. Values that are kept by it stay.
+/// Frees a key. Values that are kept by it stay, and by its number they can be had and deleted.
 pub(crate) fn free(kind: Kind, number: i32) -> Result<()> {
-    key(kind, number)?;
-    KEYS.remove(number as usize);
+    key(kind, number)?.lives(|life| life.freed = true);
     Ok(())
 }
 
 /// The attributes of one object, in the order in which they were set.
 #[derive(Default)]
 pub(crate) struct Attributes {
-    values: Mutex<Vec<(Arc<Key>, usize)>>,
+    values: Mutex<Vec<(Use, usize)>>,
 }
 
 /// An error that a function of the program has returned: its own code.
@@ -68,12 +79,12 @@ fn returned(code: i32) -> Result<()> {
 }
 
 impl Attributes {
-    fn values(&self) -> MutexGuard<'_, Vec<(Arc<Key>, usize)>> {
+    fn values(&self) -> MutexGuard<'_, Vec<(Use, usize)>> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn get(&self, number: i32) -> Option<usize> {
-        let is_it = |(key, _): &&(Arc<Key>, usize)| key.number.load(Ordering::Relaxed) == number;
+        let is_it = |(key, _): &&(Use, usize)| key.0.number.load(Ordering::Relaxed) == number;
         self.values().iter().find(is_it).map(|(_, value)| *value)
     }
 
@@ -83,16 +94,20 @@ impl Attributes {
         if self.get(number).is_some() {
             self.delete(object, number)?;
         }
-        self.values().push((Arc::clone(key), value));
+        self.values().push((Use::of(key), value));
         Ok(())
     }
 
     pub(crate) fn delete(&self, object: usize, number: i32) -> Result<()> {
-        let place = self.values().iter().position(|(key, _)| key.number.load(Ordering::Relaxed) == number);
+        let place = self.values().iter().position(|(key, _)| key.0.number.load(Ordering::Relaxed) == number);
         let Some(place) = place else { return Err(error(ERR_KEYVAL, "there is no attribute of this key")) };
         let (key, value) = self.values()[place].clone();
-        key.call_delete(object, value)?;
-        self.values().retain(|(other, _)| !Arc::ptr_eq(other, &key));
+        self.call_and_remove(object, &key, value)
+    }
+
+    fn call_and_remove(&self, object: usize, key: &Use, value: usize) -> Result<()> {
+        key.0.call_delete(object, value)?;
+        self.values().retain(|(other, _)| !Arc::ptr_eq(&other.0, &key.0));
         Ok(())
     }
 
@@ -100,8 +115,7 @@ impl Attributes {
     pub(crate) fn delete_all(&self, object: usize) -> Result<()> {
         loop {
             let Some((key, value)) = self.values().last().cloned() else { return Ok(()) };
-            key.call_delete(object, value)?;
-            self.values().retain(|(other, _)| !Arc::ptr_eq(other, &key));
+            self.call_and_remove(object, &key, value)?;
         }
     }
 
@@ -110,7 +124,7 @@ impl Attributes {
         let values = self.values().clone();
         let copies = Self::default();
         for (key, value) in values {
-            if let Some(value) = key.call_copy(object, value)? {
+            if let Some(value) = key.0.call_copy(object, value)? {
                 copies.values().push((key, value));
             }
         }
@@ -118,7 +132,37 @@ impl Attributes {
     }
 }
 
+impl Use {
+    fn of(key: &Arc<Key>) -> Self {
+        key.lives(|life| life.uses += 1);
+        Self(Arc::clone(key))
+    }
+}
+
+impl Clone for Use {
+    fn clone(&self) -> Self {
+        Self::of(&self.0)
+    }
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.0.lives(|life| life.uses -= 1);
+    }
+}
+
 impl Key {
+    /// Changes its life, at whose end its number stands for nothing.
+    fn lives(&self, change: impl FnOnce(&mut Life)) {
+        let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
+        let over = |life: &Life| life.freed && life.uses == 0;
+        let was_over = over(&life);
+        change(&mut life);
+        if over(&life) && !was_over {
+            KEYS.remove(self.number.load(Ordering::Relaxed) as usize);
+        }
+    }
+
     fn call_copy(&self, object: usize, value: usize) -> Result<Option<usize>> {
         let number = self.number.load(Ordering::Relaxed);
         match self.copy {
@@ -141,5 +185,34 @@ impl Key {
                 (host().call_delete)(delete, self.kind, object, number, value, self.extra)
             }),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_was_freed_is_one_as_long_as_it_has_values() {
+        let number = create(Kind::Comm, Function(NULL_FN), Function(NULL_FN), 0);
+        let attributes = Attributes::default();
+        attributes.set(0, &key(Kind::Comm, number).unwrap(), 7).unwrap();
+        free(Kind::Comm, number).unwrap();
+        free(Kind::Comm, number).unwrap();
+        assert!(key(Kind::Comm, number).is_ok());
+        assert_eq!(attributes.get(number), Some(7));
+        attributes.delete(0, number).unwrap();
+        assert!(key(Kind::Comm, number).is_err());
+        // Also when what has the values is dropped.
+        let number = create(Kind::Comm, Function(DUP_FN), Function(NULL_FN), 0);
+        attributes.set(0, &key(Kind::Comm, number).unwrap(), 8).unwrap();
+        let copies = attributes.copies(0).unwrap();
+        free(Kind::Comm, number).unwrap();
+        drop(attributes);
+        assert_eq!(copies.get(number), Some(8));
+        assert!(key(Kind::Comm, number).is_ok());
+        drop(copies);
+        assert!(key(Kind::Comm, number).is_err());
     }
 }

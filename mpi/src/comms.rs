@@ -5,7 +5,7 @@
 //! communicator's twin.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use ringworld::{Communicator, Group, Source, Tag};
@@ -30,9 +30,12 @@ pub(crate) struct Comm {
     pub(crate) attributes: Attributes,
     pub(crate) topology: Option<Topology>,
     pub(crate) name: Mutex<String>,
-    pub(crate) info: Mutex<Info>,
+    /// Hints that are not ignored.
+    pub(crate) info: Info,
     pub(crate) pool: Pool,
     handler: Mutex<Arc<Handler>>,
+    /// Whether the program has set it.
+    chosen: AtomicBool,
     /// How many partitioned messages were initialized, by peer, tag and side.
     partitioned: Mutex<BTreeMap<(usize, i32, bool), u32>>,
     /// The number of the next collective that is made of messages.
@@ -78,9 +81,10 @@ impl Comm {
             attributes: Attributes::default(),
             topology: None,
             name: Mutex::default(),
-            info: Mutex::default(),
+            info: Info::default(),
             pool: Pool::default(),
             handler: Mutex::new(errhandlers::fatal()),
+            chosen: AtomicBool::new(false),
             partitioned: Mutex::default(),
             next: AtomicU32::new(0),
             handle: AtomicUsize::new(standard::Comm::NULL.0),
@@ -185,6 +189,12 @@ impl Comm {
 
     pub(crate) fn set_handler(&self, handler: Arc<Handler>) {
         *self.handler.lock().unwrap_or_else(PoisonError::into_inner) = handler;
+        self.chosen.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether anybody has said what becomes of errors.
+    pub(crate) fn chosen_handler(&self) -> bool {
+        self.chosen.load(Ordering::Relaxed)
     }
 
     pub(crate) fn handle(&self) -> standard::Comm {
@@ -251,6 +261,17 @@ pub(crate) fn insert(comm: Comm) -> standard::Comm {
     let handle = MADE.insert(Arc::clone(&comm));
     comm.handle.store(handle, Ordering::Relaxed);
     standard::Comm(handle)
+}
+
+/// A handle for a communicator that is being made.
+pub(crate) fn reserve() -> standard::Comm {
+    standard::Comm(MADE.reserve())
+}
+
+/// Gives that handle its communicator.
+pub(crate) fn fill(handle: standard::Comm, comm: Comm) {
+    comm.handle.store(handle.0, Ordering::Relaxed);
+    MADE.fill(handle.0, Arc::new(comm));
 }
 
 /// Takes it from the program: attributes are deleted first.

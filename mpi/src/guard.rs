@@ -33,12 +33,15 @@ pub(crate) fn on_none(call: &str, body: impl FnOnce() -> Result<()>) -> i32 {
     }
 }
 
-/// An error that belongs to no object goes to the handler of `MPI_COMM_SELF`.
+/// An error that belongs to no object goes to the handler of `MPI_COMM_SELF`. Before MPI 4.0 it went to that of
+/// `MPI_COMM_WORLD`, and programs of that time have set only that one: so it is asked where the program has never said
+/// what becomes of errors on `MPI_COMM_SELF`.
 #[cold]
 pub(crate) fn nowhere(call: &str, why: &Error) -> i32 {
-    match comms::get(standard::Comm::SELF) {
-        Ok(own) => raise(&own.handler(), standard::Comm::SELF.0, call, why),
-        Err(_) => raise(&Handler::Fatal, 0, call, why),
+    let of = |handle| comms::get(handle).ok().filter(|comm| comm.chosen_handler());
+    match of(standard::Comm::SELF).or_else(|| of(standard::Comm::WORLD)) {
+        Some(comm) => raise(&comm.handler(), comm.handle().0, call, why),
+        None => raise(&Handler::Fatal, standard::Comm::SELF.0, call, why),
     }
 }
 

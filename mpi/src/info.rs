@@ -102,6 +102,15 @@ impl Info {
         }
     }
 
+    /// Takes from another one what a communicator keeps of its hints: what the program promises. There is no other hint
+    /// that anything depends on, and those that are ignored must not be given back.
+    pub(crate) fn take_promises(&self, of: &Self) {
+        for (key, value) in of.pairs().iter().filter(|(key, _)| key.starts_with("mpi_assert_")) {
+            // It has been set before, so it can be.
+            let _ = self.set(key.clone(), value.clone());
+        }
+    }
+
     pub(crate) fn copy(&self) -> Self {
         Self { pairs: Mutex::new(self.pairs().clone()) }
     }
@@ -122,4 +131,25 @@ fn check_key(key: &str) -> Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promises_are_kept_beside_those_of_before_and_nothing_else_is() {
+        let given = |pairs: &[(&str, &str)]| {
+            let info = Info::default();
+            pairs.iter().for_each(|(key, value)| info.set((*key).into(), (*value).into()).unwrap());
+            info
+        };
+        let kept = Info::default();
+        kept.take_promises(&given(&[("mpi_assert_no_any_tag", "true"), ("color", "red")]));
+        kept.take_promises(&given(&[("mpi_assert_exact_length", "true")]));
+        assert_eq!(kept.get("mpi_assert_no_any_tag").unwrap().as_deref(), Some("true"));
+        assert_eq!(kept.get("mpi_assert_exact_length").unwrap().as_deref(), Some("true"));
+        assert_eq!(kept.len(), 2);
+    }
 }

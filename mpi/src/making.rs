@@ -1,11 +1,17 @@
 //! New communicators out of old ones.
 
+use std::sync::Arc;
+
+use ringworld::foreign::{Blocks, Call};
 use ringworld::{Communicator, Group};
 
 use crate::comms::{Comm, Remote};
+use crate::datatypes::Owned;
 use crate::error::{Error, Result, error, fail};
 use crate::groups;
 use crate::standard::{ERR_ARG, ERR_GROUP, ERR_OTHER};
+use crate::status::Status;
+use crate::work::{Work, all_well};
 
 /// Tags of the twin that belong to messages which programs give a tag for; those below are for collectives.
 const TAGGED: u32 = 0x8000_0000;
@@ -41,18 +47,56 @@ pub(crate) fn split_by_host(comm: &Comm, joins: bool, key: i32) -> Result<Option
     Ok(Some(Comm::new(joined.split_by_host()?)?.like(comm)))
 }
 
-/// The same ranks again, without attributes and topology.
+/// The same ranks again, without attributes.
 #[track_caller]
 pub(crate) fn duplicate(comm: &Comm) -> Result<Comm> {
-    let mut made = Comm::new(comm.all.duplicate()?)?.like(comm);
-    if let Some(remote) = &comm.remote {
-        let local = remote.local.duplicate()?;
+    let all = comm.all.duplicate()?;
+    let local = comm.remote.as_ref().map(|remote| remote.local.duplicate()).transpose()?;
+    again(comm, all, local)
+}
+
+/// What is made like another one, of communicators of all and of its own group.
+fn again(comm: &Comm, all: Communicator, local: Option<Communicator>) -> Result<Comm> {
+    let mut made = Comm::new(all)?.like(comm);
+    if let (Some(remote), Some(local)) = (&comm.remote, local) {
         made.remote = Some(Remote { local_twin: local.twin()?, local, ..*remote });
     }
     made.topology = comm.topology.clone();
-    *made.info.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner) =
-        comm.info.lock().unwrap_or_else(std::sync::PoisonError::into_inner).copy();
     Ok(made)
+}
+
+/// Begins what [`duplicate`] does; nobody is waited for until its end, when `done` gets the communicator.
+#[track_caller]
+pub(crate) fn start_duplicate(comm: &Arc<Comm>, done: impl FnOnce(Comm) + Send + 'static) -> Result<Work> {
+    const WORD: usize = 8;
+    let all = comm.all.offer_among(&comm.all.group())?;
+    let local =
+        comm.remote.as_ref().map(|remote| remote.local.offer_among(&remote.local.group())).transpose()?;
+    // Everybody tells a word for all, and one for its own group.
+    let (mut mine, mut theirs) = (Owned::new(2 * WORD), Owned::new(2 * WORD * comm.all.size()));
+    let words = [all.word(), local.as_ref().map_or([0; WORD], ringworld::Offered::word)];
+    mine.bytes_mut().copy_from_slice(words.as_flattened());
+    let call = Call::AllGather { blocks: Blocks::Same };
+    let pending = comm.twin.begin_foreign(&call, Some(mine.foreign()), Some(theirs.foreign()))?;
+    let comm = Arc::clone(comm);
+    Ok(Work::many(
+        vec![pending],
+        Box::new(move |ended| {
+            drop(mine);
+            all_well(ended)?;
+            let (words, _) = theirs.bytes().as_chunks::<WORD>();
+            let all = all.made(&words.iter().copied().step_by(2).collect::<Vec<_>>())?;
+            let local = match (local, &comm.remote) {
+                (Some(local), Some(remote)) => {
+                    let own = words.iter().copied().skip(1).step_by(2).skip(remote.first_local);
+                    Some(local.made(&own.take(remote.local.size()).collect::<Vec<_>>())?)
+                }
+                _ => None,
+            };
+            done(again(&comm, all, local)?);
+            Ok(Work::Done(Status::EMPTY))
+        }),
+    ))
 }
 
 /// A word of each rank of a communicator, and of them those of some.

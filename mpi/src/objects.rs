@@ -21,14 +21,31 @@ impl<T> Table<T> {
 
     /// A handle for an object.
     pub(crate) fn insert(&self, object: Arc<T>) -> usize {
+        self.place(Some(object))
+    }
+
+    /// A handle for an object that is still to come, by [`Table::fill`].
+    pub(crate) fn reserve(&self) -> usize {
+        self.place(None)
+    }
+
+    fn place(&self, object: Option<Arc<T>>) -> usize {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let place = slots.free.pop().unwrap_or(slots.objects.len());
         if place == slots.objects.len() {
-            slots.objects.push(Some(object));
+            slots.objects.push(object);
         } else {
-            slots.objects[place] = Some(object);
+            slots.objects[place] = object;
         }
         FIRST_HANDLE + place
+    }
+
+    /// Gives a reserved handle its object.
+    pub(crate) fn fill(&self, handle: usize, object: Arc<T>) {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = handle.checked_sub(FIRST_HANDLE).and_then(|place| slots.objects.get_mut(place)) {
+            *slot = Some(object);
+        }
     }
 
     /// What a handle stands for.
@@ -61,5 +78,15 @@ mod tests {
         assert_eq!((table.get(a), table.get(0), table.get(usize::MAX)), (None, None, None));
         assert_eq!(table.get(table.insert(Arc::new('c'))).as_deref(), Some(&'c'));
         assert_eq!(table.get(b).as_deref(), Some(&'b'));
+    }
+
+    #[test]
+    fn a_reserved_handle_is_nobody_elses_and_stands_for_nothing_yet() {
+        let table = Table::new();
+        let reserved = table.reserve();
+        assert_ne!(table.insert(Arc::new('a')), reserved);
+        assert_eq!((table.get(reserved), table.remove(reserved)), (None, None));
+        table.fill(reserved, Arc::new('b'));
+        assert_eq!(table.get(reserved).as_deref(), Some(&'b'));
     }
 }

@@ -3,6 +3,7 @@
 //! Each part is a message of its own on the communicator's twin, sent when it is ready. Which sends meet which
 //! receives is by the order in which they were initialized, for each peer and tag; so both count them.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -37,6 +38,10 @@ struct State {
     came: usize,
     /// And how many bytes of each part of this side's.
     filled: Vec<usize>,
+    /// Of all parts.
+    bytes: usize,
+    /// Elements of which something has come, by their places: what, and how much of it.
+    broken: BTreeMap<usize, (Vec<u8>, usize)>,
 }
 
 enum Part {
@@ -72,7 +77,7 @@ impl Partitioned {
             Peer::Nobody => 0,
             Peer::Rank(peer) => comm.count_partitioned(peer, tag, sends),
         };
-        let status = Status { source: rank, tag, bytes: (buffer.bytes() * parts) as i64, ..Status::EMPTY };
+        let status = Status { source: rank, tag, ..Status::EMPTY };
         Ok(Self {
             comm: Arc::clone(comm),
             peer,
@@ -96,9 +101,8 @@ impl Partitioned {
     /// All parts wait anew.
     pub(crate) fn start(&self) -> Result<()> {
         let mut state = self.state();
-        state.came = 0;
-        state.filled = vec![0; self.parts];
-        state.parts = (0..self.parts).map(|_| Part::Waits).collect();
+        let parts = (0..self.parts).map(|_| Part::Waits).collect();
+        *state = State { parts, filled: vec![0; self.parts], ..State::default() };
         if self.peer == Peer::Nobody {
             state.parts.iter_mut().for_each(|part| *part = Part::Ended);
         }
@@ -179,7 +183,7 @@ impl Partitioned {
         Some(Ok(match (self.sends, self.peer) {
             (true, _) => Status::EMPTY,
             (false, Peer::Nobody) => Status::FROM_NOBODY,
-            (false, Peer::Rank(_)) => self.status,
+            (false, Peer::Rank(_)) => Status { bytes: state.bytes as i64, ..self.status },
         }))
     }
 
@@ -201,8 +205,9 @@ impl Partitioned {
             let number =
                 |at: usize| header[at..].iter().take(8).rev().fold(0, |n, byte| n << 8 | usize::from(*byte));
             let (offset, parts) = (number(0).saturating_mul(bytes.len()), number(8));
-            self.place(offset, bytes)?;
+            self.place(&mut state.broken, offset, bytes)?;
             state.came += 1;
+            state.bytes += bytes.len();
             let size = self.buffer.bytes();
             for place in 0..self.parts {
                 let (begin, end) = (place * size, (place + 1) * size);
@@ -212,23 +217,53 @@ impl Partitioned {
                 }
             }
             if state.came >= parts {
+                // The sender may have less than there is room for, and end within an element.
+                for (place, (bytes, _)) in std::mem::take(&mut state.broken) {
+                    self.buffer.part(place as i64, 1).unpack(&bytes);
+                }
                 state.parts.iter_mut().for_each(|part| *part = Part::Ended);
             }
         }
         Ok(())
     }
 
-    /// Puts bytes into their places.
-    fn place(&self, offset: usize, bytes: &[u8]) -> Result<()> {
-        let size = self.buffer.datatype.size.max(1);
+    /// Puts bytes into their places. Elements of which only a piece has come wait for the others: the sender's parts
+    /// need not end where the receiver's elements do.
+    fn place(
+        &self,
+        broken: &mut BTreeMap<usize, (Vec<u8>, usize)>,
+        offset: usize,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let size = self.buffer.datatype.size;
         let room = self.parts * self.buffer.bytes();
         if offset.saturating_add(bytes.len()) > room {
             return fail(ERR_TRUNCATE, format!("{} bytes at {offset} do not fit into {room}", bytes.len()));
         }
-        if !offset.is_multiple_of(size) || !bytes.len().is_multiple_of(size) {
-            return fail(ERR_ARG, "the sender's parts are no whole elements of the receiver's datatype");
+        if size == 0 {
+            return Ok(());
         }
-        self.buffer.part((offset / size) as i64, bytes.len() / size).unpack(bytes);
+        let mut piece = |at: usize, bytes: &[u8]| {
+            if bytes.is_empty() {
+                return;
+            }
+            let (place, begin) = (at / size, at % size);
+            let element = || (self.buffer.part(place as i64, 1).pack().bytes().to_vec(), 0);
+            let (whole, filled) = broken.entry(place).or_insert_with(element);
+            whole[begin..begin + bytes.len()].copy_from_slice(bytes);
+            *filled += bytes.len();
+            if *filled == size {
+                self.buffer.part(place as i64, 1).unpack(whole);
+                broken.remove(&place);
+            }
+        };
+        let (head, rest) = bytes.split_at(((size - offset % size) % size).min(bytes.len()));
+        let (middle, tail) = rest.split_at(rest.len() - rest.len() % size);
+        piece(offset, head);
+        piece(offset + head.len() + middle.len(), tail);
+        if !middle.is_empty() {
+            self.buffer.part(((offset + head.len()) / size) as i64, middle.len() / size).unpack(middle);
+        }
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Topologies: which ranks are neighbours (MPI 5.0, chapter 8).
 
+use ringworld::Cartesian;
+
 use crate::error::{Result, fail};
 use crate::standard::{ERR_ARG, ERR_DIMS, ERR_RANK, ERR_TOPOLOGY, PROC_NULL};
 
@@ -149,50 +151,16 @@ pub(crate) fn dims(ranks: i64, given: &[i64]) -> Result<Vec<i64>> {
     if let Some(length) = given.iter().find(|length| **length < 0) {
         return fail(ERR_DIMS, format!("a dimension of {length} cannot be"));
     }
-    let fixed: i64 = given.iter().filter(|length| **length > 0).product();
+    let fixed =
+        given.iter().filter(|length| **length > 0).try_fold(1i64, |all, length| all.checked_mul(*length));
     let free = given.iter().filter(|length| **length == 0).count();
-    if ranks < 1 || ranks % fixed != 0 || (free == 0 && fixed != ranks) {
+    if ranks < 1 || fixed.is_none_or(|fixed| ranks % fixed != 0 || (free == 0 && fixed != ranks)) {
         return fail(ERR_DIMS, format!("{ranks} ranks cannot be laid out as {given:?}"));
     }
-    let mut left = ranks / fixed;
-    let mut factors = Vec::new();
-    let mut prime = 2;
-    while left > 1 {
-        while left % prime == 0 {
-            factors.push(prime);
-            left /= prime;
-        }
-        prime = if prime * prime > left { left.max(2) } else { prime + 1 };
-    }
-    let mut best = vec![1; free];
-    spread(&factors, &mut vec![1; free], &mut best, ranks / fixed);
-    best.sort_unstable_by(|a, b| b.cmp(a));
-    let mut made = best.into_iter();
-    Ok(given.iter().map(|length| if *length > 0 { *length } else { made.next().unwrap_or(1) }).collect())
-}
-
-/// Tries where the largest factors go; keeps what differs least.
-fn spread(factors: &[i64], lengths: &mut Vec<i64>, best: &mut Vec<i64>, whole: i64) {
-    let width = |lengths: &[i64]| {
-        let (low, high) = (lengths.iter().min(), lengths.iter().max());
-        low.zip(high).map_or(0, |(low, high)| high - low)
-    };
-    let Some((factor, rest)) = factors.split_last() else {
-        if best.iter().product::<i64>() != whole || width(lengths) < width(best) {
-            best.clone_from(lengths);
-        }
-        return;
-    };
-    let mut tried = Vec::new();
-    for place in 0..lengths.len() {
-        if tried.contains(&lengths[place]) {
-            continue;
-        }
-        tried.push(lengths[place]);
-        lengths[place] *= factor;
-        spread(rest, lengths, best, whole);
-        lengths[place] /= factor;
-    }
+    let lengths: Vec<_> =
+        given.iter().map(|length| usize::try_from(*length).ok().filter(|it| *it > 0)).collect();
+    let made = Cartesian::dims(ranks as usize, &lengths)?;
+    Ok(made.into_iter().map(|length| length as i64).collect())
 }
 
 #[cfg(test)]
@@ -207,7 +175,10 @@ mod tests {
         assert_eq!(dims(36, &[0, 0]).unwrap(), [6, 6]);
         assert_eq!(dims(7, &[0, 0]).unwrap(), [7, 1]);
         assert_eq!(dims(6, &[0, 3, 0]).unwrap(), [2, 3, 1]);
+        assert_eq!(dims(1, &[0, 0, 0]).unwrap(), [1, 1, 1]);
+        assert_eq!(dims(2_000_000_000, &[0; 20]).unwrap().iter().product::<i64>(), 2_000_000_000);
         assert!(dims(7, &[0, 3, 0]).is_err());
+        assert!(dims(7, &[i64::from(i32::MAX); 9]).is_err());
     }
 
     #[test]

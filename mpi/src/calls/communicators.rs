@@ -1,6 +1,6 @@
 //! Communicators, and intercommunicators.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use super::shared::give;
 use crate::arguments::{Handles, IntOut, Text, TextOut};
@@ -17,8 +17,6 @@ use crate::standard::{
     ERR_ARG, ERR_COMM, ERR_RANK, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR,
     UNDEFINED, UNEQUAL,
 };
-use crate::status::Status;
-use crate::work::Work;
 
 pub fn comm_size(comm: Comm, size: IntOut) -> i32 {
     on_comm("MPI_Comm_size", comm, |comm| {
@@ -100,43 +98,59 @@ fn give_comm(newcomm: Handles<Comm>, made: Option<Object>) {
     newcomm.set(made.map_or(Comm::NULL, comms::insert));
 }
 
-#[track_caller]
-fn duplicated(comm: &Arc<Object>, hints: Option<Info>) -> Result<Object> {
-    let mut made = making::duplicate(comm)?;
-    made.attributes = comm.attributes.copies(comm.handle().0)?;
-    if let Some(hints) = hints {
-        let hints = info::optional(hints)?.map(|hints| hints.copy()).unwrap_or_default();
-        *made.info.get_mut().unwrap_or_else(PoisonError::into_inner) = hints;
-    }
-    Ok(made)
+/// What a duplicate gets beside its ranks: attributes, and hints when they are given.
+fn dressed(comm: &Object, hints: Option<Info>) -> Result<impl FnOnce(Object) -> Object + Send + use<>> {
+    let attributes = comm.attributes.copies(comm.handle().0)?;
+    let hints = hints.map_or(Ok(None), info::optional)?;
+    Ok(move |mut made: Object| {
+        made.attributes = attributes;
+        if let Some(hints) = hints {
+            made.info.take_promises(&hints);
+        }
+        made
+    })
 }
 
 pub fn comm_dup(comm: Comm, newcomm: Handles<Comm>) -> i32 {
     on_comm("MPI_Comm_dup", comm, |comm| {
-        give_comm(newcomm, Some(duplicated(comm, None)?));
+        // What a function of the program that copies attributes may fail with leaves no handle behind.
+        newcomm.set(Comm::NULL);
+        let made = making::duplicate(comm)?;
+        give_comm(newcomm, Some(dressed(comm, None)?(made)));
         Ok(())
     })
 }
 
 pub fn comm_dup_with_info(comm: Comm, info: Info, newcomm: Handles<Comm>) -> i32 {
     on_comm("MPI_Comm_dup_with_info", comm, |comm| {
-        give_comm(newcomm, Some(duplicated(comm, Some(info))?));
+        // What a function of the program that copies attributes may fail with leaves no handle behind.
+        newcomm.set(Comm::NULL);
+        let made = making::duplicate(comm)?;
+        give_comm(newcomm, Some(dressed(comm, Some(info))?(made)));
         Ok(())
     })
 }
 
 pub fn comm_idup(comm: Comm, newcomm: Handles<Comm>, request: Handles<Request>) -> i32 {
     on_comm("MPI_Comm_idup", comm, |comm| {
-        give_comm(newcomm, Some(duplicated(comm, None)?));
-        give(request, comm, Work::Done(Status::EMPTY));
+        newcomm.set(Comm::NULL);
+        let dressed = dressed(comm, None)?;
+        let handle = comms::reserve();
+        let work = making::start_duplicate(comm, move |made| comms::fill(handle, dressed(made)))?;
+        newcomm.set(handle);
+        give(request, comm, work);
         Ok(())
     })
 }
 
 pub fn comm_idup_with_info(comm: Comm, info: Info, newcomm: Handles<Comm>, request: Handles<Request>) -> i32 {
     on_comm("MPI_Comm_idup_with_info", comm, |comm| {
-        give_comm(newcomm, Some(duplicated(comm, Some(info))?));
-        give(request, comm, Work::Done(Status::EMPTY));
+        newcomm.set(Comm::NULL);
+        let dressed = dressed(comm, Some(info))?;
+        let handle = comms::reserve();
+        let work = making::start_duplicate(comm, move |made| comms::fill(handle, dressed(made)))?;
+        newcomm.set(handle);
+        give(request, comm, work);
         Ok(())
     })
 }
@@ -221,7 +235,7 @@ pub fn comm_get_name(comm: Comm, comm_name: TextOut, resultlen: IntOut) -> i32 {
 pub fn comm_set_info(comm: Comm, info: Info) -> i32 {
     on_comm("MPI_Comm_set_info", comm, |comm| {
         if let Some(hints) = info::optional(info)? {
-            *comm.info.lock().unwrap_or_else(PoisonError::into_inner) = hints.copy();
+            comm.info.take_promises(&hints);
         }
         Ok(())
     })
@@ -229,7 +243,7 @@ pub fn comm_set_info(comm: Comm, info: Info) -> i32 {
 
 pub fn comm_get_info(comm: Comm, info_used: Handles<Info>) -> i32 {
     on_comm("MPI_Comm_get_info", comm, |comm| {
-        info_used.set(info::insert(comm.info.lock().unwrap_or_else(PoisonError::into_inner).copy()));
+        info_used.set(info::insert(comm.info.copy()));
         Ok(())
     })
 }

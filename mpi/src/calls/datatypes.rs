@@ -180,6 +180,8 @@ pub fn type_create_resized(oldtype: Datatype, lb: i64, extent: i64, newtype: Han
 pub fn type_dup(oldtype: Datatype, newtype: Handles<Datatype>) -> i32 {
     make("MPI_Type_dup", newtype, || {
         let old = old(oldtype)?;
+        // What a function of the program that copies attributes may fail with leaves no handle behind.
+        newtype.set(Datatype::NULL);
         let attributes = old.1.attributes.copies(oldtype.0)?;
         Ok(Object { attributes, ..make::dup(&old) })
     })

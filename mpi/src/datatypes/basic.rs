@@ -89,7 +89,7 @@ pub(crate) static ALL: &[Basic] = &[
     plain(0x20e, "MPI_UNSIGNED_LONG", 8, Integer(D::U64)),
     plain(0x20f, "MPI_UNSIGNED_LONG_LONG", 8, Integer(D::U64)),
     plain(0x210, "MPI_FLOAT", 4, Float(D::F32)),
-    plain(0x212, "MPI_C_FLOAT_COMPLEX", 8, Complex(D::ComplexF32)),
+    plain(0x212, "MPI_C_COMPLEX", 8, Complex(D::ComplexF32)),
     plain(0x213, "MPI_CXX_FLOAT_COMPLEX", 8, Complex(D::ComplexF32)),
     plain(0x214, "MPI_DOUBLE", 8, Float(D::F64)),
     plain(0x216, "MPI_C_DOUBLE_COMPLEX", 16, Complex(D::ComplexF64)),

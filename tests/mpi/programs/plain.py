@@ -11,11 +11,14 @@ mpi = ctypes.CDLL(path)
 if abi == "abi":
     handle = ctypes.c_void_p
     world, itself, integer, total, returned, in_place, status_ignore = 0x101, 0x102, 0x209, 0x21, 0x143, 1, 0
+    char, no_info = 0x243, 0x130
 else:
     handle = ctypes.c_int
     world, itself, integer, total, returned, in_place, status_ignore = (
         0x44000000, 0x44000001, 0x4C000405, 0x58000003, 0x54000001, ctypes.c_void_p(-1).value, 1)
-world, itself, integer, total, returned = (handle(it) for it in (world, itself, integer, total, returned))
+    char, no_info = 0x4C000101, 0x1C000000
+world, itself, integer, total, returned, char, no_info = (
+    handle(number) for number in (world, itself, integer, total, returned, char, no_info))
 in_place, status_ignore = ctypes.c_void_p(in_place), ctypes.c_void_p(status_ignore)
 
 
@@ -76,6 +79,66 @@ def everything(rank, size):
     well(mpi.MPI_Barrier(world))
 
 
+def while_it_is_made(rank, size):
+    """A duplicate is begun on some before others call it, who first wait for a message of those."""
+    if size == 1:
+        return
+    made, request, token = handle(), handle(), ctypes.c_int(rank)
+    if rank == 0:
+        well(mpi.MPI_Recv(ctypes.byref(token), 1, integer, size - 1, 2, world, status_ignore))
+    well(mpi.MPI_Comm_idup(world, ctypes.byref(made), ctypes.byref(request)))
+    if rank == size - 1:
+        well(mpi.MPI_Send(ctypes.byref(token), 1, integer, 0, 2, world))
+    well(mpi.MPI_Wait(ctypes.byref(request), status_ignore))
+    well(mpi.MPI_Barrier(made))
+    well(mpi.MPI_Comm_free(ctypes.byref(made)))
+
+
+def in_parts(rank, size):
+    """Three parts of two numbers into two elements of four: they end elsewhere, and leave room."""
+    if size == 1 or rank > 1:
+        return
+    request, fours = handle(), handle()
+    well(mpi.MPI_Type_vector(4, 1, 2, integer, ctypes.byref(fours)))
+    well(mpi.MPI_Type_commit(ctypes.byref(fours)))
+    numbers, status, count = (ctypes.c_int * 16)(), (ctypes.c_int * 8)(), ctypes.c_int()
+    many = ctypes.c_longlong
+    if rank == 0:
+        numbers[:6] = range(1, 7)
+        well(mpi.MPI_Psend_init(numbers, 3, many(2), integer, 1, 3, world, no_info, ctypes.byref(request)))
+        well(mpi.MPI_Start(ctypes.byref(request)))
+        for part in (2, 0, 1):
+            well(mpi.MPI_Pready(part, request))
+        well(mpi.MPI_Wait(ctypes.byref(request), status_ignore))
+    else:
+        # The extent of an element is that of seven numbers.
+        well(mpi.MPI_Precv_init(numbers, 2, many(1), fours, 0, 3, world, no_info, ctypes.byref(request)))
+        well(mpi.MPI_Start(ctypes.byref(request)))
+        well(mpi.MPI_Wait(ctypes.byref(request), status))
+        well(mpi.MPI_Get_count(status, integer, ctypes.byref(count)))
+        assert count.value == 6, count.value
+        assert list(numbers) == [1, 0, 2, 0, 3, 0, 4, 5, 0, 6, 0, 0, 0, 0, 0, 0], list(numbers)
+    well(mpi.MPI_Request_free(ctypes.byref(request)))
+    well(mpi.MPI_Type_free(ctypes.byref(fours)))
+
+
+def alone():
+    """What takes no other rank: a count of 63 bits, an error of no communicator, functions of MPI-1."""
+    status, count = (ctypes.c_int * 8)(), ctypes.c_longlong()
+    large = ctypes.c_longlong(0x7654_321F_7123_4567)
+    well(mpi.MPI_Status_set_elements_x(status, char, large))
+    well(mpi.MPI_Get_elements_x(status, char, ctypes.byref(count)))
+    assert count.value == large.value, hex(count.value)
+    # It goes to the handler of MPI_COMM_WORLD, as before MPI 4.0, when none was set for MPI_COMM_SELF.
+    size = ctypes.c_int()
+    assert mpi.MPI_Type_size(handle(0), ctypes.byref(size)) != 0
+    if abi == "mpich":
+        extent = ctypes.c_ssize_t()
+        well(mpi.MPI_Type_extent(integer, ctypes.byref(extent)))
+        assert extent.value == 4, extent.value
+        well(mpi.MPI_Errhandler_set(world, returned))
+
+
 def disagree(rank):
     """The first rank broadcasts where the others reduce."""
     one, out = ctypes.c_int(1), ctypes.c_int()
@@ -95,7 +158,10 @@ well(mpi.MPI_Init(None, None))
 well(mpi.MPI_Comm_set_errhandler(world, returned))
 rank, size = number(mpi.MPI_Comm_rank), number(mpi.MPI_Comm_size)
 if part == "all":
+    alone()
     everything(rank, size)
+    while_it_is_made(rank, size)
+    in_parts(rank, size)
     well(mpi.MPI_Finalize())
 else:
     disagree(rank)
