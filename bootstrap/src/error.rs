@@ -64,6 +64,12 @@ pub enum Error {
         /// How.
         reason: String,
     },
+    /// The launcher, which says where the ranks meet, has not.
+    #[error(
+        "the launcher has not said where the ranks meet (PMI): {0}; to do without its word, set MASTER_NODE and \
+         MASTER_PORT to a host of the job and a port that is free there"
+    )]
+    Launcher(String),
     /// The system refused something.
     #[error("{what}: {cause}")]
     System {

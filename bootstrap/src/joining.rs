@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::appointment::Appointment;
 use crate::client::{Begun, Client, Command, Formed};
 use crate::error::Error;
 use crate::event::{ControlEvent, Hook, Listener};
@@ -14,6 +15,7 @@ use crate::host::{host_identity, host_name};
 use crate::interfaces::{self, Choice};
 use crate::master::MasterHandle;
 use crate::parent;
+use crate::pmi;
 use crate::session::Session;
 use crate::settings::{Settings, SettingsError};
 use crate::wire::Member;
@@ -24,6 +26,8 @@ pub struct Joining {
     local: Vec<IpAddr>,
     peer_timeout: Option<Duration>,
     hook: Hook,
+    /// The launcher has said where to meet, and waits to hear that this is done.
+    appointed: bool,
     /// `None` in a world of one.
     link: Option<(Client, Option<MasterHandle>)>,
 }
@@ -47,9 +51,10 @@ impl Joining {
             parent::watch(pid, hook.clone())?;
         }
         let size = settings.size().unwrap_or(1);
-        let node = match &settings.master_node {
-            Some(node) if size > 1 || settings.launcher => node,
-            None if size > 1 => {
+        let node = match (&settings.master_node, &settings.pmi) {
+            (Some(node), _) if size > 1 || settings.launcher => Some(node),
+            (None, Some(_)) if size > 1 => None,
+            (None, None) if size > 1 => {
                 return Err(SettingsError::Inconsistent(format!(
                     "the world has {size} ranks, but nothing says where they meet; set MASTER_NODE to a host of the job"
                 ))
@@ -59,16 +64,31 @@ impl Joining {
                 let mut job = [0; 8];
                 getrandom::fill(&mut job).map_err(|error| Error::system("drawing a job id", error))?;
                 let (job, peer_timeout) = (u64::from_le_bytes(job), settings.peer_timeout);
-                return Ok(Self { job, local: Vec::new(), peer_timeout, hook, link: None });
+                return Ok(Self { job, local: Vec::new(), peer_timeout, hook, appointed: false, link: None });
             }
         };
         let found = interfaces::enumerate()?;
         let choice = interfaces::choose(&found, settings)?;
-        let (client, Begun { job, local, peer_timeout, master, label }) =
-            Client::start(settings, node, size, found, choice.only_loopback())?;
-        let local = addresses(node, local, &choice);
+        let only_loopback = choice.only_loopback();
+        let (begun, local) = match (node, &settings.pmi) {
+            (None, Some(pmi)) => {
+                let Appointment { settings, node, known } =
+                    Appointment::make(settings, pmi, size, &found, &choice)?;
+                let begun = Client::start(&settings, &node, Some(known), size, found, only_loopback)?;
+                let local = addresses(&node, begun.1.local, &choice);
+                (begun, local)
+            }
+            (node, _) => {
+                let node = node.map_or("", String::as_str);
+                let begun = Client::start(settings, node, None, size, found, only_loopback)?;
+                let local = addresses(node, begun.1.local, &choice);
+                (begun, local)
+            }
+        };
+        let (client, Begun { job, peer_timeout, master, label, .. }) = begun;
         tracing::debug!("reached the master {label}; offering the addresses {local:?}");
-        Ok(Self { job, local, peer_timeout, hook, link: Some((client, master)) })
+        let appointed = node.is_none();
+        Ok(Self { job, local, peer_timeout, hook, appointed, link: Some((client, master)) })
     }
 
     /// The random number that tells this job from all others.
@@ -118,7 +138,12 @@ impl Joining {
         let ended = || Error::system("joining the world", "the control thread ended unexpectedly");
         client.commands.send(Command::Ready { addresses, listener, reply }).map_err(|_| ended())?;
         match formed.recv().map_err(|_| ended()).and_then(|formed| formed) {
-            Ok(formed) => Ok(Session::new(self.job, formed, Some((client, master)), self.hook)),
+            Ok(formed) => {
+                if self.appointed {
+                    pmi::formed();
+                }
+                Ok(Session::new(self.job, formed, Some((client, master)), self.hook))
+            }
             Err(error) => {
                 self.hook.set(None);
                 // Its own connection first, for which the master would wait.

@@ -28,9 +28,10 @@
 //! # Ok::<(), ringworld_bootstrap::Error>(())
 //! ```
 
-// Once, in `settings/handed.rs`.
+// Once, in `inherited.rs`.
 #![deny(unsafe_code)]
 
+mod appointment;
 mod client;
 mod descriptors;
 mod error;
@@ -40,10 +41,12 @@ mod frames;
 pub mod fuzzing;
 mod handshake;
 mod host;
+mod inherited;
 pub mod interfaces;
 mod joining;
 mod master;
 mod parent;
+mod pmi;
 mod probe;
 mod process;
 mod program;

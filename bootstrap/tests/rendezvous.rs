@@ -283,12 +283,17 @@ fn of_two_jobs_without_names_that_meet_those_who_are_too_many_are_told_so() {
         }
         let next = || told.recv_timeout(Duration::from_secs(30)).unwrap();
         let (mut world, mut refused) = (Vec::new(), Vec::new());
-        // One that serves and is refused ends with the world that it serves.
         while world.len() < 2 {
             match next() {
                 Ok(rank) => world.push(rank),
                 Err(error) => refused.push(error.to_string()),
             }
+        }
+        // Whoever comes when that world has ended finds nobody. One that serves and is refused ends only with the world
+        // that it serves.
+        let others = if world.iter().any(|rank| rank.session.serves()) { 2 } else { 1 };
+        while refused.len() < others {
+            refused.push(next().err().expect("a world of two has formed already").to_string());
         }
         world.sort_by_key(|rank: &Rank| rank.session.rank);
         finish(world);

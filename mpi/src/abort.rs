@@ -1,18 +1,28 @@
 //! Ending the world.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use ringworld::Communicator;
 
 static WORLD: RwLock<Option<Communicator>> = RwLock::new(None);
+
+/// What another rank has ended the world with.
+static HEARD: OnceLock<i32> = OnceLock::new();
+
+/// Another rank has ended the world with `code`. Whoever ends for that ends with the same: launchers make one status of
+/// all of them.
+pub(crate) fn heard(code: i32) {
+    HEARD.get_or_init(|| code);
+}
 
 /// Says whose world it is; `None`: it is over.
 pub(crate) fn of(world: Option<Communicator>) {
     *WORLD.write().unwrap_or_else(PoisonError::into_inner) = world;
 }
 
-/// Ends every rank, by name, and this process with `code`.
+/// Ends every rank, by name, and this process with `code`, or with that of the rank which has done so before.
 pub(crate) fn abort(code: i32, reason: &str) -> ! {
+    let code = HEARD.get().copied().unwrap_or(code);
     let world = WORLD.read().unwrap_or_else(PoisonError::into_inner).clone();
     match world {
         Some(world) => world.abort_with(code, reason),

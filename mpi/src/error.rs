@@ -33,6 +33,9 @@ pub(crate) fn fail<T>(class: i32, text: impl Into<String>) -> Result<T> {
 impl From<ringworld::Error> for Error {
     fn from(why: ringworld::Error) -> Self {
         use ringworld::Error as E;
+        if let E::Aborted { code, .. } = &why {
+            crate::abort::heard(*code);
+        }
         let class = match &why {
             E::Truncated { .. } => standard::ERR_TRUNCATE,
             E::PeerFailed { .. } | E::PeerFinished { .. } | E::Aborted { .. } => standard::ERR_PROC_ABORTED,

@@ -25,6 +25,8 @@ use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ToMaster, ToRank};
 use reach::{Reached, Search};
 
+pub(crate) use reach::{Known, listen};
+
 /// How much longer than the master a rank waits for the world to form: the master knows why it did not.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -76,6 +78,7 @@ impl Client {
     pub(crate) fn start(
         settings: &Settings,
         node: &str,
+        known: Option<Known>,
         world_size: usize,
         interfaces: Vec<Interface>,
         only_loopback: Option<String>,
@@ -88,16 +91,18 @@ impl Client {
             .build()
             .map_err(|error| Error::system("starting the control plane", error))?;
         let thread = crate::thread::spawn("ringworld-control", move || {
+            let (known, master) = known.map(|known| (known.addresses, known.master)).unzip();
             runtime.block_on(async {
                 let search = Search {
                     settings: &settings,
                     node: &node,
+                    known: known.as_deref(),
                     world_size,
                     interfaces: &interfaces,
                     only_loopback: only_loopback.as_deref(),
                 };
                 let label = search.label();
-                match search.run().await {
+                match search.run(master.flatten()).await {
                     Err(error) => drop(reply.send(Err(error))),
                     Ok(Reached {
                         reading,

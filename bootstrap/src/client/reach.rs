@@ -60,10 +60,21 @@ struct Greeted {
     process: Process,
 }
 
+/// A master that some process serves for certain, and has told the others of.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// Where it may be reached, best first; not all of them may lead there.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// Served by this process.
+    pub(crate) master: Option<MasterHandle>,
+}
+
 /// What is needed to find the master.
 pub(super) struct Search<'a> {
     pub(super) settings: &'a Settings,
     pub(super) node: &'a str,
+    /// Where the master is, if that need not be found out; nobody else may serve then.
+    pub(super) known: Option<&'a [SocketAddr]>,
     pub(super) world_size: usize,
     pub(super) interfaces: &'a [Interface],
     /// The interfaces left out, if the user's words leave none but loopback.
@@ -78,13 +89,8 @@ enum Failure {
 }
 
 impl Search<'_> {
-    /// Tries until it works, cannot work, or `timeout` is over.
-    pub(super) async fn run(&self) -> Result<Reached, Error> {
-        self.search(None).await
-    }
-
-    /// The same, where this process may serve already.
-    async fn search(&self, mut master: Option<MasterHandle>) -> Result<Reached, Error> {
+    /// Tries until it works, cannot work, or `timeout` is over. This process may serve already.
+    pub(super) async fn run(&self, mut master: Option<MasterHandle>) -> Result<Reached, Error> {
         let begin = Instant::now();
         let deadline = begin + self.settings.timeout;
         let mut pause = SHORTEST_PAUSE;
@@ -119,19 +125,31 @@ impl Search<'_> {
                     let itself =
                         self.may_serve(&found) && !found.iter().any(|found| self.is_mine(found.ip()));
                     let itself = itself.then_some((Ipv4Addr::LOCALHOST, self.settings.master_port).into());
+                    let mut hopeless = None;
                     for address in itself.iter().chain(&found) {
                         match self.attempt(*address, master.is_some(), deadline).await {
                             Ok(mut reached) => {
                                 reached.master = master;
-                                reached.elsewhere = !self.settings.launcher && !self.may_serve(&found);
+                                reached.elsewhere = !self.settings.launcher && !self.is_here(&found);
                                 return Ok(reached);
                             }
                             Err(Failure::Passing(reason)) => met.push(format!("{address}: {reason}")),
+                            // From here, one of several addresses may be another host's.
+                            Err(Failure::Final(error)) if self.known.is_some() && found.len() > 1 => {
+                                met.push(format!("{address}: {error}"));
+                                hopeless = Some((1 + hopeless.map_or(0, |(count, _)| count), error));
+                            }
                             Err(Failure::Final(error)) => {
                                 serve_on(master, &error);
                                 return Err(error);
                             }
                         }
+                    }
+                    if let Some((count, error)) = hopeless
+                        && count == found.len()
+                    {
+                        serve_on(master, &error);
+                        return Err(error);
                     }
                     if taken {
                         met.push(format!(
@@ -156,7 +174,10 @@ impl Search<'_> {
             let longest = if resolved.is_some() { LONGEST_PAUSE } else { LONGEST_UNRESOLVED };
             pause = (pause * 3 / 2).min(longest);
         }
-        if master.is_none() && !self.settings.launcher {
+        if self.known.is_some() {
+            last += "; there serves rank 0, as it has said through the launcher (PMI): if none of these leads to its \
+                     host, choose its interfaces with RINGWORLD_IF_INCLUDE, or set MASTER_NODE and MASTER_PORT";
+        } else if master.is_none() && !self.settings.launcher {
             last += &self.whose_job_it_is();
             last += &self.node_origin();
         }
@@ -167,6 +188,9 @@ impl Search<'_> {
 
     /// The master's addresses, those of this host first: who serves should reach itself.
     fn resolve(&self) -> std::io::Result<Vec<SocketAddr>> {
+        if let Some(known) = self.known {
+            return Ok(known.to_vec());
+        }
         let mut found: Vec<SocketAddr> = (self.node, self.settings.master_port).to_socket_addrs()?.collect();
         found.sort_by_key(|address| !self.is_mine(address.ip()));
         Ok(found)
@@ -227,7 +251,12 @@ impl Search<'_> {
 
     /// Only on the master's host, and only if nobody else is in charge of serving.
     fn may_serve(&self, found: &[SocketAddr]) -> bool {
-        !self.settings.launcher && found.iter().any(|address| self.leads_here(address.ip()))
+        !self.settings.launcher && self.known.is_none() && self.is_here(found)
+    }
+
+    /// Whether the master is on this host.
+    fn is_here(&self, found: &[SocketAddr]) -> bool {
+        found.iter().any(|address| self.leads_here(address.ip()))
     }
 
     /// Refuses to offer loopback to other hosts: they would learn of it at their first message.
@@ -431,7 +460,7 @@ fn stop(master: Option<MasterHandle>) {
 }
 
 /// Listens with a queue long enough for a whole machine that starts at once.
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
     // The port of a job that has just ended is free for the next.
     socket.set_reuse_address(true)?;
@@ -448,7 +477,7 @@ mod tests {
     use super::*;
 
     fn search<'a>(settings: &'a Settings, node: &'a str, left_out: Option<&'a str>) -> Search<'a> {
-        Search { settings, node, world_size: 2, interfaces: &[], only_loopback: left_out }
+        Search { settings, node, known: None, world_size: 2, interfaces: &[], only_loopback: left_out }
     }
 
     fn at(addresses: &[&str]) -> Vec<SocketAddr> {
@@ -489,6 +518,48 @@ mod tests {
     }
 
     #[test]
+    fn one_of_several_addresses_may_be_somebody_elses() {
+        use std::io::Write as _;
+        let strangers = || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            std::thread::spawn(move || {
+                for stream in listener.incoming() {
+                    // Who comes may have gone.
+                    let _ = stream
+                        .and_then(|mut stream| stream.write_all(b"SSH-2.0-something else that listens\r\n"));
+                }
+            });
+            address
+        };
+        let settings =
+            Settings { world_size: Some(2), timeout: Duration::from_secs(10), ..Settings::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let _master = Master::serve(listener, MasterConfig::new(2, &settings)).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let reach = |known: &[SocketAddr]| {
+            let search = Search { known: Some(known), ..search(&settings, "127.0.0.1", None) };
+            runtime.block_on(search.run(None))
+        };
+        let reached = reach(&[strangers(), address]).map_err(|error| error.to_string()).ok().unwrap();
+        assert!(reached.master.is_none() && !reached.elsewhere);
+        let begin = Instant::now();
+        for known in [vec![strangers()], vec![strangers(), strangers()]] {
+            let error = reach(&known).err().unwrap().to_string();
+            assert!(error.contains("is not a ringworld master"), "{error}");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(5), "it goes on for nothing");
+        // And nobody serves in the place of who has said that it does.
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let settings = Settings { timeout: Duration::from_millis(300), ..settings.clone() };
+        let known = [gone];
+        let search = Search { known: Some(&known), ..search(&settings, "127.0.0.1", None) };
+        let error = runtime.block_on(search.run(None)).err().unwrap().to_string();
+        assert!(error.contains("there serves rank 0"), "{error}");
+    }
+
+    #[test]
     fn who_serves_a_world_that_it_is_no_part_of_ends_when_that_has_ended() {
         use crate::joining::Joining;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -516,7 +587,7 @@ mod tests {
         let third = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let search = search(&settings, &node, None);
-            let error = runtime.block_on(search.search(Some(master))).err().unwrap();
+            let error = runtime.block_on(search.run(Some(master))).err().unwrap();
             tell.send(()).unwrap();
             error.to_string()
         });

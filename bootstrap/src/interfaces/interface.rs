@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use ipnet::IpNet;
+
 /// One address of one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -15,6 +17,13 @@ pub struct Interface {
     pub loopback: bool,
     /// Not known to be down.
     pub up: bool,
+}
+
+impl Interface {
+    /// Whether an address is on this interface's network.
+    pub(crate) fn reaches(&self, address: IpAddr) -> bool {
+        IpNet::new(self.addr, self.prefix).is_ok_and(|network| network.contains(&address))
+    }
 }
 
 impl std::fmt::Display for Interface {

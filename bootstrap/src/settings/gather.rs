@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::error::SettingsError;
 use super::knobs::{self, KNOBS, Knob, RESERVED, Strength};
-use super::launch::{self, Launch};
+use super::launch::{self, Launch, PmiOffer};
 use super::parse;
 
 /// One source's word on one knob.
@@ -24,6 +24,8 @@ pub(super) struct Gathered {
     said: BTreeMap<&'static str, Vec<Said>>,
     /// Why a scheduler does not say how large the world is, where it should.
     pub(super) not_started: Option<String>,
+    /// The launcher's process manager, which knows where the ranks meet.
+    pub(super) pmi: Option<PmiOffer>,
     /// What is odd and no error.
     pub(super) warnings: Vec<String>,
 }
@@ -80,6 +82,7 @@ impl Gathered {
             );
         } else {
             self.schedulers(launch)?;
+            self.pmi = launch.pmi();
         }
         if let Some(identity) = stated.or(launch.size()).and_then(|size| launch.identity(size)) {
             for (key, source, value) in [

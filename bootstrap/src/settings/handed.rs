@@ -6,18 +6,18 @@
 //! shell, keep theirs, and can start a rank again; where one closes its children's descriptors, as Python's
 //! `subprocess` does, the rank finds it at its nearest ancestor that has it.
 
-#![allow(unsafe_code)]
-
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use ringworld_auth::Secret;
 use rustix::fs::{MemfdFlags, OFlags, SealFlags};
 
 use super::ancestors;
+use crate::inherited;
 
 const NAME: &str = "ringworld-secret";
 /// What the kernel calls it.
@@ -67,25 +67,21 @@ pub(super) fn read(number: RawFd) -> Result<Secret, String> {
 pub(super) fn keep(number: RawFd, secret: &Secret) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     *kept = Some((number, secret.clone()));
-    if is_it(std::process::id(), number) {
-        // SAFETY: it is open, and what the launcher has handed over: nothing else in this process has made it, or knows
-        // of it. Only this function closes it, under the lock.
-        drop(unsafe { OwnedFd::from_raw_fd(number) });
-    }
+    drop(inherited::take(number, is_it));
 }
 
-fn is_it(pid: u32, number: RawFd) -> bool {
-    std::fs::read_link(format!("/proc/{pid}/fd/{number}")).is_ok_and(|link| link.as_os_str() == LINK)
+fn is_it(place: &Path) -> bool {
+    std::fs::read_link(place).is_ok_and(|link| link.as_os_str() == LINK)
 }
 
 /// What the process holds there; `None` if that is something else, or cannot be looked at.
 fn read_of(pid: u32, number: RawFd) -> io::Result<Option<Secret>> {
-    if !is_it(pid, number) {
+    let path = format!("/proc/{pid}/fd/{number}");
+    if !is_it(Path::new(&path)) {
         return Ok(None);
     }
     // Should it have become a pipe since, opening must not wait.
     let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
-    let path = format!("/proc/{pid}/fd/{number}");
     let file = match OpenOptions::new().read(true).custom_flags(nonblocking).open(path) {
         Ok(file) => file,
         Err(error) if pid == std::process::id() => return Err(error),

@@ -8,9 +8,11 @@
 
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
+use std::os::fd::RawFd;
 
 use fnv::FnvHasher;
 
+use super::error::SettingsError;
 use super::parse;
 
 /// Step numbers from here on are no steps of `srun`: batch scripts, shells of `salloc`, and the like.
@@ -31,6 +33,46 @@ pub(super) struct Identity {
     pub(super) port_source: String,
 }
 
+/// A process manager that speaks PMI-1, as MPICH's and Intel MPI's launcher has one.
+#[derive(Clone, Debug)]
+pub(crate) struct Pmi {
+    /// By which it is spoken to.
+    pub(crate) descriptor: RawFd,
+    /// What it calls this process, of how many; whatever rank this is of the world.
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    /// Where the rendezvous is to be served, if somebody has chosen.
+    pub(crate) port: Option<u16>,
+}
+
+/// The same, as the environment has it.
+#[derive(Clone, Debug)]
+pub(super) struct PmiOffer {
+    descriptor: String,
+    rank: String,
+    size: usize,
+}
+
+impl PmiOffer {
+    pub(super) fn read(&self, port: Option<u16>) -> Result<Pmi, SettingsError> {
+        let invalid = |name: &str, value: &str, expected: String| SettingsError::Invalid {
+            origin: format!("environment {name}"),
+            value: value.into(),
+            expected,
+        };
+        let descriptor = self.descriptor.parse().ok().filter(|number| *number >= 0).ok_or_else(|| {
+            let expected = "expected the descriptor of the launcher's process manager, as mpiexec sets it; set \
+                            MASTER_NODE and MASTER_PORT to do without";
+            invalid("PMI_FD", &self.descriptor, expected.into())
+        })?;
+        let rank = self.rank.parse().ok().filter(|rank| *rank < self.size);
+        let last = self.size.saturating_sub(1);
+        let rank =
+            rank.ok_or_else(|| invalid("PMI_RANK", &self.rank, format!("expected a rank from 0 to {last}")))?;
+        Ok(Pmi { descriptor, rank, size: self.size, port })
+    }
+}
+
 /// What the environment says about how this process was started.
 #[derive(Debug)]
 pub(super) struct Launch<'a> {
@@ -41,6 +83,8 @@ pub(super) struct Launch<'a> {
     open_mpi: bool,
     /// A launcher that speaks PMI: MPICH, Intel MPI, or `srun --mpi=pmi2`.
     pmi: bool,
+    /// The same, where programs have to ask for their ranks.
+    pmi_port: bool,
     /// PMIx, and not as Slurm's plug-in.
     pmix: bool,
     /// `srun`.
@@ -58,6 +102,7 @@ impl<'a> Launch<'a> {
             proxy,
             open_mpi: any(&["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"]),
             pmi: any(&["PMI_RANK", "PMI_SIZE"]),
+            pmi_port: said(env, "PMI_PORT").is_some() && !any(&["PMI_RANK", "PMI_SIZE"]),
             pmix: said(env, "PMIX_RANK").is_some()
                 && said(env, "PMIX_NAMESPACE").is_some_and(|space| !space.starts_with("slurm.")),
             step: step.filter(|_| described),
@@ -82,6 +127,8 @@ impl<'a> Launch<'a> {
                 self.step.is_some() && !self.open_mpi && !self.pmix && self.on_one_host().is_none()
             }
             "SLURM_JOB_NODELIST" => mpi && !self.hears("SLURM_STEP_NODELIST") && self.on_one_host().is_none(),
+            // Without ranks they describe nothing.
+            "MPI_LOCALRANKID" | "MPI_LOCALNRANKS" => !self.pmi_port,
             "JOB_COMPLETION_INDEX" => !mpi && self.step.is_none(),
             _ => true,
         }
@@ -117,6 +164,15 @@ impl<'a> Launch<'a> {
             }
             () => None,
         }
+    }
+
+    /// The process manager that can tell the ranks where they meet.
+    pub(super) fn pmi(&self) -> Option<PmiOffer> {
+        if !self.pmi || self.open_mpi || self.pmix {
+            return None;
+        }
+        let text = |name| said(self.env, name).map(String::from);
+        Some(PmiOffer { descriptor: text("PMI_FD")?, rank: text("PMI_RANK")?, size: self.count("PMI_SIZE")? })
     }
 
     /// Which job a world of `size` ranks is: known only if the launcher has started exactly those. One that is put
@@ -177,6 +233,13 @@ impl<'a> Launch<'a> {
     pub(super) fn not_started(&self) -> Option<String> {
         if self.open_mpi || self.pmi || self.pmix || self.step.is_some() {
             return None;
+        }
+        if self.pmi_port {
+            return Some(
+                "mpiexec was started with -pmi-port, by which programs are not told their rank in the environment \
+                 (PMI_PORT is set, and PMI_RANK is not); start it without"
+                    .into(),
+            );
         }
         said(self.env, "SLURM_JOB_ID")?;
         let counted = |names: &[&str]| {

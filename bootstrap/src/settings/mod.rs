@@ -28,6 +28,7 @@ use ringworld_auth::Secret;
 pub use error::SettingsError;
 pub use handed::hand_over;
 pub use knobs::{KNOBS, Knob, Strength};
+pub(crate) use launch::Pmi;
 pub use parse::TransportChoice;
 
 use gather::{Gathered, Said, shown};
@@ -123,6 +124,8 @@ pub struct Settings {
     pub(crate) warnings: Vec<String>,
     /// The descriptor that the secret came by.
     pub(crate) secret_fd: Option<RawFd>,
+    /// The launcher's process manager, where nothing else says where the ranks meet.
+    pub(crate) pmi: Option<Pmi>,
 }
 
 impl Default for Settings {
@@ -167,6 +170,7 @@ impl Default for Settings {
             sources: Vec::new(),
             warnings: Vec::new(),
             secret_fd: None,
+            pmi: None,
         }
     }
 }
@@ -289,6 +293,7 @@ impl Settings {
             sources: Vec::new(),
             warnings: Vec::new(),
             secret_fd: None,
+            pmi: None,
         };
         r.read("config", any)?;
         let size = r.world_size()?;
@@ -299,6 +304,7 @@ impl Settings {
         } else if let Some(why) = r.gathered.not_started.take() {
             return Err(SettingsError::Inconsistent(why));
         }
+        settings.pmi = r.pmi(&settings)?;
         r.check(&settings)?;
         settings.warnings = std::mem::take(&mut reader.gathered.warnings);
         settings.sources = reader.into_sources();
@@ -574,6 +580,14 @@ impl Reader {
         Ok(())
     }
 
+    /// The launcher's process manager, if only that can say where the ranks meet.
+    fn pmi(&self, settings: &Settings) -> Result<Option<Pmi>, SettingsError> {
+        let needed = settings.master_node.is_none() && settings.world_size.is_some_and(|size| size > 1);
+        let Some(offer) = self.gathered.pmi.as_ref().filter(|_| needed) else { return Ok(None) };
+        let chosen = self.gathered.winner("master_port")?.filter(|said| said.strength > Strength::Default);
+        offer.read(chosen.map(|_| settings.master_port)).map(Some)
+    }
+
     fn check(&self, settings: &Settings) -> Result<(), SettingsError> {
         let source = |key| {
             self.sources
@@ -583,7 +597,7 @@ impl Reader {
         };
         let wrong = |text| Err(SettingsError::Inconsistent(text));
         match (settings.world_size, &settings.master_node, settings.rank) {
-            (Some(size), None, _) if size > 1 => wrong(format!(
+            (Some(size), None, _) if size > 1 && settings.pmi.is_none() => wrong(format!(
                 "the world has {size} ranks ({}), but nothing says where they meet; set MASTER_NODE to a host of \
                  the job (127.0.0.1 if all are on this one)",
                 source("world_size")

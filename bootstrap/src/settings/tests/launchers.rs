@@ -196,6 +196,44 @@ fn ranks_that_are_all_on_one_host_meet_there() {
 }
 
 #[test]
+fn the_process_manager_is_asked_only_where_nothing_else_says_where_ranks_meet() {
+    let two_hosts = [
+        ("PMI_FD", "9"),
+        ("PMI_RANK", "3"),
+        ("PMI_SIZE", "4"),
+        ("MPI_LOCALRANKID", "1"),
+        ("MPI_LOCALNRANKS", "2"),
+    ];
+    let asked = |env: &[(&str, &str)]| {
+        load(env).unwrap().pmi.map(|pmi| (pmi.descriptor, pmi.rank, pmi.size, pmi.port))
+    };
+    assert_eq!(asked(&two_hosts), Some((9, 3, 4, None)));
+    assert_eq!(asked(&with(&two_hosts, &[("MASTER_PORT", "5")])), Some((9, 3, 4, Some(5))));
+    assert_eq!(asked(&with(&two_hosts, &[("WORLD_SIZE", "4"), ("RANK", "0")])), Some((9, 3, 4, None)));
+    for more in [("MASTER_NODE", "n0"), ("RINGWORLD_WORLD_SIZE", "1"), ("SLURM_JOB_NODELIST", "n[0-2]")] {
+        assert_eq!(asked(&with(&two_hosts, &[more])), None, "{more:?}");
+    }
+    // Of Slurm's, which speaks another dialect, the list of hosts is enough.
+    assert_eq!(asked(&with(STEP, &with(&two_hosts, &[("PMI_SIZE", "8")]))), None);
+    for (name, value) in [("PMI_FD", "nine"), ("PMI_FD", "-1"), ("PMI_RANK", "4"), ("PMI_RANK", "-1")] {
+        let text = message(load(&with(&two_hosts, &[(name, value)])));
+        assert!(text.contains(value) && text.contains(&format!("environment {name}")), "{text}");
+    }
+    // Not needed, not read.
+    assert_eq!(asked(&with(&two_hosts, &[("PMI_FD", "nine"), ("MASTER_NODE", "n0")])), None);
+    assert!(message(load(&with(&two_hosts, &[("PMI_FD", "")]))).contains("MASTER_NODE"));
+}
+
+#[test]
+fn without_ranks_there_is_no_world_of_one() {
+    // mpiexec -pmi-port
+    let env = [("PMI_PORT", "n0:42595"), ("PMI_ID", "0"), ("MPI_LOCALRANKID", "0"), ("MPI_LOCALNRANKS", "1")];
+    let text = message(load(&env));
+    assert!(text.contains("-pmi-port") && text.contains("PMI_RANK"), "{text}");
+    assert_eq!(load(&with(&env, &[("RINGWORLD_WORLD_SIZE", "1")])).unwrap().size(), Some(1));
+}
+
+#[test]
 fn the_port_of_torchrun_is_its_stores() {
     let torch = [
         ("TORCHELASTIC_RUN_ID", "none"),
