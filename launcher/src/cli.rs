@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, parsed once into types that cannot be wrong.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -22,7 +23,10 @@ Examples:
                                                            on both of two hosts, of which n0 is one
   ringworld run -n 4 --timeout 10m -x RUST_BACKTRACE=1 ./trainer
   ringworld run -n 4 --stdin none ./trainer                in a shell's loop that reads, too
+  ringworld run -n 4 --wdir /scratch/7 ./trainer           elsewhere
 Options after the program's name are the program's own.
+OMP_NUM_THREADS and RAYON_NUM_THREADS are set where they are not: to the processors that may be used, divided by
+the ranks of this host, at least 1; with --bind-to core they are left alone.
 The exit status is that of the first rank that failed, 128 + signal when a signal ended it, and
 124 after --timeout.";
 
@@ -124,6 +128,9 @@ pub(crate) struct RunOptions {
     /// Bind each rank to a core of its own, all threads of it; cores are given out evenly and in order
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = BindTo::None)]
     pub(crate) bind_to: BindTo,
+    /// Start the ranks in this folder; the program is still looked for from here
+    #[arg(long, value_name = "DIR")]
+    pub(crate) wdir: Option<PathBuf>,
     /// For programs made for MPI: have them find ringworld's libraries, by LD_LIBRARY_PATH
     #[arg(long)]
     pub(crate) mpi: bool,

@@ -9,6 +9,7 @@ use ringworld_bootstrap::KNOBS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
 
 /// Settings that say who a rank is and where the job meets: the launcher's to decide.
 const PLACE: [&str; 10] = [
@@ -65,7 +66,14 @@ pub(crate) struct Plan<'a> {
     /// The name made for this job; `None` when the user gave one, which is inherited.
     pub(crate) job: Option<String>,
     pub(crate) env: &'a [Assignment],
+    /// How many threads a rank is to have, for those libraries that else have one on each processor of the host.
+    pub(crate) threads: Option<usize>,
+    /// Where the ranks work, if not where the launcher does.
+    pub(crate) folder: Option<PathBuf>,
 }
+
+/// What those libraries read.
+const THREADS: [&str; 2] = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"];
 
 /// Changes to the inherited environment: a value to set, or `None` to remove the variable.
 pub(crate) type Changes = BTreeMap<OsString, Option<OsString>>;
@@ -74,7 +82,9 @@ impl Plan<'_> {
     /// The changes for the rank with this place among those of this host.
     pub(crate) fn changes<'n>(&self, local: usize, inherited: impl Iterator<Item = &'n OsStr>) -> Changes {
         let owned = owned();
+        let mut unset = THREADS.to_vec();
         let mut changes: Changes = inherited
+            .inspect(|name| unset.retain(|other| *name != *other))
             .filter(|name| name.to_str().is_some_and(|name| owned.contains(name) || is_foreign(name)))
             .map(|name| (name.to_owned(), None))
             .collect();
@@ -104,8 +114,17 @@ impl Plan<'_> {
         if let Some(job) = &self.job {
             set("RINGWORLD_JOB", job.clone());
         }
+        if let Some(threads) = self.threads {
+            for name in unset {
+                set(name, threads.to_string());
+            }
+        }
         for Assignment { key, value } in self.env {
             set(key, value.clone());
+        }
+        if let Some(folder) = &self.folder {
+            // As `cd` does; some programs believe it.
+            changes.insert("PWD".into(), Some(folder.into()));
         }
         changes
     }
@@ -158,6 +177,8 @@ mod tests {
             secret: None,
             job: Some("j".to_owned()),
             env,
+            threads: None,
+            folder: None,
         }
     }
 
@@ -256,6 +277,20 @@ mod tests {
             assert!(check(&assign(taken)).unwrap_err().contains("set by the launcher"), "{taken}");
         }
         assert_eq!(check(&assign("RINGWORLD_SECRET_FILE=x")), Ok(()));
+    }
+
+    #[test]
+    fn threads_are_counted_where_nobody_has() {
+        let env = vec!["OMP_NUM_THREADS=7".parse::<Assignment>().unwrap()];
+        let plan = |env| Plan { threads: Some(3), ..here(env) };
+        let of = |changes: &Changes, name: &str| changes.get(OsStr::new(name)).cloned();
+        let changes = plan(&[]).changes(0, std::iter::empty());
+        for name in THREADS {
+            assert_eq!(of(&changes, name), Some(Some("3".into())), "{name}");
+        }
+        let changes = plan(&env).changes(0, std::iter::once(OsStr::new("RAYON_NUM_THREADS")));
+        assert_eq!(of(&changes, "OMP_NUM_THREADS"), Some(Some("7".into())));
+        assert_eq!(of(&changes, "RAYON_NUM_THREADS"), None, "what is inherited stays");
     }
 
     #[test]

@@ -27,6 +27,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -59,6 +60,8 @@ pub(crate) struct RankSpec {
 #[derive(Debug)]
 pub(crate) struct JobSpec<'a> {
     pub(crate) program: &'a [OsString],
+    /// Where the ranks work, if not here.
+    pub(crate) folder: Option<&'a Path>,
     pub(crate) ranks: Vec<RankSpec>,
     /// What the ranks inherit at the number that they are told.
     pub(crate) secret: Option<OwnedFd>,
@@ -223,6 +226,9 @@ impl Job {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
+        }
+        if let Some(folder) = spec.folder {
+            command.current_dir(folder);
         }
         let mut child = command.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;

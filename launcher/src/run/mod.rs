@@ -55,7 +55,18 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
     }
     let path = options.env.iter().rev().find(|assignment| assignment.key == "PATH");
     let path = path.map(|assignment| OsString::from(&assignment.value)).or_else(|| std::env::var_os("PATH"));
-    find_program(options.program.first().map_or(OsStr::new(""), OsString::as_os_str), path.as_deref())?;
+    let found =
+        find_program(options.program.first().map_or(OsStr::new(""), OsString::as_os_str), path.as_deref())?;
+    let folder = options.wdir.as_deref().map(working_folder).transpose()?;
+    let mut program = options.program.clone();
+    if folder.is_some()
+        && let Some(name) = program.first_mut()
+    {
+        // It is looked for from here, also where it is named by its way from here.
+        *name = std::path::absolute(&found)
+            .map_err(|error| Failure::system("cannot tell where this is", error))?
+            .into();
+    }
     let cores = match options.bind_to {
         BindTo::Core => cores::assign(options.n)?,
         BindTo::None => cores::unbound(options.n),
@@ -65,6 +76,8 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
 
     let libraries = if options.mpi { Some(library_path(options)?) } else { None };
     let (mut plan, witness) = rendezvous::open(options)?;
+    plan.threads = threads(options);
+    plan.folder.clone_from(&folder);
     let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
     let inherited: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
     let ranks: Vec<RankSpec> = (0..options.n)
@@ -81,7 +94,8 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
         })
         .collect();
     let job = Job::start(JobSpec {
-        program: &options.program,
+        program: &program,
+        folder: folder.as_deref(),
         ranks,
         secret: plan.secret.take(),
         noun: if alone { "rank" } else { "local rank" },
@@ -94,6 +108,25 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
         witness,
     })?;
     job.wait()
+}
+
+/// How many threads each rank is to have: its share of the processors. One that is bound has processors of its own,
+/// which libraries see themselves.
+fn threads(options: &RunOptions) -> Option<usize> {
+    let processors = std::thread::available_parallelism().ok()?.get();
+    (options.bind_to == BindTo::None).then(|| (processors / options.n).max(1))
+}
+
+/// Where the ranks are to work.
+fn working_folder(given: &Path) -> Result<PathBuf, Failure> {
+    let shown = given.display();
+    let folder = given.canonicalize().map_err(|error| {
+        Failure::usage(format!("--wdir {shown}: {error}; give a folder that is there on this host"))
+    })?;
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!("--wdir {shown} is no folder")));
+    }
+    Ok(folder)
 }
 
 /// Where the system looks for libraries first.

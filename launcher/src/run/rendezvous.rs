@@ -55,7 +55,16 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure>
         }
     };
     let parent = std::process::id();
-    let mut plan = Plan { ranks: options.n, rendezvous, parent, secret: None, job: None, env: &options.env };
+    let mut plan = Plan {
+        ranks: options.n,
+        rendezvous,
+        parent,
+        secret: None,
+        job: None,
+        env: &options.env,
+        threads: None,
+        folder: None,
+    };
     let given = settings(&plan)?;
     // The master's warnings (unauthenticated connections, ranks of another job) belong beside the launcher's own words.
     ringworld::logging::install(given.log.as_deref().unwrap_or("warn")).map_err(Failure::usage)?;

@@ -2,6 +2,7 @@
 
 use crate::common::{Running, command, finish, script};
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 #[test]
@@ -173,6 +174,52 @@ fn a_given_secret_and_given_variables_are_passed_on() {
 }
 
 #[test]
+fn threads_are_counted_by_ranks_where_nobody_has_said_how_many() {
+    let body = "echo ${OMP_NUM_THREADS-unset} ${RAYON_NUM_THREADS-unset}";
+    let start = |options: &[&str]| {
+        let mut start = script(options, body);
+        start.env_remove("OMP_NUM_THREADS").env_remove("RAYON_NUM_THREADS");
+        start
+    };
+    let processors = std::thread::available_parallelism().unwrap().get();
+    for ranks in [1, 2, 100] {
+        let share = (processors / ranks).max(1);
+        let job = finish(&mut start(&["-n", &ranks.to_string()]));
+        assert_eq!(job.out, format!("{share} {share}\n").repeat(ranks), "{}", job.err);
+    }
+    let job = finish(start(&["-n", "2", "-x", "OMP_NUM_THREADS=7"]).env("RAYON_NUM_THREADS", "5"));
+    assert_eq!(job.out, "7 5\n".repeat(2), "{}", job.err);
+    let job = finish(&mut start(&["--bind-to", "core"]));
+    assert_eq!(job.out, "unset unset\n", "a rank that is bound sees its own processors");
+}
+
+/// An empty folder of this test's.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    // There may be one of an earlier process with that number.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.canonicalize().unwrap()
+}
+
+#[test]
+fn ranks_work_elsewhere_where_that_is_asked_for() {
+    let (here, elsewhere) = (folder("here"), folder("elsewhere"));
+    let shown = elsewhere.to_str().unwrap();
+    let job = finish(&mut script(&["-n", "2", "--wdir", shown], "pwd -P; echo $PWD"));
+    assert_eq!(job.out, format!("{shown}\n").repeat(4), "{}", job.err);
+    // The program is the one that is meant here, and not one of the same name there.
+    for (place, word) in [(&here, "here"), (&elsewhere, "there")] {
+        let program = place.join("program");
+        std::fs::write(&program, format!("#!/bin/sh\necho {word} $(pwd -P)\n")).unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let mut start = command(&["--wdir", shown, "./program"]);
+    let job = finish(start.current_dir(&here));
+    assert_eq!(job.out, format!("here {shown}\n"), "{}", job.err);
+}
+
+#[test]
 fn variables_of_an_outer_launcher_do_not_reach_the_ranks() {
     let body = "echo ${OMPI_COMM_WORLD_RANK-none} ${PMI_RANK-none} ${SLURM_PROCID-none} $RANK $KEPT";
     let mut start = script(&["-n", "1"], body);
@@ -206,6 +253,8 @@ fn mistakes_are_explained() {
         (&["--nnodes", "2", "true"][..], 2, "--master"),
         (&["-x", "RANK=3", "true"][..], 2, "set by the launcher"),
         (&["--grace", "soon", "true"][..], 2, "such as 500ms"),
+        (&["--wdir", "/no/such", "true"][..], 2, "--wdir /no/such: No such file or directory"),
+        (&["--wdir", "/etc/passwd", "true"][..], 2, "--wdir /etc/passwd is no folder"),
         (&["--stdin", "some", "true"][..], 2, "expected none, all, or a local rank"),
         (
             &["-n", "2", "--stdin", "2", "true"][..],
