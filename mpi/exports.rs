@@ -1425,7 +1425,7 @@ export!(MPI_Op_commutative PMPI_Op_commutative (op: c::MPI_Op, commute: *mut c_i
 export!(MPI_Op_create PMPI_Op_create (user_fn: *mut c_void, commute: c_int, op: *mut c::MPI_Op) -> c_int {
     c::code(calls::op_create(Address::new(user_fn), commute, Handles::<Op>::new(op.cast()))) });
 export!(MPI_Op_create_c PMPI_Op_create_c (user_fn: *mut c_void, commute: c_int, op: *mut c::MPI_Op) -> c_int {
-    c::code(calls::op_create(Address::new(user_fn), commute, Handles::<Op>::new(op.cast()))) });
+    c::code(calls::op_create_c(Address::new(user_fn), commute, Handles::<Op>::new(op.cast()))) });
 export!(MPI_Op_free PMPI_Op_free (op: *mut c::MPI_Op) -> c_int {
     c::code(calls::op_free(Handles::<Op>::new(op.cast()))) });
 export!(MPI_Open_port PMPI_Open_port (info: c::MPI_Info, port_name: *mut c_char) -> c_int {

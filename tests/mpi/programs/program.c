@@ -134,7 +134,7 @@ static void after(void *first, void *then, int *length, MPI_Datatype *type)
 static void larger(void *in, void *inout, MPI_Count *length, MPI_Datatype *type)
 {
     MPI_Count i;
-    (void)type;
+    CHECK(*type == MPI_INT && *length == 1);
     for (i = 0; i < *length; i++)
         if (((int *)in)[i] > ((int *)inout)[i])
             ((int *)inout)[i] = ((int *)in)[i];

@@ -76,11 +76,12 @@ fn twin<'a>(function: &Function, functions: &'a [Function]) -> Option<&'a Functi
 /// Which call serves it, if there is one.
 pub(crate) fn served(function: &Function, functions: &[Function], done: &[String]) -> Option<String> {
     let own = function.call();
-    let call = match twin(function, functions) {
-        Some(_) => own.strip_suffix("_c").unwrap_or(&own).to_owned(),
-        None => own,
-    };
-    done.binary_search(&call).is_ok().then_some(call)
+    let is_done = |call: &String| done.binary_search(call).is_ok();
+    if is_done(&own) {
+        return Some(own);
+    }
+    twin(function, functions)?;
+    Some(own.strip_suffix("_c")?.to_owned()).filter(is_done)
 }
 
 /// Functions that only turn a handle into a number or back, which the tables of handles do.
@@ -263,5 +264,25 @@ fn argument(function: &str, parameter: &Parameter, paired: bool) -> String {
                 _ => format!("Address::new({x})"),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::functions;
+    use super::*;
+
+    #[test]
+    fn both_widths_are_one_call_unless_each_has_its_own() {
+        let table = "int MPI_X(int n)\nint MPI_X_c(MPI_Count n)\n\
+                     int MPI_Op_create(F *f)\nint MPI_Op_create_c(G *f)\nint MPI_Y_c(int n)\n";
+        let done: Vec<String> = ["op_create", "op_create_c", "x", "y"].map(Into::into).into();
+        let functions = functions(table).unwrap_or_default();
+        let calls: Vec<_> = functions.iter().map(|function| served(function, &functions, &done)).collect();
+        assert_eq!(
+            calls,
+            [Some("x"), Some("x"), Some("op_create"), Some("op_create_c"), None]
+                .map(|it| it.map(str::to_owned))
+        );
     }
 }
