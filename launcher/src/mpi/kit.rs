@@ -56,7 +56,7 @@ pub(super) fn parts(library: &Path, include: &Path) -> [(PathBuf, Part); 3] {
     [
         (include.join("mpi.h"), Part::Text(HEADER.to_owned())),
         (library.join(LINKED), Part::Link(OsStr::new(LIBRARY))),
-        (library.join(PACKAGE), Part::Text(package(include == library.join("include")))),
+        (library.join(PACKAGE), Part::Text(package(library, include))),
     ]
 }
 
@@ -66,19 +66,34 @@ pub(super) enum Part {
     Link(&'static OsStr),
 }
 
-/// The file for pkg-config, which names nothing but its own place: what is installed can be moved.
-fn package(beside: bool) -> String {
-    let include = if beside { "../include" } else { "../../include" };
+/// The file for pkg-config. Its paths are absolute, as a program has to remember that of the library.
+fn package(library: &Path, include: &Path) -> String {
     format!(
-        "libdir=${{pcfiledir}}/..\n\
-         includedir=${{pcfiledir}}/{include}\n\n\
+        "libdir={}\n\
+         includedir={}\n\n\
          Name: ringworld-mpi\n\
          Description: MPI 5.0 on ringworld, in the standard's own ABI\n\
          Version: {}\n\
          Cflags: -I${{includedir}}\n\
          Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -lmpi_abi\n",
+        escaped(library),
+        escaped(include),
         env!("CARGO_PKG_VERSION")
     )
+}
+
+/// A path as that file has it, and hands it on to shells.
+fn escaped(path: &Path) -> String {
+    let mut text = String::new();
+    for c in path.display().to_string().chars() {
+        match c {
+            '$' => text.push('$'),
+            c if c.is_alphanumeric() || "-_./+=:,@%".contains(c) => {}
+            _ => text.push('\\'),
+        }
+        text.push(c);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -86,15 +101,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_is_found_from_the_file_for_pkg_config() {
-        let text = |include: &str| match &parts(Path::new("/v/lib"), Path::new(include))[2] {
-            (path, Part::Text(text)) if path == Path::new("/v/lib/pkgconfig/ringworld-mpi.pc") => {
-                text.clone()
-            }
-            other => format!("{other:?}"),
+    fn the_file_for_pkg_config_names_both_places() {
+        let [_, _, (path, Part::Text(text))] = parts(Path::new("/my v/lib"), Path::new("/my v/include"))
+        else {
+            panic!("it is a text")
         };
-        assert!(text("/v/lib/include").contains("\nincludedir=${pcfiledir}/../include\n"));
-        assert!(text("/v/include").contains("\nincludedir=${pcfiledir}/../../include\n"));
+        assert_eq!(path, Path::new("/my v/lib/pkgconfig/ringworld-mpi.pc"));
+        assert!(text.starts_with("libdir=/my\\ v/lib\nincludedir=/my\\ v/include\n"), "{text}");
+        assert_eq!(escaped(Path::new("/a$b'c")), "/a$$b\\'c");
     }
 
     #[test]

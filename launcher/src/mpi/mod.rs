@@ -112,7 +112,12 @@ fn install(options: &InstallOptions) -> Result<String, Failure> {
         (None, Some(to)) => to.clone(),
         (None, None) => folders(&here).swap_remove(0),
     };
-    let include = include.unwrap_or_else(|| to.join("include"));
+    let absolute = |path: PathBuf| {
+        std::path::absolute(&path)
+            .map_err(|error| Failure::system(format!("where {} is", path.display()), error))
+    };
+    let include = absolute(include.unwrap_or_else(|| to.join("include")))?;
+    let to = absolute(to)?;
     let mut text = String::new();
     for (name, _) in LIBRARIES {
         let target = to.join(name);
