@@ -13,6 +13,7 @@ use super::shim;
 use super::shortage::Shortage;
 use super::sink::Sink;
 use super::supervisor::{Action, Ending, Supervisor};
+use super::tail::Tail;
 use crate::cli::Stdin;
 use crate::exit::{Failure, Status};
 use crate::signals;
@@ -78,6 +79,9 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) witness: Witness,
 }
 
+/// So many lines later, what a rank has said is no longer before one's eyes.
+const BURIED: u64 = 10;
+
 /// Index into a rank's pipes and the job's channels.
 const OUT: usize = 0;
 const ERR: usize = 1;
@@ -93,6 +97,9 @@ struct Rank {
     pid: Pid,
     pipes: [Option<Pipe>; 2],
     ended: bool,
+    /// What it last wrote to standard error, and how many lines there were on both streams then.
+    tail: Tail,
+    last: u64,
 }
 
 struct Channel {
@@ -130,6 +137,8 @@ pub(crate) struct Job {
     foreign: Vec<Pid>,
     witness: Witness,
     shortage: Shortage,
+    /// Lines that were printed.
+    lines: u64,
 }
 
 impl Job {
@@ -184,6 +193,7 @@ impl Job {
             foreign,
             witness: std::mem::take(&mut spec.witness),
             shortage: Shortage::watch(),
+            lines: 0,
         };
         let count = spec.ranks.len();
         if let Some(secret) = &spec.secret {
@@ -235,7 +245,15 @@ impl Job {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let stdin = child.stdin.take();
         // Listed before anything below can fail, so that a failure kills this one too.
-        self.ranks.push(Rank { label: rank.label.clone(), child, pid, pipes: [None, None], ended: false });
+        self.ranks.push(Rank {
+            label: rank.label.clone(),
+            child,
+            pid,
+            pipes: [None, None],
+            ended: false,
+            tail: Tail::default(),
+            last: 0,
+        });
         if let Some(guard) = &mut self.guard.stdin {
             // A guard that is gone costs one of two safety nets, not the job.
             let _ = writeln!(guard, "{}", pid.as_raw_pid());
@@ -316,6 +334,7 @@ impl Job {
             self.close(index, OUT);
             self.close(index, ERR);
         }
+        self.repeat();
         while !self.channels.iter().all(|channel| channel.sink.is_empty()) {
             self.poll(None)?;
             let mut sink = [0; 64];
@@ -396,13 +415,17 @@ impl Job {
             }
         }
         let now = Instant::now();
-        for (index, rank) in self.ranks.iter_mut().enumerate() {
-            for (pipe, channel) in rank.pipes.iter_mut().zip(&mut self.channels) {
-                let Some(open) = pipe else { continue };
+        for index in 0..self.ranks.len() {
+            for which in [OUT, ERR] {
+                let Some(rank) = self.ranks.get_mut(index) else { continue };
+                let Some(Some(open)) = rank.pipes.get_mut(which) else { continue };
                 if open.lines.due().is_some_and(|due| now >= due) {
-                    channel.print(index, &rank.label, &open.lines.take());
+                    let bytes = open.lines.take();
+                    self.print(index, which, &bytes);
                 }
-                if channel.sink.is_abandoned() {
+                if self.channels.get(which).is_some_and(|channel| channel.sink.is_abandoned())
+                    && let Some(pipe) = self.ranks.get_mut(index).and_then(|rank| rank.pipes.get_mut(which))
+                {
                     // The rank learns of it as it would without a launcher: by SIGPIPE.
                     *pipe = None;
                 }
@@ -414,7 +437,6 @@ impl Job {
     fn read(&mut self, index: usize, which: usize) -> bool {
         let mut buffer = [0; 64 * 1024];
         let Some(rank) = self.ranks.get_mut(index) else { return false };
-        let Some(channel) = self.channels.get_mut(which) else { return false };
         let Some(Some(pipe)) = rank.pipes.get_mut(which) else { return false };
         match pipe.file.read(&mut buffer) {
             Ok(0) => {
@@ -423,7 +445,7 @@ impl Job {
             }
             Ok(n) => {
                 let lines = pipe.lines.push(buffer.get(..n).unwrap_or_default(), Instant::now());
-                channel.print(index, &rank.label, &lines);
+                self.print(index, which, &lines);
                 true
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock) => false,
@@ -439,9 +461,38 @@ impl Job {
     fn close(&mut self, index: usize, which: usize) {
         let Some(rank) = self.ranks.get_mut(index) else { return };
         let Some(mut pipe) = rank.pipes.get_mut(which).and_then(Option::take) else { return };
-        if let Some(channel) = self.channels.get_mut(which) {
-            channel.print(index, &rank.label, &pipe.lines.take());
+        let bytes = pipe.lines.take();
+        self.print(index, which, &bytes);
+    }
+
+    /// Prints what a rank has written to one of its streams.
+    fn print(&mut self, index: usize, which: usize, bytes: &[u8]) {
+        let (Some(rank), Some(channel)) = (self.ranks.get_mut(index), self.channels.get_mut(which)) else {
+            return;
+        };
+        if bytes.is_empty() {
+            return;
         }
+        channel.print(index, &rank.label, bytes);
+        self.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        if which == ERR {
+            rank.tail.push(bytes);
+            rank.last = self.lines;
+        }
+    }
+
+    /// Says again what the rank that failed first has said last, if others have said much since.
+    fn repeat(&mut self) {
+        let Some(index) = self.supervisor.accused() else { return };
+        let Some(rank) = self.ranks.get(index) else { return };
+        let lines = rank.tail.lines();
+        if lines.is_empty() || self.lines - rank.last < BURIED {
+            return;
+        }
+        let label = rank.label.clone();
+        self.say(&format!("the last lines of {}:", self.supervisor.name(index).to_owned()));
+        let [_, errors] = &mut self.channels;
+        errors.print(index, &label, &lines);
     }
 
     /// Which ranks have ended since the last look. They are not reaped yet.

@@ -17,6 +17,7 @@ mod shim;
 mod shortage;
 mod sink;
 mod supervisor;
+mod tail;
 
 use crate::cli::{BindTo, RunOptions, Stdin};
 use crate::exit::{Failure, Status};

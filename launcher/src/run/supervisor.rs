@@ -102,6 +102,8 @@ pub(crate) struct Supervisor {
     /// One per rank, for messages: `rank 2 (pid 123) on node0`.
     names: Vec<String>,
     alive: BTreeSet<usize>,
+    /// Who failed first.
+    accused: Option<usize>,
     phase: Phase,
     status: Status,
     grace: Duration,
@@ -113,6 +115,7 @@ impl Supervisor {
     pub(crate) fn new(names: Vec<String>, grace: Duration, timeout: Option<Duration>, now: Instant) -> Self {
         Self {
             alive: (0..names.len()).collect(),
+            accused: None,
             names,
             // A time-out too far away to be named is none.
             phase: Phase::Running { until: timeout.and_then(|timeout| now.checked_add(timeout)) },
@@ -135,6 +138,11 @@ impl Supervisor {
     /// Whether every rank has ended.
     pub(crate) fn all_ended(&self) -> bool {
         self.alive.is_empty()
+    }
+
+    /// The rank that failed first, once that is decided.
+    pub(crate) fn accused(&self) -> Option<usize> {
+        self.accused
     }
 
     /// What the launcher will return, once finished.
@@ -187,6 +195,7 @@ impl Supervisor {
             .map(|(rank, code)| (rank, Ending::Exited(i32::from(ringworld_bootstrap::exit_status(code)))));
         let verdict = accused.or(given_up).or_else(killed).or(failed.first().copied());
         let Some((rank, ending)) = verdict else { return Vec::new() };
+        self.accused = Some(rank);
         self.status = ending.status();
         let how = if accused.is_none() && given_up.is_some() {
             format!("gave the job up with status {}", self.status.0)
@@ -348,7 +357,7 @@ mod tests {
             s.ended(now, vec![(rank, Ending::Exited(0))]);
         }
         assert!(s.finished());
-        assert_eq!((s.status(), s.deadline()), (Status::SUCCESS, None));
+        assert_eq!((s.status(), s.deadline(), s.accused()), (Status::SUCCESS, None, None));
     }
 
     #[test]
@@ -368,7 +377,7 @@ mod tests {
             vec![(0, Ending::Exited(1)), (1, Ending::Killed { signal: 15, core: false, starved: false })],
         );
         s.ended(now, vec![(3, Ending::Exited(0))]);
-        assert_eq!((s.finished(), s.status()), (true, Status(137)));
+        assert_eq!((s.finished(), s.status(), s.accused()), (true, Status(137), Some(2)));
     }
 
     #[test]

@@ -35,6 +35,30 @@ fn a_rank_killed_by_a_signal_gives_128_plus_signal_and_is_named() {
     );
 }
 
+#[test]
+fn what_the_failed_rank_said_last_is_said_again_when_others_have_said_much_since() {
+    let body = |others: u32| {
+        format!(
+            "if [ $RANK = 1 ]; then for i in $(seq 12); do echo cause $i >&2; done; exit 3; fi
+             trap 'seq {others}; exit 1' TERM; while :; do sleep 0.05; done"
+        )
+    };
+    let job = finish(&mut script(&["-n", "3", "--tag-output"], &body(50)));
+    assert_eq!(job.code, Some(3), "{}", job.err);
+    let again = job.err.split("ringworld run: the last lines of rank 1 (pid ").nth(1).unwrap();
+    let lines: Vec<&str> = again.lines().skip(1).collect();
+    let expected: Vec<String> = (3..=12).map(|line| format!("[1] cause {line}")).collect();
+    assert_eq!(lines, expected);
+    let job = finish(&mut script(&["-n", "3"], &body(2)));
+    assert_eq!((job.code, job.err.matches("cause 12").count()), (Some(3), 1), "{}", job.err);
+    // With nothing to say it says nothing.
+    let job = finish(&mut script(
+        &["-n", "2"],
+        "[ $RANK = 0 ] || exit 3; trap 'seq 50; exit 1' TERM; while :; do sleep 0.05; done",
+    ));
+    assert!(job.code == Some(3) && !job.err.contains("last lines"), "{}", job.err);
+}
+
 /// Options that name a file to the ranks, by which one can wait for another. Not there yet.
 fn signpost(test: &str) -> (std::path::PathBuf, String) {
     let path = std::env::temp_dir().join(format!("ringworld-{test}-{}", std::process::id()));
