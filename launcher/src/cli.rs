@@ -24,6 +24,7 @@ Examples:
   ringworld run -n 4 --timeout 10m -x RUST_BACKTRACE=1 ./trainer
   ringworld run -n 4 --stdin none ./trainer                in a shell's loop that reads, too
   ringworld run -n 4 --wdir /scratch/7 ./trainer           elsewhere
+  ringworld run -n 64 --output-dir logs ./trainer          logs/rank-0.log to logs/rank-63.log
 Options after the program's name are the program's own.
 OMP_NUM_THREADS and RAYON_NUM_THREADS are set where they are not: to the processors that may be used, divided by
 the ranks of this host, at least 1; with --bind-to core they are left alone.
@@ -128,6 +129,9 @@ pub(crate) struct RunOptions {
     /// Bind each rank to a core of its own, all threads of it; cores are given out evenly and in order
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = BindTo::None)]
     pub(crate) bind_to: BindTo,
+    /// Write the output of each rank, of both its streams, to a file of its own in this folder, rank-0.log and so on
+    #[arg(long, value_name = "DIR", conflicts_with = "tag_output")]
+    pub(crate) output_dir: Option<PathBuf>,
     /// Start the ranks in this folder; the program is still looked for from here
     #[arg(long, value_name = "DIR")]
     pub(crate) wdir: Option<PathBuf>,

@@ -79,6 +79,7 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
         grace: Duration::from_secs(2),
         stdin: Stdin::None,
         bind_to: BindTo::None,
+        output_dir: None,
         wdir: None,
         mpi: false,
         env: colours(),

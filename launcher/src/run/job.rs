@@ -70,6 +70,8 @@ pub(crate) struct JobSpec<'a> {
     pub(crate) noun: &'static str,
     pub(crate) host: &'a str,
     pub(crate) marks: Marks,
+    /// Where the output goes of each rank, instead of to the launcher's own; none, or one for each.
+    pub(crate) files: Vec<(String, File)>,
     pub(crate) grace: Duration,
     pub(crate) timeout: Option<Duration>,
     pub(crate) stdin: Stdin,
@@ -104,7 +106,7 @@ struct Rank {
 
 struct Channel {
     /// As errors call it.
-    name: &'static str,
+    name: String,
     sink: Sink,
     stream: Stream,
 }
@@ -129,6 +131,8 @@ pub(crate) struct Job {
     ranks: Vec<Rank>,
     supervisor: Supervisor,
     channels: [Channel; 2],
+    /// The ranks' own, if each has a file.
+    files: Vec<Channel>,
     input: Option<Input>,
     signals: SignalDelivery<UnixStream, SignalOnly>,
     woken: UnixStream,
@@ -158,16 +162,23 @@ impl Job {
         woken.set_nonblocking(true).and_then(|()| waker.set_nonblocking(true)).map_err(system)?;
         let channels = [
             Channel {
-                name: "standard output",
+                name: "standard output".to_owned(),
                 sink: Sink::start(io::stdout(), &waker).map_err(system)?,
                 stream: Stream::new(spec.marks),
             },
             Channel {
-                name: "standard error",
+                name: "standard error".to_owned(),
                 sink: Sink::start(io::stderr(), &waker).map_err(system)?,
                 stream: Stream::new(spec.marks),
             },
         ];
+        let mut files = Vec::with_capacity(spec.files.len());
+        for (name, file) in std::mem::take(&mut spec.files) {
+            let sink = Sink::start(file, &waker).map_err(system)?;
+            // What tells ranks apart is not needed where each has a file of its own.
+            let stream = Stream::new(Marks { tag: false, ..spec.marks });
+            files.push(Channel { name, sink, stream });
+        }
         let foreign = descendants::adopt();
         let guard = Command::new(SELF)
             .arg0("ringworld")
@@ -183,6 +194,7 @@ impl Job {
             ranks: Vec::with_capacity(spec.ranks.len()),
             supervisor: Supervisor::new(Vec::new(), spec.grace, None, Instant::now()),
             channels,
+            files,
             input: match spec.stdin {
                 Stdin::None => None,
                 Stdin::All | Stdin::Rank(_) => Some(Input::new(io::stdin()).map_err(system)?),
@@ -335,7 +347,7 @@ impl Job {
             self.close(index, ERR);
         }
         self.repeat();
-        while !self.channels.iter().all(|channel| channel.sink.is_empty()) {
+        while !self.channels.iter().chain(&self.files).all(|channel| channel.sink.is_empty()) {
             self.poll(None)?;
             let mut sink = [0; 64];
             // Non-blocking: empties the waker, whatever is in it.
@@ -379,6 +391,7 @@ impl Job {
         let room =
             [OUT, ERR].map(|which| self.channels.get(which).is_some_and(|channel| channel.sink.has_room()));
         for (index, rank) in self.ranks.iter().enumerate() {
+            let room = self.files.get(index).map_or(room, |file| [file.sink.has_room(); 2]);
             for (which, (pipe, room)) in rank.pipes.iter().zip(room).enumerate() {
                 let Some(pipe) = pipe else { continue };
                 pipe.lines.due().into_iter().for_each(&mut earlier);
@@ -423,7 +436,8 @@ impl Job {
                     let bytes = open.lines.take();
                     self.print(index, which, &bytes);
                 }
-                if self.channels.get(which).is_some_and(|channel| channel.sink.is_abandoned())
+                if self.files.is_empty()
+                    && self.channels.get(which).is_some_and(|channel| channel.sink.is_abandoned())
                     && let Some(pipe) = self.ranks.get_mut(index).and_then(|rank| rank.pipes.get_mut(which))
                 {
                     // The rank learns of it as it would without a launcher: by SIGPIPE.
@@ -473,7 +487,10 @@ impl Job {
         if bytes.is_empty() {
             return;
         }
-        channel.print(index, &rank.label, bytes);
+        match self.files.get_mut(index) {
+            Some(file) => file.print(index, &rank.label, bytes),
+            None => channel.print(index, &rank.label, bytes),
+        }
         self.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
         if which == ERR {
             rank.tail.push(bytes);
@@ -486,7 +503,8 @@ impl Job {
         let Some(index) = self.supervisor.accused() else { return };
         let Some(rank) = self.ranks.get(index) else { return };
         let lines = rank.tail.lines();
-        if lines.is_empty() || self.lines - rank.last < BURIED {
+        let in_sight = self.files.is_empty() && self.lines - rank.last < BURIED;
+        if lines.is_empty() || in_sight {
             return;
         }
         let label = rank.label.clone();
@@ -553,11 +571,10 @@ impl Job {
 
     /// Output that could not be written makes the job fail.
     fn look_for_lost_output(&mut self, now: Instant) {
-        for index in [OUT, ERR] {
-            let Some(channel) = self.channels.get(index) else { continue };
-            let Some(error) = channel.sink.take_lost() else { continue };
-            let actions =
-                self.supervisor.lost_output(now, &format!("cannot write to {}: {error}", channel.name));
+        let lost = |channel: &Channel| Some((channel.name.clone(), channel.sink.take_lost()?));
+        let all: Vec<_> = self.channels.iter().chain(&self.files).filter_map(lost).collect();
+        for (name, error) in all {
+            let actions = self.supervisor.lost_output(now, &format!("cannot write to {name}: {error}"));
             self.act(actions);
         }
     }

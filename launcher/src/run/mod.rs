@@ -28,6 +28,7 @@ use output::Marks;
 use ringworld_bootstrap::raise_descriptor_limit;
 use rustix::process::Resource;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +95,12 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
             },
         })
         .collect();
+    let files = match &options.output_dir {
+        Some(folder) => files(folder, &ranks)?,
+        None => Vec::new(),
+    };
     let job = Job::start(JobSpec {
+        files,
         program: &program,
         folder: folder.as_deref(),
         ranks,
@@ -116,6 +122,19 @@ fn try_run(options: &RunOptions) -> Result<Status, Failure> {
 fn threads(options: &RunOptions) -> Option<usize> {
     let processors = std::thread::available_parallelism().ok()?.get();
     (options.bind_to == BindTo::None).then(|| (processors / options.n).max(1))
+}
+
+/// A file for each rank, empty.
+fn files(folder: &Path, ranks: &[RankSpec]) -> Result<Vec<(String, File)>, Failure> {
+    let failed = |path: &Path, error| Failure::system(format!("cannot make {}", path.display()), error);
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    let file = |rank: &RankSpec| {
+        // Ranks of several hosts may share a folder.
+        let path = folder.join(format!("rank-{}.log", rank.label.replace('/', "-")));
+        let file = File::create(&path).map_err(|error| failed(&path, error))?;
+        Ok((path.display().to_string(), file))
+    };
+    ranks.iter().map(file).collect()
 }
 
 /// Where the ranks are to work.

@@ -220,6 +220,48 @@ fn ranks_work_elsewhere_where_that_is_asked_for() {
 }
 
 #[test]
+fn each_rank_writes_to_a_file_of_its_own_where_that_is_asked_for() {
+    let logs = folder("logs").join("not/there/yet");
+    let shown = logs.to_str().unwrap();
+    let read = |rank: usize| std::fs::read_to_string(logs.join(format!("rank-{rank}.log"))).unwrap();
+    let job = finish(&mut script(
+        &["-n", "3", "--output-dir", shown],
+        "seq $RANK 1000; echo $RANK >&2; printf end",
+    ));
+    assert_eq!((job.code, &*job.out, &*job.err), (Some(0), "", ""));
+    for rank in 0..3 {
+        let mut lines: Vec<String> = (rank..=1000).map(|line| line.to_string()).collect();
+        lines.extend([rank.to_string(), "end".to_owned()]);
+        let mut found: Vec<String> = read(rank).lines().map(str::to_owned).collect();
+        // Between the streams there is no order.
+        lines.sort();
+        found.sort();
+        assert_eq!(found, lines);
+    }
+    // Another job's are written anew. What the launcher says is its own, and so is why a rank has failed.
+    let body = "echo out; [ $RANK = 0 ] || { echo why >&2; exit 3; }; exec sleep 300";
+    let job = finish(&mut script(&["-n", "2", "--output-dir", shown], body));
+    assert_eq!((job.code, &*job.out, &*read(0)), (Some(3), "", "out\n"), "{}", job.err);
+    assert!(job.err.contains("rank 1 (pid") && job.err.ends_with(":\nwhy\n"), "{}", job.err);
+    for (arguments, said) in [
+        (&["--output-dir", "/dev/null/x", "true"][..], "cannot make /dev/null/x"),
+        (&["--output-dir", shown, "--tag-output", "true"][..], "cannot be used with"),
+    ] {
+        let job = finish(&mut command(arguments));
+        assert!(job.code != Some(0) && job.err.contains(said), "{}", job.err);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_ends_the_job() {
+    let logs = folder("full");
+    std::os::unix::fs::symlink("/dev/full", logs.join("rank-1.log")).unwrap();
+    let job =
+        finish(&mut script(&["-n", "2", "--output-dir", logs.to_str().unwrap()], "echo x; exec sleep 300"));
+    assert!(job.code != Some(0) && job.err.contains("rank-1.log: No space left"), "{}", job.err);
+}
+
+#[test]
 fn variables_of_an_outer_launcher_do_not_reach_the_ranks() {
     let body = "echo ${OMPI_COMM_WORLD_RANK-none} ${PMI_RANK-none} ${SLURM_PROCID-none} $RANK $KEPT";
     let mut start = script(&["-n", "1"], body);
