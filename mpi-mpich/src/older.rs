@@ -6,7 +6,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::c::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Status, Symbol};
+use crate::c::{self, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Status, Symbol};
 use crate::exports;
 
 /// A function under both its names, by those that have taken its place.
@@ -42,6 +42,9 @@ older! {
         exports::PMPI_Type_get_extent(datatype, lower, &raw mut extent)
     }
     MPI_Type_ub PMPI_Type_ub (datatype: MPI_Datatype, upper: *mut isize) -> c_int {
+        if upper.is_null() {
+            return c::code(ringworld_mpi::absent("MPI_Type_ub"));
+        }
         let (mut lower, mut extent) = (0_isize, 0_isize);
         let code = exports::PMPI_Type_get_extent(datatype, &raw mut lower, &raw mut extent);
         if code == 0 {

@@ -54,6 +54,16 @@ impl Address {
         self.number() == standard::IN_PLACE
     }
 
+    /// Whether it is a constant, and no buffer begins there: `MPI_IN_PLACE`, or `MPI_BOTTOM`, which is `NULL`.
+    #[inline]
+    pub(crate) fn is_constant(self) -> bool {
+        self.number() <= standard::IN_PLACE
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
     /// So many bytes further on.
     #[inline]
     pub(crate) fn plus(self, bytes: i64) -> Self {
@@ -199,6 +209,10 @@ pub struct IntOut {
 }
 
 impl IntOut {
+    pub(crate) fn is_null(self) -> bool {
+        self.pointer.is_null()
+    }
+
     /// Numbers of 32 bits.
     ///
     /// # Safety

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, Result, error, fail};
+use crate::error::{Result, error, fail};
 use crate::host::{Function, host};
 use crate::kind::Kind;
 use crate::objects::Table;
@@ -74,7 +74,7 @@ pub(crate) struct Attributes {
 fn returned(code: i32) -> Result<()> {
     match code {
         0 => Ok(()),
-        code => Err(Error { class: code, text: String::new() }),
+        code => fail(code, ""),
     }
 }
 

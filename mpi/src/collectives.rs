@@ -12,7 +12,7 @@ use crate::datatypes::{Buffer, Owned};
 use crate::error::{Result, fail};
 use crate::inter;
 use crate::plan::{Parts, Plan, Root, Staging, bytes_of};
-use crate::standard::{ERR_COUNT, ERR_ROOT, PROC_NULL, ROOT};
+use crate::standard::{ERR_BUFFER, ERR_COUNT, ERR_ROOT, PROC_NULL, ROOT};
 
 /// Who is meant by a root.
 pub(crate) fn root(comm: &Comm, given: i32) -> Result<Root> {
@@ -31,6 +31,17 @@ pub(crate) fn root(comm: &Comm, given: i32) -> Result<Root> {
         Ok(rank) if rank == comm.rank() => Ok(Root::Me),
         Ok(rank) if rank < comm.size() => Ok(Root::Rank(rank)),
         _ => invalid(),
+    }
+}
+
+/// What is sent and what comes must not be the same memory, of which nobody could say when it is what.
+#[inline]
+pub(crate) fn apart(send: Option<&Buffer>, recv: Option<&Buffer>) -> Result<()> {
+    match (send, recv) {
+        (Some(send), Some(recv)) if send.address == recv.address && send.bytes() > 0 && recv.bytes() > 0 => {
+            fail(ERR_BUFFER, "the send buffer and the receive buffer are one; give MPI_IN_PLACE instead")
+        }
+        _ => Ok(()),
     }
 }
 
@@ -71,11 +82,12 @@ pub(crate) fn gather(
     if comm.is_inter() {
         return inter::gather(comm, send, parts, root);
     }
+    apart(send, parts.get(comm.rank()))?;
     let mut staging = Staging::default();
     let input = match send {
         Some(send) => staging.input(send, 1),
         None if root == Root::Me => staging.hold(parts[comm.rank()].pack()),
-        None => return fail(crate::standard::ERR_BUFFER, "MPI_IN_PLACE is for the root only"),
+        None => return fail(ERR_BUFFER, "MPI_IN_PLACE is for the root only"),
     };
     let counts = bytes_of(&parts);
     let output = (root == Root::Me).then(|| staging.scattered(parts));
@@ -94,11 +106,12 @@ pub(crate) fn scatter(
     if comm.is_inter() {
         return inter::scatter(comm, parts, recv, root);
     }
+    apart(recv, parts.get(comm.rank()))?;
     let mut staging = Staging::default();
     let output = match recv {
         Some(recv) => staging.output(recv, 1, false),
         None if root == Root::Me => staging.hold(Owned::new(parts[comm.rank()].bytes())),
-        None => return fail(crate::standard::ERR_BUFFER, "MPI_IN_PLACE is for the root only"),
+        None => return fail(ERR_BUFFER, "MPI_IN_PLACE is for the root only"),
     };
     let input = (root == Root::Me).then(|| staging.gathered(&parts));
     let blocks = if varied { Blocks::Each(bytes_of(&parts)) } else { Blocks::Same };
@@ -115,6 +128,7 @@ pub(crate) fn all_gather(
     if comm.is_inter() {
         return inter::all_gather(comm, send, parts);
     }
+    apart(send, parts.get(comm.rank()))?;
     let mut staging = Staging::default();
     let input = match send {
         Some(send) => staging.input(send, 1),
@@ -135,6 +149,7 @@ pub(crate) fn all_to_all(
     if comm.is_inter() {
         return inter::all_to_all(comm, send, recv);
     }
+    apart(send.and_then(|send| send.get(comm.rank())), recv.get(comm.rank()))?;
     let mut staging = Staging::default();
     let from = send.unwrap_or(&recv);
     let input = match send {
@@ -173,6 +188,7 @@ pub(crate) fn reduce(
     }
     let mut staging = Staging::default();
     let (input, output) = if root == Root::Me {
+        apart(send, Some(recv))?;
         let input = send.map(|send| staging.input(send, op.alignment()));
         (input, Some(staging.output(recv, op.alignment(), send.is_none())))
     } else {
@@ -192,16 +208,18 @@ pub(crate) fn all_reduce(
     if comm.is_inter() {
         return inter::all_reduce(comm, send.unwrap_or(recv), recv, op);
     }
+    apart(send, Some(recv))?;
     let mut staging = Staging::default();
     let input = send.map(|send| staging.input(send, op.alignment()));
     let output = staging.output(recv, op.alignment(), send.is_none());
     Ok(staging.call(&comm.all, Call::AllReduce { op }, input, Some(output)))
 }
 
+/// `recv`: `None` where nothing comes.
 pub(crate) fn scan(
     comm: &Arc<Comm>,
     send: Option<&Buffer>,
-    recv: &Buffer,
+    recv: Option<&Buffer>,
     op: Reducer,
     exclusive: bool,
 ) -> Result<Plan> {
@@ -210,7 +228,14 @@ pub(crate) fn scan(
     }
     let mut staging = Staging::default();
     let input = send.map(|send| staging.input(send, op.alignment()));
-    let output = staging.output(recv, op.alignment(), send.is_none() || (exclusive && comm.rank() == 0));
+    apart(send, recv)?;
+    let output = match (recv, send) {
+        (Some(recv), _) => {
+            staging.output(recv, op.alignment(), send.is_none() || (exclusive && comm.rank() == 0))
+        }
+        (None, Some(send)) => staging.hold(Owned::new(send.bytes())),
+        (None, None) => return fail(ERR_BUFFER, "MPI_IN_PLACE needs a receive buffer"),
+    };
     Ok(staging.call(&comm.all, Call::Scan { exclusive, op }, input, Some(output)))
 }
 
@@ -231,8 +256,10 @@ pub(crate) fn reduce_scatter(
     let Some(mine) = counts.get(comm.rank()) else {
         return fail(ERR_COUNT, "there is no count for this rank");
     };
-    let input = match send {
-        Some(send) => staging.input(&send.part(0, whole), op.alignment()),
+    let given = send.map(|send| send.part(0, whole));
+    apart(given.as_ref(), Some(&recv.part(0, whole)))?;
+    let input = match &given {
+        Some(send) => staging.input(send, op.alignment()),
         None => staging.hold(recv.part(0, whole).pack()),
     };
     let output = staging.output(&recv.part(0, *mine), op.alignment(), false);

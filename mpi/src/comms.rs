@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use ringworld::{Communicator, Group, Source, Tag};
 
@@ -236,7 +236,23 @@ pub(crate) fn get(handle: standard::Comm) -> Result<Arc<Comm>> {
         standard::Comm::SELF => SELF.read().unwrap_or_else(PoisonError::into_inner).clone(),
         _ => MADE.get(handle.0),
     };
-    found.ok_or_else(|| no_comm(handle))
+    found.or_else(|| when_made(handle)).ok_or_else(|| no_comm(handle))
+}
+
+/// How to wait for communicators that are being made, by their handles.
+type Coming = Vec<(standard::Comm, Arc<dyn Fn() + Send + Sync>)>;
+static COMING: Mutex<Coming> = Mutex::new(Vec::new());
+
+fn coming() -> MutexGuard<'static, Coming> {
+    COMING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Programs look at a duplicate before its request has ended, which they must not: then it is waited for.
+#[cold]
+fn when_made(handle: standard::Comm) -> Option<Arc<Comm>> {
+    let wait = coming().iter().find(|(of, _)| *of == handle).map(|(_, wait)| Arc::clone(wait))?;
+    wait();
+    MADE.get(handle.0)
 }
 
 #[cold]
@@ -268,8 +284,14 @@ pub(crate) fn reserve() -> standard::Comm {
     standard::Comm(MADE.reserve())
 }
 
+/// Says how to wait until that handle has its communicator.
+pub(crate) fn awaited(handle: standard::Comm, wait: impl Fn() + Send + Sync + 'static) {
+    coming().push((handle, Arc::new(wait)));
+}
+
 /// Gives that handle its communicator.
 pub(crate) fn fill(handle: standard::Comm, comm: Comm) {
+    coming().retain(|(of, _)| *of != handle);
     comm.handle.store(handle.0, Ordering::Relaxed);
     MADE.fill(handle.0, Arc::new(comm));
 }

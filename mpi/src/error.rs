@@ -16,13 +16,15 @@ pub(crate) struct Error {
     pub(crate) class: i32,
     /// What was given, what was expected; nothing where the class says it all.
     pub(crate) text: String,
+    /// The source and the tag of the message that could not be received.
+    pub(crate) of: Option<(i32, i32)>,
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error with words.
 pub(crate) fn error(class: i32, text: impl Into<String>) -> Error {
-    Error { class, text: text.into() }
+    Error { class, text: text.into(), of: None }
 }
 
 /// The same, as a result.

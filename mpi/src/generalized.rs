@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Result, fail};
 use crate::host::{Function, host};
 use crate::status::Status;
 
@@ -19,7 +19,7 @@ pub(crate) struct Generalized {
 }
 
 fn returned(code: i32) -> Result<()> {
-    if code == 0 { Ok(()) } else { Err(Error { class: code, text: String::new() }) }
+    if code == 0 { Ok(()) } else { fail(code, "") }
 }
 
 impl Generalized {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::comms::{self, Comm};
 use crate::errhandlers::{Handler, raise};
 use crate::error::{Error, Result, error};
-use crate::standard::{self, ERR_UNSUPPORTED_OPERATION};
+use crate::standard::{self, ERR_ARG, ERR_UNSUPPORTED_OPERATION};
 
 /// Of a call on a communicator.
 #[inline]
@@ -52,6 +52,12 @@ pub(crate) fn of_request(call: &str, comm: Option<&Arc<Comm>>, why: &Error) -> i
         Some(comm) => raise(&comm.handler(), comm.handle().0, call, why),
         None => nowhere(call, why),
     }
+}
+
+/// A call without a place for a result.
+#[cold]
+pub fn absent(call: &str) -> i32 {
+    nowhere(call, &error(ERR_ARG, "NULL was given as the place for a result"))
 }
 
 /// A function that is not there.

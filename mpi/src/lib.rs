@@ -89,4 +89,4 @@ mod steps;
 mod topology;
 mod work;
 
-pub use guard::unsupported;
+pub use guard::{absent, unsupported};

@@ -57,7 +57,16 @@ pub(crate) fn end_of(ended: Ended, first: usize) -> Result<Status> {
     match ended {
         Ok(status) => Ok(status_of(status, first)),
         Err(ringworld::Error::Cancelled { .. }) => Ok(Status { cancelled: true, ..Status::EMPTY }),
-        Err(why) => Err(why.into()),
+        Err(why) => {
+            let of = match &why {
+                ringworld::Error::Truncated { source_rank, tag, .. } => {
+                    let tag = i32::try_from(*tag).unwrap_or(UNDEFINED);
+                    Some(((source_rank - first.min(*source_rank)) as i32, tag))
+                }
+                _ => None,
+            };
+            Err(Error { of, ..why.into() })
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::guard::{on_comm, on_none};
 use crate::info;
 use crate::kind::Kind;
 use crate::making::{self, Leaders};
+use crate::requests;
 use crate::standard::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, Comm,
     ERR_ARG, ERR_COMM, ERR_RANK, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR,
@@ -139,6 +140,8 @@ pub fn comm_idup(comm: Comm, newcomm: Handles<Comm>, request: Handles<Request>) 
         let work = making::start_duplicate(comm, move |made| comms::fill(handle, dressed(made)))?;
         newcomm.set(handle);
         give(request, comm, work);
+        let made = requests::existing(request.get(0))?;
+        comms::awaited(handle, move || made.wait());
         Ok(())
     })
 }
@@ -151,6 +154,8 @@ pub fn comm_idup_with_info(comm: Comm, info: Info, newcomm: Handles<Comm>, reque
         let work = making::start_duplicate(comm, move |made| comms::fill(handle, dressed(made)))?;
         newcomm.set(handle);
         give(request, comm, work);
+        let made = requests::existing(request.get(0))?;
+        comms::awaited(handle, move || made.wait());
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Address, Handles, IntOut, Text, TextOut};
 use crate::errhandlers::{self, Handler, raise};
-use crate::error::{self, Error};
+use crate::error;
 use crate::guard::{on_comm, on_none};
 use crate::kind::Kind;
 use crate::standard::{Comm, ERR_ARG, Errhandler, MAX_ERROR_STRING};
@@ -41,7 +41,7 @@ pub fn errhandler_get(comm: Comm, errhandler: Handles<Errhandler>) -> i32 {
 
 pub fn comm_call_errhandler(comm: Comm, errorcode: i32) -> i32 {
     on_comm("MPI_Comm_call_errhandler", comm, |comm| {
-        let why = Error { class: errorcode, text: String::new() };
+        let why = error::error(errorcode, "");
         raise(&comm.handler(), comm.handle().0, "MPI_Comm_call_errhandler", &why);
         Ok(())
     })

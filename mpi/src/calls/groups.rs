@@ -37,6 +37,9 @@ pub fn group_compare(group1: Group, group2: Group, result: IntOut) -> i32 {
 pub fn group_translate_ranks(group1: Group, n: i32, ranks1: Ints, group2: Group, ranks2: IntOut) -> i32 {
     on_none("MPI_Group_translate_ranks", || {
         let (from, to) = (get(group1)?, get(group2)?);
+        if n > 0 && (ranks1.is_null() || ranks2.is_null()) {
+            return fail(ERR_ARG, "NULL was given for ranks");
+        }
         for place in 0..n.max(0) as usize {
             let rank = ranks1.get(place);
             let translated = if rank == i64::from(PROC_NULL) {

@@ -2,6 +2,7 @@
 
 use super::shared;
 use crate::arguments::{Address, Handles, IntOut};
+use crate::collectives;
 use crate::error::Error;
 use crate::guard::on_none;
 use crate::operations::{Made, insert, is_commutative, remove};
@@ -38,9 +39,10 @@ pub fn op_commutative(op: Op, commute: IntOut) -> i32 {
 pub fn reduce_local(inbuf: Address, inoutbuf: Address, count: i64, datatype: Datatype, op: Op) -> i32 {
     on_none("MPI_Reduce_local", || {
         let op = shared::reducer(op, datatype)?;
-        let left = shared::buffer(inbuf, count, datatype)?.pack();
+        let left = shared::buffer(inbuf, count, datatype)?;
         let both = shared::buffer(inoutbuf, count, datatype)?;
-        let mut right = both.pack();
+        collectives::apart(Some(&left), Some(&both))?;
+        let (left, mut right) = (left.pack(), both.pack());
         op.combine(left.bytes(), right.bytes_mut()).map_err(Error::from)?;
         both.unpack(right.bytes());
         Ok(())

@@ -307,7 +307,7 @@ pub(super) fn scan(
     let send = unless_in_place(sendbuf, count, datatype)?;
     let recv = shared::buffer(recvbuf, count, datatype)?;
     let comm = Arc::clone(comm);
-    Ok(move || collectives::scan(&comm, send.as_ref(), &recv, op.clone(), false))
+    Ok(move || collectives::scan(&comm, send.as_ref(), Some(&recv), op.clone(), false))
 }
 
 #[inline]
@@ -321,9 +321,11 @@ pub(super) fn exscan(
 ) -> Result<impl Fn() -> Result<Plan> + Send + Sync + 'static> {
     let op = shared::reducer(op, datatype)?;
     let send = unless_in_place(sendbuf, count, datatype)?;
-    let recv = shared::buffer(recvbuf, count, datatype)?;
+    // The first rank gets nothing, and need not say where.
+    let nowhere = recvbuf.is_null() && comm.rank() == 0;
+    let recv = if nowhere { None } else { Some(shared::buffer(recvbuf, count, datatype)?) };
     let comm = Arc::clone(comm);
-    Ok(move || collectives::scan(&comm, send.as_ref(), &recv, op.clone(), true))
+    Ok(move || collectives::scan(&comm, send.as_ref(), recv.as_ref(), op.clone(), true))
 }
 
 #[inline]

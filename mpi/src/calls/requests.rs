@@ -23,8 +23,19 @@ fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object
             status.set(&ended);
             0
         }
-        Err(why) => of_request(call, request.comm.as_ref(), &why),
+        Err(why) => {
+            if why.of.is_some() {
+                status.set(&of_failed(&why));
+            }
+            of_request(call, request.comm.as_ref(), &why)
+        }
     }
+}
+
+/// The status of what has failed.
+fn of_failed(why: &Error) -> Status {
+    let (source, tag) = why.of.unwrap_or((Status::EMPTY.source, Status::EMPTY.tag));
+    Status { source, tag, error: error_out(why.code()), ..Status::EMPTY }
 }
 
 pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
@@ -93,7 +104,7 @@ fn finish_all(
                 statuses.put(place, &Status { error, ..status });
             }
             Ok(status) => statuses.put(place, &status),
-            Err(why) => statuses.put(place, &Status { error: error_out(why.code()), ..Status::EMPTY }),
+            Err(why) => statuses.put(place, &of_failed(&why)),
         }
     }
     failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref(), &why))
@@ -215,7 +226,7 @@ fn finish_some(
                 statuses.put(place, &Status { error, ..status });
             }
             Ok(status) => statuses.put(place, &status),
-            Err(why) => statuses.put(place, &Status { error: error_out(why.code()), ..Status::EMPTY }),
+            Err(why) => statuses.put(place, &of_failed(&why)),
         }
     }
     failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref(), &why))

@@ -41,6 +41,7 @@ pub fn cart_create(
     comm_cart: Handles<Comm>,
 ) -> i32 {
     on_comm("MPI_Cart_create", comm_old, |comm| {
+        comm_cart.set(Comm::NULL);
         let number = super::shared::number(ndims.into(), "ndims")?;
         let periodic = periods.vec(number).into_iter().map(|it| it != 0).collect();
         let grid = Grid::new(dims.vec(number), periodic)?;
@@ -186,6 +187,7 @@ pub fn graph_create(
     comm_graph: Handles<Comm>,
 ) -> i32 {
     on_comm("MPI_Graph_create", comm_old, |comm| {
+        comm_graph.set(Comm::NULL);
         let topology = graph(nnodes, indx, edges)?;
         give(comm_graph, first(comm, nnodes.into())?, || topology);
         Ok(())
@@ -274,6 +276,7 @@ pub fn dist_graph_create_adjacent(
     comm_dist_graph: Handles<Comm>,
 ) -> i32 {
     on_comm("MPI_Dist_graph_create_adjacent", comm_old, |comm| {
+        comm_dist_graph.set(Comm::NULL);
         let sources = edges(indegree, sources, sourceweights, comm.size())?;
         let destinations = edges(outdegree, destinations, destweights, comm.size())?;
         let weighted = sourceweights.number() != UNWEIGHTED && destweights.number() != UNWEIGHTED;
@@ -295,6 +298,7 @@ pub fn dist_graph_create(
     comm_dist_graph: Handles<Comm>,
 ) -> i32 {
     on_comm("MPI_Dist_graph_create", comm_old, |comm| {
+        comm_dist_graph.set(Comm::NULL);
         let number = super::shared::number(n.into(), "n")?;
         let (sources, degrees) = (sources.ints(number), degrees.ints(number));
         let weighted = weights.number() != UNWEIGHTED;

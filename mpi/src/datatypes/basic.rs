@@ -118,7 +118,8 @@ pub(crate) static ALL: &[Basic] = &[
     plain(0x23c, "MPI_WCHAR", 4, Character),
     plain(0x240, "MPI_INT8_T", 1, Integer(D::I8)),
     plain(0x241, "MPI_UINT8_T", 1, Integer(D::U8)),
-    plain(0x243, "MPI_CHAR", 1, Character),
+    // The standard reduces it by no operation; other libraries do, as a number, and programs rely on it.
+    plain(0x243, "MPI_CHAR", 1, Integer(D::I8)),
     plain(0x244, "MPI_SIGNED_CHAR", 1, Integer(D::I8)),
     plain(0x245, "MPI_UNSIGNED_CHAR", 1, Integer(D::U8)),
     plain(0x247, "MPI_BYTE", 1, Byte),

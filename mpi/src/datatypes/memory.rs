@@ -11,7 +11,7 @@ use super::datatype::Datatype;
 use super::layout::{Layout, repeat};
 use crate::arguments::Address;
 use crate::error::{Result, fail};
-use crate::standard::ERR_COUNT;
+use crate::standard::{ERR_BUFFER, ERR_COUNT};
 
 /// A buffer of a call.
 #[derive(Clone, Debug)]
@@ -53,11 +53,29 @@ impl Owned {
     }
 }
 
+/// An address that is no buffer's: `MPI_IN_PLACE` where that means nothing, or `NULL`, which is `MPI_BOTTOM` for
+/// datatypes that say where their elements lie.
+#[cold]
+fn nowhere(address: Address, datatype: &Datatype) -> Result<()> {
+    if address.is_in_place() {
+        return fail(ERR_BUFFER, "MPI_IN_PLACE was given, and this call does nothing in place");
+    }
+    if datatype.true_lb == 0 {
+        return fail(ERR_BUFFER, "NULL was given for a buffer that has elements");
+    }
+    Ok(())
+}
+
 impl Buffer {
     #[inline]
     pub(crate) fn new(address: Address, count: i64, datatype: Arc<Datatype>) -> Result<Self> {
         match usize::try_from(count) {
-            Ok(count) => Ok(Self { address, count, datatype }),
+            Ok(count) => {
+                if address.is_constant() && count > 0 && datatype.size > 0 {
+                    nowhere(address, &datatype)?;
+                }
+                Ok(Self { address, count, datatype })
+            }
             Err(_) => fail(ERR_COUNT, format!("{count} is no number of elements; it must be 0 or more")),
         }
     }

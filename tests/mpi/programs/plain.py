@@ -52,6 +52,18 @@ def everything(rank, size):
     well(mpi.PMPI_Bcast(ctypes.byref(shared), 1, integer, size - 1, world))
     assert shared.value == 42, shared.value
 
+    # A message that is too long is known by its sender and its tag; the other one is well.
+    requests, ends = (handle * 2)(), (ctypes.c_int * 16)()
+    for tag, count in ((8, 2), (9, 3)):
+        well(mpi.MPI_Irecv(came, 2, integer, left, tag, world, ctypes.byref(requests, (tag - 8) * ctypes.sizeof(handle))))
+    for tag, count in ((8, 2), (9, 3)):
+        well(mpi.MPI_Send(mine, count, integer, right, tag, world))
+    assert mpi.MPI_Waitall(2, requests, ends) != 0
+    # Where source, tag and error are, of as many numbers.
+    source, each = (0, 8) if abi == "abi" else (2, 5)
+    assert list(ends[source:source + 3]) == [left, 8, 0], list(ends)
+    assert list(ends[each + source:each + source + 2]) == [left, 9] and ends[each + source + 2] != 0, list(ends)
+
     requests, got = (handle * 2)(), ctypes.c_int()
     well(mpi.MPI_Irecv(ctypes.byref(got), 1, integer, left, 1, world, ctypes.byref(requests, 0)))
     well(mpi.MPI_Isend(ctypes.byref(shared), 1, integer, right, 1, world,
@@ -89,6 +101,9 @@ def while_it_is_made(rank, size):
     well(mpi.MPI_Comm_idup(world, ctypes.byref(made), ctypes.byref(request)))
     if rank == size - 1:
         well(mpi.MPI_Send(ctypes.byref(token), 1, integer, 0, 2, world))
+    # Some programs look at it too early.
+    well(mpi.MPI_Comm_size(made, ctypes.byref(token)))
+    assert token.value == size, token.value
     well(mpi.MPI_Wait(ctypes.byref(request), status_ignore))
     well(mpi.MPI_Barrier(made))
     well(mpi.MPI_Comm_free(ctypes.byref(made)))
@@ -129,6 +144,13 @@ def alone():
     well(mpi.MPI_Status_set_elements_x(status, char, large))
     well(mpi.MPI_Get_elements_x(status, char, ctypes.byref(count)))
     assert count.value == large.value, hex(count.value)
+    # Where there is nothing: of a result, of a buffer; and what is both, sent and received.
+    assert mpi.MPI_Comm_size(world, None) != 0
+    two = (ctypes.c_int * 2)()
+    assert "MPI_ERR_BUFFER" in words(mpi.MPI_Send(None, 1, integer, 0, 0, world))
+    assert "MPI_ERR_BUFFER" in words(mpi.MPI_Send(in_place, 1, integer, 0, 0, world))
+    assert "MPI_ERR_BUFFER" in words(mpi.MPI_Reduce_local(in_place, two, 1, integer, total))
+    assert "MPI_ERR_BUFFER" in words(mpi.MPI_Allreduce(two, two, 1, integer, total, world))
     # It goes to the handler of MPI_COMM_WORLD, as before MPI 4.0, when none was set for MPI_COMM_SELF.
     size = ctypes.c_int()
     assert mpi.MPI_Type_size(handle(0), ctypes.byref(size)) != 0

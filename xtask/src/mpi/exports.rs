@@ -22,13 +22,14 @@ const HEAD: &str = "\
 #![allow(trivial_numeric_casts, clippy::unnecessary_cast, reason = \"as above\")]
 #![allow(clippy::multiple_unsafe_ops_per_block, reason = \"each argument is made by one\")]
 #![allow(clippy::missing_safety_doc, reason = \"the standard says what each argument must be\")]
+#![allow(clippy::suspicious_else_formatting, reason = \"lines end where they are full\")]
 
 use std::ffi::{c_char, c_int, c_void};
 
 use ringworld_mpi::arguments::{Address, Handles, IntOut, Ints, StatusOut, Text, TextOut};
 use ringworld_mpi::kind::Kind;
 use ringworld_mpi::standard::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request};
-use ringworld_mpi::{calls, unsupported};
+use ringworld_mpi::{absent, calls, unsupported};
 
 use super::c;
 
@@ -107,13 +108,35 @@ fn export(function: &Function, functions: &[Function], done: &[String]) -> Strin
             })
             .collect();
         let call = format!("calls::{call}({})", arguments.join(", "));
-        if returns == "int" { format!("c::code({call})") } else { call }
+        match lacking(function) {
+            Some(lacks) => format!("c::code(if {lacks} {{ absent({name:?}) }} else {{ {call} }})"),
+            None if returns == "int" => format!("c::code({call})"),
+            None => call,
+        }
     } else {
         format!("c::code(unsupported({name:?}))")
     };
     let text =
         format!("export!({name} P{name} ({}) -> {} {{ {body} }});", declared.join(", "), rust(returns));
     wrapped(&text)
+}
+
+/// Whether the program has not said where to put a result.
+fn lacking(function: &Function) -> Option<String> {
+    let is_result = |p: &&Parameter| {
+        let pointed = p.kind.strip_suffix('*').map(str::trim_end);
+        let number = matches!(pointed, Some("int" | "MPI_Count" | "MPI_Aint"));
+        (number || pointed.is_some_and(|pointed| handle(pointed).is_some()))
+            && p.name != "argc"
+            && !p.name.ends_with("weights")
+    };
+    let results: Vec<String> = function
+        .parameters
+        .iter()
+        .filter(is_result)
+        .map(|p| format!("{}.is_null()", word(&p.name)))
+        .collect();
+    (!results.is_empty()).then(|| results.join(" || "))
 }
 
 /// The text in lines of at most 120 columns.
