@@ -55,6 +55,12 @@ pub(crate) fn duplicate(comm: &Comm) -> Result<Comm> {
     again(comm, all, local)
 }
 
+/// The same ranks again, for a collective whose messages are to go together with those of no other.
+#[track_caller]
+pub(crate) fn apart(comm: &Comm) -> Result<Arc<Comm>> {
+    duplicate(comm).map(Arc::new)
+}
+
 /// What is made like another one, of communicators of all and of its own group.
 fn again(comm: &Comm, all: Communicator, local: Option<Communicator>) -> Result<Comm> {
     let mut made = Comm::new(all)?.like(comm);

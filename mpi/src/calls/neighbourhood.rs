@@ -6,6 +6,7 @@ use super::plans;
 use super::shared::give;
 use crate::arguments::{Address, Handles, Ints};
 use crate::guard::on_comm;
+use crate::making;
 use crate::requests;
 use crate::standard::{Comm, Datatype, Info, Request};
 
@@ -56,8 +57,15 @@ pub fn neighbor_allgather_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Neighbor_allgather_init", comm, |comm| {
-        let plan =
-            plans::neighbor_allgather(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?;
+        let plan = plans::neighbor_allgather(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcount,
+            recvtype,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -119,7 +127,14 @@ pub fn neighbor_allgatherv_init(
 ) -> i32 {
     on_comm("MPI_Neighbor_allgatherv_init", comm, |comm| {
         let plan = plans::neighbor_allgatherv(
-            comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcounts,
+            displs,
+            recvtype,
         )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
@@ -173,8 +188,15 @@ pub fn neighbor_alltoall_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Neighbor_alltoall_init", comm, |comm| {
-        let plan =
-            plans::neighbor_alltoall(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?;
+        let plan = plans::neighbor_alltoall(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcount,
+            recvtype,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -239,7 +261,15 @@ pub fn neighbor_alltoallv_init(
 ) -> i32 {
     on_comm("MPI_Neighbor_alltoallv_init", comm, |comm| {
         let plan = plans::neighbor_alltoallv(
-            comm, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+            &making::apart(comm)?,
+            sendbuf,
+            sendcounts,
+            sdispls,
+            sendtype,
+            recvbuf,
+            recvcounts,
+            rdispls,
+            recvtype,
         )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
@@ -305,7 +335,15 @@ pub fn neighbor_alltoallw_init(
 ) -> i32 {
     on_comm("MPI_Neighbor_alltoallw_init", comm, |comm| {
         let plan = plans::neighbor_alltoallw(
-            comm, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+            &making::apart(comm)?,
+            sendbuf,
+            sendcounts,
+            sdispls,
+            sendtypes,
+            recvbuf,
+            recvcounts,
+            rdispls,
+            recvtypes,
         )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())

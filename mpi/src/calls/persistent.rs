@@ -1,16 +1,18 @@
-//! Collectives that are started again and again.
+//! Collectives that are started again and again. Each has messages of its own, because those of one communicator are
+//! started in any order; so each is made by all ranks, who wait for one another, as the standard allows.
 
 use std::sync::Arc;
 
 use super::plans;
 use crate::arguments::{Address, Handles, Ints};
 use crate::guard::on_comm;
+use crate::making;
 use crate::requests;
 use crate::standard::{Comm, Datatype, Info, Op, Request};
 
 pub fn barrier_init(comm: Comm, _info: Info, request: Handles<Request>) -> i32 {
     on_comm("MPI_Barrier_init", comm, |comm| {
-        let plan = plans::barrier(comm)?;
+        let plan = plans::barrier(&making::apart(comm)?)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -26,7 +28,7 @@ pub fn bcast_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Bcast_init", comm, |comm| {
-        let plan = plans::bcast(comm, buffer, count, datatype, root)?;
+        let plan = plans::bcast(&making::apart(comm)?, buffer, count, datatype, root)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -45,7 +47,16 @@ pub fn gather_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Gather_init", comm, |comm| {
-        let plan = plans::gather(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)?;
+        let plan = plans::gather(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcount,
+            recvtype,
+            root,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -65,8 +76,17 @@ pub fn gatherv_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Gatherv_init", comm, |comm| {
-        let plan =
-            plans::gatherv(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root)?;
+        let plan = plans::gatherv(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcounts,
+            displs,
+            recvtype,
+            root,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -85,7 +105,16 @@ pub fn scatter_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Scatter_init", comm, |comm| {
-        let plan = plans::scatter(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)?;
+        let plan = plans::scatter(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcount,
+            recvtype,
+            root,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -105,8 +134,17 @@ pub fn scatterv_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Scatterv_init", comm, |comm| {
-        let plan =
-            plans::scatterv(comm, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root)?;
+        let plan = plans::scatterv(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcounts,
+            displs,
+            sendtype,
+            recvbuf,
+            recvcount,
+            recvtype,
+            root,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -124,7 +162,15 @@ pub fn allgather_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Allgather_init", comm, |comm| {
-        let plan = plans::allgather(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?;
+        let plan = plans::allgather(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcount,
+            recvtype,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -143,8 +189,16 @@ pub fn allgatherv_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Allgatherv_init", comm, |comm| {
-        let plan =
-            plans::allgatherv(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype)?;
+        let plan = plans::allgatherv(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcounts,
+            displs,
+            recvtype,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -162,7 +216,15 @@ pub fn alltoall_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Alltoall_init", comm, |comm| {
-        let plan = plans::alltoall(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?;
+        let plan = plans::alltoall(
+            &making::apart(comm)?,
+            sendbuf,
+            sendcount,
+            sendtype,
+            recvbuf,
+            recvcount,
+            recvtype,
+        )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -183,7 +245,15 @@ pub fn alltoallv_init(
 ) -> i32 {
     on_comm("MPI_Alltoallv_init", comm, |comm| {
         let plan = plans::alltoallv(
-            comm, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+            &making::apart(comm)?,
+            sendbuf,
+            sendcounts,
+            sdispls,
+            sendtype,
+            recvbuf,
+            recvcounts,
+            rdispls,
+            recvtype,
         )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
@@ -205,7 +275,15 @@ pub fn alltoallw_init(
 ) -> i32 {
     on_comm("MPI_Alltoallw_init", comm, |comm| {
         let plan = plans::alltoallw(
-            comm, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+            &making::apart(comm)?,
+            sendbuf,
+            sendcounts,
+            sdispls,
+            sendtypes,
+            recvbuf,
+            recvcounts,
+            rdispls,
+            recvtypes,
         )?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
@@ -224,7 +302,7 @@ pub fn reduce_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Reduce_init", comm, |comm| {
-        let plan = plans::reduce(comm, sendbuf, recvbuf, count, datatype, op, root)?;
+        let plan = plans::reduce(&making::apart(comm)?, sendbuf, recvbuf, count, datatype, op, root)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -241,7 +319,7 @@ pub fn allreduce_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Allreduce_init", comm, |comm| {
-        let plan = plans::allreduce(comm, sendbuf, recvbuf, count, datatype, op)?;
+        let plan = plans::allreduce(&making::apart(comm)?, sendbuf, recvbuf, count, datatype, op)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -258,7 +336,8 @@ pub fn reduce_scatter_block_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Reduce_scatter_block_init", comm, |comm| {
-        let plan = plans::reduce_scatter_block(comm, sendbuf, recvbuf, recvcount, datatype, op)?;
+        let plan =
+            plans::reduce_scatter_block(&making::apart(comm)?, sendbuf, recvbuf, recvcount, datatype, op)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -275,7 +354,7 @@ pub fn reduce_scatter_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Reduce_scatter_init", comm, |comm| {
-        let plan = plans::reduce_scatter(comm, sendbuf, recvbuf, recvcounts, datatype, op)?;
+        let plan = plans::reduce_scatter(&making::apart(comm)?, sendbuf, recvbuf, recvcounts, datatype, op)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -292,7 +371,7 @@ pub fn scan_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Scan_init", comm, |comm| {
-        let plan = plans::scan(comm, sendbuf, recvbuf, count, datatype, op)?;
+        let plan = plans::scan(&making::apart(comm)?, sendbuf, recvbuf, count, datatype, op)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })
@@ -309,7 +388,7 @@ pub fn exscan_init(
     request: Handles<Request>,
 ) -> i32 {
     on_comm("MPI_Exscan_init", comm, |comm| {
-        let plan = plans::exscan(comm, sendbuf, recvbuf, count, datatype, op)?;
+        let plan = plans::exscan(&making::apart(comm)?, sendbuf, recvbuf, count, datatype, op)?;
         request.set(requests::persistent(Some(Arc::clone(comm)), Box::new(move || plan()?.start())));
         Ok(())
     })

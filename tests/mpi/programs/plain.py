@@ -109,6 +109,20 @@ def while_it_is_made(rank, size):
     well(mpi.MPI_Comm_free(ctypes.byref(made)))
 
 
+def in_another_order(rank, size):
+    """Persistent collectives of one communicator, which half of the ranks start the other way round."""
+    value, requests = ctypes.c_int(42 if rank == 0 else 0), (handle * 2)()
+    well(mpi.MPI_Bcast_init(ctypes.byref(value), 1, integer, 0, world, no_info, ctypes.byref(requests)))
+    second = ctypes.byref(requests, ctypes.sizeof(handle))
+    well(mpi.MPI_Barrier_init(world, no_info, second))
+    for request in (ctypes.byref(requests), second)[::1 if rank % 2 else -1]:
+        well(mpi.MPI_Start(request))
+    well(mpi.MPI_Waitall(2, requests, status_ignore))
+    assert value.value == 42, value.value
+    for request in (ctypes.byref(requests), second):
+        well(mpi.MPI_Request_free(request))
+
+
 def in_parts(rank, size):
     """Three parts of two numbers into two elements of four: they end elsewhere, and leave room."""
     if size == 1 or rank > 1:
@@ -183,6 +197,7 @@ if part == "all":
     alone()
     everything(rank, size)
     while_it_is_made(rank, size)
+    in_another_order(rank, size)
     in_parts(rank, size)
     well(mpi.MPI_Finalize())
 else:
