@@ -72,10 +72,12 @@ fn run(language: Language, given: &[OsString]) -> Result<(), Failure> {
     })
 }
 
-/// The compiler and its first arguments, from the variable if it names another program than this.
+/// The compiler and its first arguments, from the variable if it names no compiler for MPI, such as this program.
 fn compiler(language: Language, variable: Option<&OsStr>) -> Vec<OsString> {
     let words: Vec<_> = variable.and_then(OsStr::to_str).unwrap_or("").split_whitespace().collect();
-    let itself = words.first().is_none_or(|first| first.rsplit('/').next() == Some("ringworld"));
+    let ours = ["ringworld", "mpicc", "mpicxx", "mpic++"];
+    let itself =
+        words.first().is_none_or(|first| first.rsplit('/').next().is_some_and(|it| ours.contains(&it)));
     if itself { vec![language.default.into()] } else { words.into_iter().map(OsString::from).collect() }
 }
 
@@ -140,7 +142,7 @@ mod tests {
     fn a_variable_names_the_compiler_unless_that_is_ourselves() {
         let named = |variable: Option<&str>| compiler(C, variable.map(OsStr::new));
         assert_eq!(named(Some("ccache gcc -m64")), ["ccache", "gcc", "-m64"]);
-        for none in [None, Some(""), Some("ringworld cc"), Some("/usr/bin/ringworld cc -g")] {
+        for none in [None, Some(""), Some("ringworld cc"), Some("/usr/bin/ringworld cc -g"), Some("mpicc")] {
             assert_eq!(named(none), ["cc"]);
         }
     }

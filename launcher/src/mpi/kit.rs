@@ -1,5 +1,5 @@
-//! What a compiler needs beside the library: our header, the name by which linkers look for the library, and a file for
-//! pkg-config. The header is a part of this program, so that there is one wherever the program is.
+//! What a compiler needs beside the library: our header, the name by which linkers look for the library, a file for
+//! pkg-config, and the names by which compilers for MPI are known. The header is a part of this program, so that there is one wherever the program is.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -60,9 +60,21 @@ pub(super) fn parts(library: &Path, include: &Path) -> [(PathBuf, Part); 3] {
     ]
 }
 
+/// For Makefiles, `configure` and CMake, which know compilers for MPI by these names: this program, by other names.
+/// Only beside what [`find`] finds, for that is what they use.
+pub(super) fn compilers(library: &Path, program: &Path) -> [(PathBuf, Part); 3] {
+    let script = |name: &str, command: &str| {
+        let program = program.display().to_string().replace('\'', r"'\''");
+        let text = format!("#!/bin/sh\nexec '{program}' {command} \"$@\"\n");
+        (library.join("bin").join(name), Part::Script(text))
+    };
+    [script("mpicc", "cc"), script("mpicxx", "c++"), script("mpic++", "c++")]
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
+    Script(String),
     Link(&'static OsStr),
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod compiler;
 mod kit;
 mod places;
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -55,10 +55,13 @@ pub(crate) fn mpi(options: &Options) -> Status {
     }
 }
 
+fn program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::system("where this program is", error))
+}
+
 /// The folder of this program.
 fn here() -> Result<PathBuf, Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::system("where this program is", error))?;
-    program.parent().map(Path::to_owned).ok_or_else(|| Failure::usage("this program is in no folder"))
+    program()?.parent().map(Path::to_owned).ok_or_else(|| Failure::usage("this program is in no folder"))
 }
 
 /// The folder in which programs find a library by its name.
@@ -98,26 +101,29 @@ fn show() -> Result<String, Failure> {
     Ok(text)
 }
 
-fn install(options: &InstallOptions) -> Result<String, Failure> {
-    let here = here()?;
-    let mut include = None;
-    let to = match (&options.venv, &options.to) {
-        (Some(venv), _) if !venv.join("pyvenv.cfg").is_file() => {
-            return Err(Failure::usage(format!("{} is no virtual environment of Python's", venv.display())));
-        }
-        (Some(venv), _) => {
-            include = Some(venv.join("include"));
-            venv.join("lib")
-        }
-        (None, Some(to)) => to.clone(),
-        (None, None) => folders(&here).swap_remove(0),
-    };
+/// Where the libraries are to be, and where the header.
+fn destination(options: &InstallOptions, standard: &Path) -> Result<(PathBuf, PathBuf), Failure> {
     let absolute = |path: PathBuf| {
         std::path::absolute(&path)
             .map_err(|error| Failure::system(format!("where {} is", path.display()), error))
     };
-    let include = absolute(include.unwrap_or_else(|| to.join("include")))?;
-    let to = absolute(to)?;
+    match (&options.venv, &options.to) {
+        (Some(venv), _) if !venv.join("pyvenv.cfg").is_file() => {
+            Err(Failure::usage(format!("{} is no virtual environment of Python's", venv.display())))
+        }
+        (Some(venv), _) => Ok((absolute(venv.join("lib"))?, absolute(venv.join("include"))?)),
+        (None, to) => {
+            let to = absolute(to.clone().unwrap_or_else(|| standard.to_owned()))?;
+            let include = to.join("include");
+            Ok((to, include))
+        }
+    }
+}
+
+fn install(options: &InstallOptions) -> Result<String, Failure> {
+    let here = here()?;
+    let standard = folders(&here).swap_remove(0);
+    let (to, include) = destination(options, &standard)?;
     let mut text = String::new();
     for (name, _) in LIBRARIES {
         let target = to.join(name);
@@ -128,9 +134,17 @@ fn install(options: &InstallOptions) -> Result<String, Failure> {
         if name != kit::LIBRARY {
             continue;
         }
-        for (target, content) in kit::parts(&to, &include) {
+        let mut parts = Vec::from(kit::parts(&to, &include));
+        if to == standard {
+            parts.extend(kit::compilers(&to, &program()?));
+        }
+        for (target, content) in parts {
             put(&target, |part| match content {
                 Part::Text(text) => fs::write(part, text),
+                Part::Script(text) => {
+                    fs::write(part, text)?;
+                    fs::set_permissions(part, fs::Permissions::from_mode(0o755))
+                }
                 Part::Link(to) => symlink(to, part),
             })?;
             text.push_str(&format!("{}\n", target.display()));

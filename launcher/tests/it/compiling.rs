@@ -42,6 +42,11 @@ fn what_is_installed_is_what_the_compiler_is_told_of() {
     assert_eq!(told.out, format!("-I{at}/include -O2 -o a b a.c -L{at} -Wl,-rpath,{at} -lmpi_abi\n"));
     let shown = finish(ringworld(&folder, &["c++", "--show", "-c", "a.cc"]).env("CXX", "g++ -m64"));
     assert_eq!(shown.out, format!("g++ -m64 -I{at}/include -c a.cc\n"));
+    // By the names that builds of programs know.
+    let mut mpicc = Command::new(library.join("bin/mpicc"));
+    mpicc.args(["-c", "a b.c"]).env("CC", "echo");
+    mpicc.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    assert_eq!(finish(&mut mpicc).out, format!("-I{at}/include -c a b.c\n"));
     let failed = finish(ringworld(&folder, &["cc", "a.c"]).env("CC", "false"));
     assert_eq!(failed.code, Some(1));
     // What is installed already is installed again.
