@@ -1,5 +1,6 @@
 //! What a compiler needs beside the library: our header, the name by which linkers look for the library, a file for
-//! pkg-config, and the names by which compilers for MPI are known. The header is a part of this program, so that there is one wherever the program is.
+//! pkg-config, and the names by which compilers for MPI are known. The header is a part of this program, so that there
+//! is one wherever the program is.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
