@@ -52,6 +52,25 @@ pub(super) fn clip(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_line_is_read_as_what_it_does_not_say(line in "[ -~]{0,40}(cmd|rc|value)?=?(x|0)?[ -~]{0,20}") {
+            if let Ok(answer) = Answer::read(line.as_bytes(), "x") {
+                prop_assert!(format!(" {line} ").contains(" cmd=x "), "{line:?}");
+                for key in ["rc", "value"] {
+                    let Some(value) = answer.value(key) else { continue };
+                    prop_assert!(format!(" {line} ").contains(&format!(" {key}={value} ")), "{line:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn no_bytes_are_a_panic(line in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(Answer::read(&line, "response_to_init").is_err());
+        }
+    }
 
     #[test]
     fn mpich_and_intel_mpi_are_understood() {
