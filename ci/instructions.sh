@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Instructions per message and per step of an all-reduce: no more than the ceilings allow, as the project ships its
-# programs, as dependents build it, and with debug assertions.
+# programs, as dependents build it, and with debug assertions; and what MPI's functions cost more than Rust's.
 source "$(dirname "$0")/lib.sh"
 headline "instructions"
 if [ -z "${CI:-}" ] && ! command -v valgrind >/dev/null; then
@@ -9,4 +9,7 @@ fi
 for profile in dist release dev; do
     cargo test --locked --profile "$profile" -p ringworld-benches --no-default-features --test instructions -- --nocapture
 done
+status=0
+tests/mpi/instructions || status=$?
+[ "$status" = 0 ] || fail "MPI's functions cost more than they may, see above"
 finished

@@ -82,7 +82,7 @@ impl Startable for SendCall {
         (core.send(to, envelope, spans.input, mode, Posting::Coalesced), ())
     }
 
-    #[inline]
+    #[inline(always)]
     fn at_once(
         &self,
         _: &Shell<Core>,

@@ -364,6 +364,12 @@ impl StatusOut {
         Self(pointer)
     }
 
+    /// Whether it is not `MPI_STATUS_IGNORE`.
+    #[inline]
+    pub(crate) fn is_wanted(self) -> bool {
+        !self.0.is_null()
+    }
+
     #[inline]
     pub(crate) fn put(self, place: usize, status: &Status) {
         if !self.0.is_null() {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringworld::{Communicator, Group, Source, Tag};
 
@@ -55,8 +55,11 @@ pub(crate) struct Remote {
 }
 
 static MADE: Table<Comm> = Table::new();
-static WORLD: RwLock<Option<Arc<Comm>>> = RwLock::new(None);
-static SELF: RwLock<Option<Arc<Comm>>> = RwLock::new(None);
+/// Kept to the end of the process, so that a call by them counts no references.
+static WORLD: OnceLock<Arc<Comm>> = OnceLock::new();
+static SELF: OnceLock<Arc<Comm>> = OnceLock::new();
+/// Between `MPI_Init` and `MPI_Finalize`.
+static ARE_THERE: AtomicBool = AtomicBool::new(false);
 
 impl std::fmt::Debug for Comm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -233,7 +236,7 @@ pub(crate) fn tags(given: i32) -> Result<Tag> {
 pub(crate) fn get(handle: standard::Comm) -> Result<Arc<Comm>> {
     let found = match handle {
         standard::Comm::WORLD => world(),
-        standard::Comm::SELF => SELF.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        standard::Comm::SELF => predefined(&SELF).cloned(),
         _ => MADE.get(handle.0),
     };
     found.or_else(|| when_made(handle)).ok_or_else(|| no_comm(handle))
@@ -269,7 +272,22 @@ fn no_comm(handle: standard::Comm) -> crate::error::Error {
 
 /// The communicator of all, while there is one.
 pub(crate) fn world() -> Option<Arc<Comm>> {
-    WORLD.read().unwrap_or_else(PoisonError::into_inner).clone()
+    predefined(&WORLD).cloned()
+}
+
+#[inline]
+fn predefined(place: &'static OnceLock<Arc<Comm>>) -> Option<&'static Arc<Comm>> {
+    if ARE_THERE.load(Ordering::Acquire) { place.get() } else { None }
+}
+
+/// A communicator, if the handle stands for one; `kept` keeps one that the program has made while it is used.
+#[inline]
+pub(crate) fn find(handle: standard::Comm, kept: &mut Option<Arc<Comm>>) -> Option<&Comm> {
+    if handle == standard::Comm::WORLD {
+        return predefined(&WORLD).map(|comm| &**comm);
+    }
+    *kept = get(handle).ok();
+    kept.as_deref()
 }
 
 pub(crate) fn insert(comm: Comm) -> standard::Comm {
@@ -307,7 +325,7 @@ pub(crate) fn remove(handle: standard::Comm) -> Result<()> {
     Ok(())
 }
 
-/// Sets what `MPI_COMM_WORLD` and `MPI_COMM_SELF` are.
+/// Sets what `MPI_COMM_WORLD` and `MPI_COMM_SELF` are, once in a process.
 pub(crate) fn begin(world: Comm, own: Comm) {
     let named = [
         (world, &WORLD, standard::Comm::WORLD, "MPI_COMM_WORLD"),
@@ -316,13 +334,12 @@ pub(crate) fn begin(world: Comm, own: Comm) {
     for (comm, place, handle, name) in named {
         comm.handle.store(handle.0, Ordering::Relaxed);
         *comm.name.lock().unwrap_or_else(PoisonError::into_inner) = name.into();
-        *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(comm));
+        place.get_or_init(|| Arc::new(comm));
     }
+    ARE_THERE.store(true, Ordering::Release);
 }
 
 /// They are no more.
 pub(crate) fn end() {
-    for place in [&WORLD, &SELF] {
-        *place.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
+    ARE_THERE.store(false, Ordering::Release);
 }

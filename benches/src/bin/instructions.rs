@@ -7,6 +7,8 @@
 //! - `socket`: 8 bytes sent by one rank and received by another over TCP, both in this thread; the system's own
 //!   instructions are not counted;
 //! - `memory`: the same in memory that both share;
+//! - `alone`, `sum-alone`: 8 bytes sent to oneself and received, and an all-reduce of 8 bytes, in a world of one:
+//!   beside the same calls of MPI's (`tests/mpi/instructions`);
 //! - `ahead`: 500 broadcasts of 8 bytes over TCP, first all of the root, then all of the other rank;
 //! - `behind`: 500 reductions of 8 bytes over TCP, first all of the other rank, then all of the root;
 //! - `direct`: an all-reduce of 8 bytes on two ranks, by direct exchange: one step;
@@ -30,6 +32,7 @@ type Error = Box<dyn std::error::Error>;
 /// Elements that the ring reduces: eager in both its halves.
 const RING: usize = (16 << 10) / size_of::<f32>();
 const TAG: u32 = 7;
+const PATHS: &str = "message, socket, memory, alone, sum-alone, ahead, behind, direct or ring";
 /// By how many collectives one rank runs ahead: what they send fits into the sockets, so that it need not wait.
 const AHEAD: u64 = 500;
 
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Vec<String>) -> Result<(), Error> {
     let [path, times] = &arguments[..] else {
-        return Err("expected two arguments: <message|socket|memory|ahead|behind|direct|ring> <times>".into());
+        return Err(format!("expected two arguments: a path, which is {PATHS}; and how often").into());
     };
     let times: u64 = times.parse().map_err(|error| format!("{times:?} is no number of times: {error}"))?;
     match path.as_str() {
@@ -54,18 +57,40 @@ fn run(arguments: Vec<String>) -> Result<(), Error> {
         "memory" => in_memory(|left, right| to_and_fro(left, right, times)),
         "ahead" => ahead(times),
         "behind" => behind(times),
+        "alone" => alone(times),
+        "sum-alone" => sum_alone(times),
         "direct" => all_reduce(times, "all-reduce/direct", 2),
         "ring" => all_reduce(times, "all-reduce/ring", RING),
-        _ => Err(format!(
-            "there is no path {path:?}; there are message, socket, memory, ahead, behind, direct and ring"
-        )
-        .into()),
+        _ => Err(format!("there is no path {path:?}; there are {PATHS}").into()),
     }
 }
 
 /// Rank 0 of a world of two, whose rank 1 is a mirror.
 fn before_a_mirror() -> Rank {
     testing::rank(0, 2, Some(Box::new(Loopback::new(1))), Choice::default())
+}
+
+/// What `tests/mpi/programs/instructions.c` does by MPI's functions.
+fn alone(times: u64) -> Result<(), Error> {
+    let rank = testing::alone();
+    let mut came = [0u64];
+    for time in 0..times {
+        rank.send(&[time], 0, TAG)?;
+        rank.recv(&mut came, 0, TAG)?;
+        expect(came, [time])?;
+    }
+    Ok(())
+}
+
+/// The same, of a collective.
+fn sum_alone(times: u64) -> Result<(), Error> {
+    let rank = testing::alone();
+    let mut sum = [0u64];
+    for time in 0..times {
+        rank.all_reduce_into(&[time], &mut sum, Op::Sum)?;
+        expect(sum, [time])?;
+    }
+    Ok(())
 }
 
 fn message(times: u64) -> Result<(), Error> {

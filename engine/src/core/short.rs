@@ -30,7 +30,7 @@ const LONGEST: usize = 4 << 10;
 
 impl Core {
     /// Sends a message on the short path, and says whether it has left; `false`: nothing has happened.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_short(&mut self, to: usize, envelope: &Envelope, mode: Mode, payload: &[u8]) -> bool {
         if mode != Mode::Standard || self.fault.is_some() || !self.router.may_inject(to, payload.len()) {
             return false;

@@ -22,6 +22,16 @@ pub struct Lend<'a> {
 
 /// Starts an operation on borrowed memory and waits for its end.
 pub fn blocking<S: Startable>(engine: &Arc<Engine>, lend: Lend<'_>, what: S) -> (Ending, S::Number) {
+    blocking_here(engine, lend, what)
+}
+
+/// The same as a part of the function that calls it: an end is larger than what most callers make of it.
+#[inline(always)]
+pub(super) fn blocking_here<S: Startable>(
+    engine: &Arc<Engine>,
+    lend: Lend<'_>,
+    what: S,
+) -> (Ending, S::Number) {
     let guard = NoUnwinding;
     let mut core = engine.lock();
     let mut lend = lend;

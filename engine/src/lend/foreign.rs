@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ringworld_protocol::Span;
 
-use super::blocking::{Lend, blocking};
+use super::blocking::{Lend, blocking_here};
 use super::guard::NoUnwinding;
 use crate::buffer::Kept;
 use crate::calls::{CallId, Ending};
@@ -75,7 +75,7 @@ impl Foreign {
 }
 
 /// Like [`blocking`], on foreign memory.
-#[inline]
+#[inline(always)]
 pub fn blocking_foreign<S: Startable>(
     engine: &Arc<Engine>,
     input: Option<Foreign>,
@@ -88,7 +88,7 @@ pub fn blocking_foreign<S: Startable>(
         // SAFETY: as above, for what is written.
         unsafe { std::slice::from_raw_parts_mut(data.pointer.as_ptr(), data.length) }
     });
-    blocking(engine, Lend { input, output }, what)
+    blocking_here(engine, Lend { input, output }, what)
 }
 
 /// An operation under way on foreign memory.

@@ -12,11 +12,11 @@ use crate::guard::{on_comm, on_none};
 use crate::matched;
 use crate::point_to_point::{Matched, Mode, Receive, Send, exchange};
 use crate::requests;
+use crate::short;
 use crate::standard::{Comm, Datatype, ERR_REQUEST, Message, Request};
 use crate::status::Status;
 use crate::work::{Work, status_of};
 
-#[inline]
 fn send_as(
     call: &str,
     mode: Mode,
@@ -58,7 +58,11 @@ fn prepare_as(
 }
 
 pub fn send(buf: Address, count: i64, datatype: Datatype, dest: i32, tag: i32, comm: Comm) -> i32 {
-    send_as("MPI_Send", Mode::Standard, (buf, count, datatype), (dest, tag), comm)
+    let (call, data, to) = ("MPI_Send", (buf, count, datatype), (dest, tag));
+    match short::send(call, data, to, comm) {
+        Some(code) => code,
+        None => send_as(call, Mode::Standard, data, to, comm),
+    }
 }
 
 pub fn isend(
@@ -142,7 +146,11 @@ pub fn ssend_init(
 }
 
 pub fn rsend(buf: Address, count: i64, datatype: Datatype, dest: i32, tag: i32, comm: Comm) -> i32 {
-    send_as("MPI_Rsend", Mode::Standard, (buf, count, datatype), (dest, tag), comm)
+    let (call, data, to) = ("MPI_Rsend", (buf, count, datatype), (dest, tag));
+    match short::send(call, data, to, comm) {
+        Some(code) => code,
+        None => send_as(call, Mode::Standard, data, to, comm),
+    }
 }
 
 pub fn irsend(
@@ -178,7 +186,11 @@ pub fn recv(
     comm: Comm,
     status: StatusOut,
 ) -> i32 {
-    on_comm("MPI_Recv", comm, |comm| {
+    let call = "MPI_Recv";
+    if let Some(code) = short::recv(call, (buf, count, datatype), (source, tag), comm, status) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         status.set(&Receive::new(comm, buffer(buf, count, datatype)?, source, tag)?.run()?);
         Ok(())
     })

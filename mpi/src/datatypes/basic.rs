@@ -2,6 +2,8 @@
 
 use ringworld::DType;
 
+use crate::standard;
+
 /// What a basic element is, for reductions and for other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Nature {
@@ -148,3 +150,43 @@ pub(crate) static ALL: &[Basic] = &[
     plain(0x2e3, "MPI_COMPLEX16", 16, Complex(D::ComplexF64)),
     plain(0x2eb, "MPI_COMPLEX32", 32, Opaque),
 ];
+
+/// Bytes of the elements that fill their extent, by handle less the first of them; 0: of no such.
+static DENSE: [u8; 0x100] = {
+    let mut sizes = [0; 0x100];
+    let mut place = 0;
+    while place < ALL.len() {
+        let basic = &ALL[place];
+        if basic.size == basic.extent {
+            sizes[basic.handle - standard::Datatype::NULL.0] = basic.size as u8;
+        }
+        place += 1;
+    }
+    sizes
+};
+
+/// How many bytes an element has, of a predefined datatype whose elements have no holes.
+#[inline]
+pub(crate) fn dense_size(datatype: standard::Datatype) -> Option<usize> {
+    let size = *DENSE.get(datatype.0.wrapping_sub(standard::Datatype::NULL.0))?;
+    (size > 0).then_some(size.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatypes::get;
+
+    #[test]
+    fn elements_without_holes_are_those_of_the_datatypes() {
+        for basic in ALL {
+            let handle = standard::Datatype(basic.handle);
+            let datatype = get(handle).expect("a predefined one");
+            let expected = (datatype.is_dense() && datatype.size > 0).then_some(datatype.size);
+            assert_eq!(dense_size(handle), expected, "{}", basic.name);
+        }
+        for handle in [0, standard::Datatype::NULL.0, 0x2ff, 0x300, usize::MAX] {
+            assert_eq!(dense_size(standard::Datatype(handle)), None, "{handle:#x}");
+        }
+    }
+}

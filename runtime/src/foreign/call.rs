@@ -109,11 +109,15 @@ pub enum Call {
     },
 }
 
-/// What the engine is to do, arguments checked.
-enum Checked {
-    Send(SendCall, Operation),
-    Receive(ReceiveCall, Operation),
-    Collective(Box<(Plan, CollectiveCall)>),
+/// How errors call a receive.
+const RECV: &str = "recv";
+
+/// How errors call a send.
+fn send_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Standard => "send",
+        Mode::Synchronous => "send_sync",
+    }
 }
 
 /// # Calls of other languages
@@ -134,22 +138,72 @@ impl Communicator {
         input: Option<Foreign>,
         output: Option<Foreign>,
     ) -> Result<Option<Status>> {
-        match self.check(call, input, output)? {
-            Checked::Send(send, operation) => {
-                let (ending, ()) =
-                    blocking_foreign(self.engine(), Some(input.unwrap_or(Foreign::EMPTY)), None, send);
-                ending.map(|_| None).map_err(|failure| self.error(failure, operation))
+        match *call {
+            Call::Send { to, tag, synchronous } => {
+                let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
+                self.run_send(input.unwrap_or(Foreign::EMPTY), to, tag, mode).map(|()| None)
             }
-            Checked::Receive(receive, operation) => {
-                let output = Some(output.unwrap_or(Foreign::EMPTY));
-                let (ending, ()) = blocking_foreign(self.engine(), None, output, receive);
-                let done = ending.map_err(|failure| self.error(failure, operation))?;
-                self.status::<Raw>(done, &operation).map(Some)
+            Call::Receive { from, tag } => {
+                self.recv_foreign(output.unwrap_or(Foreign::EMPTY), from, tag).map(Some)
             }
-            Checked::Collective(checked) => {
-                let (plan, call) = *checked;
+            _ => {
+                let (plan, call) = self.checked_collective(call, input, output)?;
                 let (ending, number) = blocking_foreign(self.engine(), input, output, call);
                 ending.map(|_| None).map_err(|failure| self.error(failure, plan.operation(number)))
+            }
+        }
+    }
+
+    /// What [`Communicator::run_foreign`] does of [`Call::Send`], for short messages: the arguments are not made a
+    /// value first.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::send`].
+    #[inline]
+    pub fn send_foreign(&self, data: Foreign, to: usize, tag: u32) -> Result<()> {
+        self.run_send(data, to, tag, Mode::Standard)
+    }
+
+    /// What [`Communicator::run_foreign`] does of [`Call::Receive`], likewise.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::recv`].
+    ///
+    /// ```
+    /// use ringworld::foreign::Foreign;
+    /// # let world = ringworld::testing::alone();
+    /// let mut data = [0u8; 2];
+    /// // SAFETY: the array is borrowed by nobody else, and outlives the call.
+    /// let memory = unsafe { Foreign::new(data.as_mut_ptr(), data.len()) };
+    /// world.send(&[1u8, 2], 0, 7)?;
+    /// let status = world.recv_foreign(memory, 0.into(), 7.into())?;
+    /// assert_eq!((data, status.source, status.bytes()), ([1, 2], 0, 2));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    // Once in a program, so that the engine's part of it becomes one with it.
+    #[inline(never)]
+    pub fn recv_foreign(&self, data: Foreign, from: Source, tag: Tag) -> Result<Status> {
+        let number = self.count_message();
+        let receive = self.receive_call(from, tag)?;
+        let (ending, ()) = blocking_foreign(self.engine(), None, Some(data), receive);
+        let operation = Operation::Recv { name: RECV, number, from, tag };
+        match ending {
+            Ok(done) => self.status::<Raw>(done, &operation),
+            Err(failure) => Err(self.error(failure, operation)),
+        }
+    }
+
+    #[inline(never)]
+    fn run_send(&self, data: Foreign, to: usize, tag: u32, mode: Mode) -> Result<()> {
+        self.check_rank(send_name(mode), to)?;
+        let number = self.count_message();
+        let (ending, ()) = blocking_foreign(self.engine(), Some(data), None, self.send_call(to, tag, mode));
+        match ending {
+            Ok(_) => Ok(()),
+            Err(failure) => {
+                Err(self.error(failure, Operation::Send { name: send_name(mode), number, to, tag }))
             }
         }
     }
@@ -181,16 +235,22 @@ impl Communicator {
         output: Option<Foreign>,
     ) -> Result<Pending> {
         let engine = self.engine();
-        let (loan, operation) = match self.check(call, input, output)? {
-            Checked::Send(send, operation) => {
-                (ForeignLoan::start(engine, Some(input.unwrap_or(Foreign::EMPTY)), None, send).0, operation)
+        let (loan, operation) = match *call {
+            Call::Send { to, tag, synchronous } => {
+                let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
+                self.check_rank(send_name(mode), to)?;
+                let (send, number) = (self.send_call(to, tag, mode), self.count_message());
+                let loan = ForeignLoan::start(engine, Some(input.unwrap_or(Foreign::EMPTY)), None, send).0;
+                (loan, Operation::Send { name: send_name(mode), number, to, tag })
             }
-            Checked::Receive(receive, operation) => {
+            Call::Receive { from, tag } => {
+                let (number, receive) = (self.count_message(), self.receive_call(from, tag)?);
                 let output = Some(output.unwrap_or(Foreign::EMPTY));
-                (ForeignLoan::start(engine, None, output, receive).0, operation)
+                let loan = ForeignLoan::start(engine, None, output, receive).0;
+                (loan, Operation::Recv { name: RECV, number, from, tag })
             }
-            Checked::Collective(checked) => {
-                let (plan, call) = *checked;
+            _ => {
+                let (plan, call) = self.checked_collective(call, input, output)?;
                 let (loan, number) = ForeignLoan::start(engine, input, output, call);
                 (loan, plan.operation(number))
             }
@@ -198,49 +258,36 @@ impl Communicator {
         Ok(Pending::new(self.clone(), loan, operation))
     }
 
+    #[inline]
+    fn send_call(&self, to: usize, tag: u32, mode: Mode) -> SendCall {
+        SendCall { to: self.world_rank(to), envelope: self.envelope(ElementCode::RAW, tag), mode }
+    }
+
+    #[inline]
+    fn receive_call(&self, from: Source, tag: Tag) -> Result<ReceiveCall> {
+        Ok(ReceiveCall { selector: self.selector(RECV, from, tag)?, element: ElementCode::RAW.into() })
+    }
+
     #[track_caller]
-    fn check(&self, call: &Call, input: Option<Foreign>, output: Option<Foreign>) -> Result<Checked> {
-        match *call {
-            Call::Send { to, tag, synchronous } => {
-                let name = if synchronous { "send_sync" } else { "send" };
-                self.check_rank(name, to)?;
-                let number = self.count_message();
-                let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
-                let envelope = self.envelope(ElementCode::RAW, tag);
-                let send = SendCall { to: self.world_rank(to), envelope, mode };
-                Ok(Checked::Send(send, Operation::Send { name, number, to, tag }))
-            }
-            Call::Receive { from, tag } => {
-                let name = "recv";
-                let number = self.count_message();
-                let selector = self.selector(name, from, tag)?;
-                let receive = ReceiveCall { selector, element: ElementCode::RAW.into() };
-                Ok(Checked::Receive(receive, Operation::Recv { name, number, from, tag }))
-            }
-            _ => {
-                let plan = self.plan_foreign(
-                    call,
-                    input.map(|data| data.len()),
-                    output.map_or(0, |data| data.len()),
-                )?;
-                if let Some(op) = call.op() {
-                    let misplaced =
-                        |data: Option<Foreign>| data.is_some_and(|data| !data.is_aligned_to(op.alignment));
-                    if misplaced(input) || misplaced(output) {
-                        let detail = format!(
-                            "the memory is not aligned to {} bytes, as its elements are",
-                            op.alignment
-                        );
-                        return Err(Error::InvalidCount {
-                            operation: plan.what.signature.to_string(),
-                            detail,
-                        });
-                    }
-                }
-                let call = Self::collective_call(&plan);
-                Ok(Checked::Collective(Box::new((plan, call))))
+    fn checked_collective(
+        &self,
+        call: &Call,
+        input: Option<Foreign>,
+        output: Option<Foreign>,
+    ) -> Result<(Plan, CollectiveCall)> {
+        let plan =
+            self.plan_foreign(call, input.map(|data| data.len()), output.map_or(0, |data| data.len()))?;
+        if let Some(op) = call.op() {
+            let misplaced =
+                |data: Option<Foreign>| data.is_some_and(|data| !data.is_aligned_to(op.alignment));
+            if misplaced(input) || misplaced(output) {
+                let detail =
+                    format!("the memory is not aligned to {} bytes, as its elements are", op.alignment);
+                return Err(Error::InvalidCount { operation: plan.what.signature.to_string(), detail });
             }
         }
+        let call = Self::collective_call(&plan);
+        Ok((plan, call))
     }
 
     /// `input`: bytes; `None`: in place. `output`: bytes, 0 where there is none.

@@ -1,0 +1,85 @@
+//! The short path: a message of predefined elements that lie one behind the other, sent or received by a call that
+//! waits, within one group.
+//!
+//! This file decides whether it may be taken; whatever it declines, and every argument that is wrong, goes by the
+//! ordinary path of `point_to_point.rs`, which knows more cases and says what is wrong. What it saves is half of what
+//! this library adds to a call of the runtime: no datatype is looked up, and nothing is kept but the communicator.
+
+use std::sync::Arc;
+
+use ringworld::foreign::Foreign;
+use ringworld::{Source, Tag};
+
+use crate::arguments::{Address, StatusOut};
+use crate::comms::{self, Comm};
+use crate::datatypes::basic;
+use crate::errhandlers::raise;
+use crate::standard::{self, ANY_SOURCE, ANY_TAG};
+use crate::work::status_of;
+
+/// The memory of a call, if it is of the plain kind.
+#[inline]
+fn memory(address: Address, count: i64, datatype: standard::Datatype) -> Option<Foreign> {
+    let size = basic::dense_size(datatype)?;
+    Some(address.foreign(usize::try_from(count).ok()?.checked_mul(size)?))
+}
+
+/// The communicator, if its ranks are the runtime's.
+#[inline]
+fn of_one_group(handle: standard::Comm, kept: &mut Option<Arc<Comm>>) -> Option<&Comm> {
+    comms::find(handle, kept).filter(|comm| comm.remote.is_none())
+}
+
+#[inline]
+fn rank(comm: &Comm, rank: i32) -> Option<usize> {
+    usize::try_from(rank).ok().filter(|rank| *rank < comm.all.size())
+}
+
+/// `MPI_Send` and what is the same, if it may go this way: the code that it returns.
+#[inline(always)]
+pub(crate) fn send(
+    call: &str,
+    (address, count, datatype): (Address, i64, standard::Datatype),
+    (dest, tag): (i32, i32),
+    comm: standard::Comm,
+) -> Option<i32> {
+    let data = memory(address, count, datatype)?;
+    let tag = u32::try_from(tag).ok()?;
+    let mut kept = None;
+    let comm = of_one_group(comm, &mut kept)?;
+    let to = rank(comm, dest)?;
+    match comm.all.send_foreign(data, to, tag) {
+        Ok(()) => Some(0),
+        Err(why) => Some(failed(call, comm, why)),
+    }
+}
+
+/// `MPI_Recv`, likewise.
+#[inline(always)]
+pub(crate) fn recv(
+    call: &str,
+    (address, count, datatype): (Address, i64, standard::Datatype),
+    (source, tag): (i32, i32),
+    comm: standard::Comm,
+    out: StatusOut,
+) -> Option<i32> {
+    let data = memory(address, count, datatype)?;
+    let tag = if tag == ANY_TAG { Tag::Any } else { Tag::Value(u32::try_from(tag).ok()?) };
+    let mut kept = None;
+    let comm = of_one_group(comm, &mut kept)?;
+    let from = if source == ANY_SOURCE { Source::Any } else { Source::Rank(rank(comm, source)?) };
+    match comm.all.recv_foreign(data, from, tag) {
+        Ok(status) => {
+            if out.is_wanted() {
+                out.set(&status_of(Some(status), 0));
+            }
+            Some(0)
+        }
+        Err(why) => Some(failed(call, comm, why)),
+    }
+}
+
+#[cold]
+fn failed(call: &str, comm: &Comm, why: ringworld::Error) -> i32 {
+    raise(&comm.handler(), comm.handle().0, call, &why.into())
+}
