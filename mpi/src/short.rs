@@ -21,6 +21,9 @@ use crate::work::status_of;
 #[inline]
 fn memory(address: Address, count: i64, datatype: standard::Datatype) -> Option<Foreign> {
     let size = basic::dense_size(datatype)?;
+    if address.is_constant() {
+        return None;
+    }
     Some(address.foreign(usize::try_from(count).ok()?.checked_mul(size)?))
 }
 
