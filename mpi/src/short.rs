@@ -20,6 +20,10 @@ use crate::work::status_of;
 /// The memory of a call, if it is of the plain kind.
 #[inline]
 fn memory(address: Address, count: i64, datatype: standard::Datatype) -> Option<Foreign> {
+    // What is no buffer may be an error.
+    if address.is_constant() {
+        return None;
+    }
     let size = basic::dense_size(datatype)?;
     if address.is_constant() {
         return None;

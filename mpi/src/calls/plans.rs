@@ -26,6 +26,11 @@ fn got(root: Root, buffers: impl FnOnce() -> Result<Vec<Buffer>>) -> Result<Vec<
     if root == Root::Me { buffers() } else { Ok(Vec::new()) }
 }
 
+/// The same for each of so many neighbours: without any, nobody looks at it.
+fn to_each(address: Address, count: i64, datatype: Datatype, number: usize) -> Result<Vec<Buffer>> {
+    if number == 0 { Ok(Vec::new()) } else { Ok(vec![shared::buffer(address, count, datatype)?; number]) }
+}
+
 fn parts_unless_in_place(
     address: Address,
     buffers: impl FnOnce() -> Result<Vec<Buffer>>,
@@ -340,7 +345,7 @@ pub(super) fn neighbor_allgather(
 ) -> Result<impl Fn() -> Result<Plan> + Send + Sync + 'static> {
     let around = neighbourhood::neighbours(comm)?;
     let (sources, destinations) = (around.0.len(), around.1.len());
-    let sends = vec![shared::buffer(sendbuf, sendcount, sendtype)?; destinations];
+    let sends = to_each(sendbuf, sendcount, sendtype, destinations)?;
     let receives = blocks(recvbuf, recvcount, recvtype, sources)?;
     let comm = Arc::clone(comm);
     Ok(move || neighbourhood::exchange(&comm, around.clone(), sends.clone(), receives.clone()))
@@ -359,7 +364,7 @@ pub(super) fn neighbor_allgatherv(
 ) -> Result<impl Fn() -> Result<Plan> + Send + Sync + 'static> {
     let around = neighbourhood::neighbours(comm)?;
     let (sources, destinations) = (around.0.len(), around.1.len());
-    let sends = vec![shared::buffer(sendbuf, sendcount, sendtype)?; destinations];
+    let sends = to_each(sendbuf, sendcount, sendtype, destinations)?;
     let receives = varied(recvbuf, recvcounts, Some(displs), recvtype, sources)?;
     let comm = Arc::clone(comm);
     Ok(move || neighbourhood::exchange(&comm, around.clone(), sends.clone(), receives.clone()))

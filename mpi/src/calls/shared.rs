@@ -36,6 +36,9 @@ pub(super) fn blocks(
     datatype: standard::Datatype,
     number: usize,
 ) -> Result<Vec<Buffer>> {
+    if number == 0 {
+        return Ok(Vec::new());
+    }
     let first = buffer(address, count, datatype)?;
     Ok((0..number).map(|place| first.part(place as i64 * count, first.count)).collect())
 }

@@ -123,6 +123,14 @@ def in_another_order(rank, size):
         well(mpi.MPI_Request_free(request))
 
 
+def with_nobody(rank, size):
+    """Without neighbours there is nothing to send, and nowhere to put it."""
+    lonely, zero = handle(), (ctypes.c_int * 1)()
+    well(mpi.MPI_Dist_graph_create_adjacent(world, 0, zero, zero, 0, zero, zero, no_info, 0, ctypes.byref(lonely)))
+    well(mpi.MPI_Neighbor_allgather(None, 1, integer, None, 1, integer, lonely))
+    well(mpi.MPI_Comm_free(ctypes.byref(lonely)))
+
+
 def in_parts(rank, size):
     """Three parts of two numbers into two elements of four: they end elsewhere, and leave room."""
     if size == 1 or rank > 1:
@@ -198,6 +206,7 @@ if part == "all":
     everything(rank, size)
     while_it_is_made(rank, size)
     in_another_order(rank, size)
+    with_nobody(rank, size)
     in_parts(rank, size)
     well(mpi.MPI_Finalize())
 else:
