@@ -74,7 +74,7 @@ impl Foreign {
     }
 }
 
-/// Like [`blocking`], on foreign memory.
+/// Like [`super::blocking`], on foreign memory.
 #[inline(always)]
 pub fn blocking_foreign<S: Startable>(
     engine: &Arc<Engine>,
