@@ -25,9 +25,6 @@ fn memory(address: Address, count: i64, datatype: standard::Datatype) -> Option<
         return None;
     }
     let size = basic::dense_size(datatype)?;
-    if address.is_constant() {
-        return None;
-    }
     Some(address.foreign(usize::try_from(count).ok()?.checked_mul(size)?))
 }
 
