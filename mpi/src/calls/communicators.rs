@@ -1,6 +1,6 @@
 //! Communicators, and intercommunicators.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use super::shared::give;
 use crate::arguments::{Handles, IntOut, Text, TextOut};
@@ -18,6 +18,7 @@ use crate::standard::{
     ERR_ARG, ERR_COMM, ERR_RANK, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR,
     UNDEFINED, UNEQUAL,
 };
+use crate::work::Work;
 
 pub fn comm_size(comm: Comm, size: IntOut) -> i32 {
     on_comm("MPI_Comm_size", comm, |comm| {
@@ -132,17 +133,28 @@ pub fn comm_dup_with_info(comm: Comm, info: Info, newcomm: Handles<Comm>) -> i32
     })
 }
 
+/// Gives the handle of a communicator that a request makes.
+fn give_later(
+    newcomm: Handles<Comm>,
+    handle: Comm,
+    request: Handles<Request>,
+    comm: &Arc<Object>,
+    work: Work,
+) -> Result<()> {
+    newcomm.set(handle);
+    give(request, comm, work);
+    let made = requests::existing(request.get(0))?;
+    comms::awaited(handle, move || made.wait());
+    Ok(())
+}
+
 pub fn comm_idup(comm: Comm, newcomm: Handles<Comm>, request: Handles<Request>) -> i32 {
     on_comm("MPI_Comm_idup", comm, |comm| {
         newcomm.set(Comm::NULL);
         let dressed = dressed(comm, None)?;
         let handle = comms::reserve();
         let work = making::start_duplicate(comm, move |made| comms::fill(handle, dressed(made)))?;
-        newcomm.set(handle);
-        give(request, comm, work);
-        let made = requests::existing(request.get(0))?;
-        comms::awaited(handle, move || made.wait());
-        Ok(())
+        give_later(newcomm, handle, request, comm, work)
     })
 }
 
@@ -152,11 +164,7 @@ pub fn comm_idup_with_info(comm: Comm, info: Info, newcomm: Handles<Comm>, reque
         let dressed = dressed(comm, Some(info))?;
         let handle = comms::reserve();
         let work = making::start_duplicate(comm, move |made| comms::fill(handle, dressed(made)))?;
-        newcomm.set(handle);
-        give(request, comm, work);
-        let made = requests::existing(request.get(0))?;
-        comms::awaited(handle, move || made.wait());
-        Ok(())
+        give_later(newcomm, handle, request, comm, work)
     })
 }
 

@@ -86,7 +86,8 @@ const NONE: u64 = u64::MAX;
 const AMONG: &str = "create_among";
 
 /// A communicator that is being made by [`Communicator::offer_among`]: it has this rank's word, and wants everybody's.
-/// Dropped, it makes nothing, and nothing is lost.
+/// Dropped before the others make theirs, it makes nothing, and nothing is lost; once they have all words, this rank
+/// must make it, too.
 #[derive(Debug)]
 #[must_use]
 pub struct Offered {
