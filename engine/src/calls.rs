@@ -11,6 +11,7 @@ use ringworld_protocol::{BufferId, Done, Failure};
 
 use super::buffer::{Buffers, Kept};
 use super::notifier::Notifier;
+use super::observe::Told;
 use super::waiters::{Tasks, Waiter};
 
 /// The name of a call; used again only after its ending was taken, or the end of one that was left.
@@ -30,6 +31,8 @@ struct Call {
     /// The name under which the message of an abandoned receive is known to the protocol meanwhile.
     returns_to: Option<u64>,
     request: Option<ringworld_protocol::RequestId>,
+    /// What was called, and where.
+    told: Option<Told>,
 }
 
 /// A message that a receive has got which nobody waits for any more.
@@ -87,6 +90,16 @@ impl Calls {
     #[inline]
     pub(crate) fn name(&mut self, id: CallId, request: ringworld_protocol::RequestId) {
         self.calls[id.0].request = Some(request);
+    }
+
+    /// Notes what was called, and where.
+    #[inline]
+    pub(crate) fn tell(&mut self, id: CallId, told: Told) {
+        self.calls[id.0].told = Some(told);
+    }
+
+    pub(crate) fn told(&self, id: CallId) -> Option<Told> {
+        self.calls[id.0].told
     }
 
     #[inline]

@@ -12,6 +12,7 @@
 //! short.rs       the short path of small messages
 //! shutdown.rs    the end in good order
 //! suspicion.rs   what is not certain yet
+//! whereabouts.rs what this rank is doing, for those who ask from outside
 //! ```
 
 mod drive;
@@ -21,6 +22,7 @@ mod placing;
 mod short;
 mod shutdown;
 mod suspicion;
+mod whereabouts;
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -39,11 +41,13 @@ use super::buffer::Buffers;
 use super::calls::{CallId, Calls, Returned};
 use super::fault::Fault;
 use super::inbox::{Inbox, Left};
+use super::observe::Observed;
 use super::owners::{Owner, Owners, RunId};
 use super::parts::{Control, Parts};
 use super::router::{Fate, Posting, Registrations, Router};
 use super::runs::{CollectiveCall, Made, Runs, Wires};
 use super::shell::Drive;
+use super::sleepers::Sleepers;
 use super::waiters::{Topic, WatchId, Watchers};
 
 /// Collectives that only send poll at most so often. To poll at each costs a system call beside the one that sends: a
@@ -80,6 +84,8 @@ pub struct Core {
     pub(crate) watchers: Watchers,
     runs: Runs,
     owners: Owners,
+    pub(crate) observed: Observed,
+    sleepers: Sleepers,
     events: Vec<Event>,
     /// Receives that have ended within a poll.
     completed: Vec<Completed>,
@@ -124,6 +130,8 @@ impl Core {
             runs: Runs::default(),
             router: Router::new(parts.rank, parts.transports, parts.routes),
             owners: Owners::default(),
+            observed: Observed::new(size),
+            sleepers: Sleepers::default(),
             events: Vec::new(),
             completed: Vec::new(),
             fates: Vec::new(),
@@ -191,6 +199,7 @@ impl Core {
         let (header, token) = (wire_header(&departure.header), Token(departure.token));
         let message = Operation::Message { peer: to, header, payload: self.buffers.to_send(data), token };
         let fate = self.router.post(message, Posting::Now);
+        self.observed.sent(to, data.len);
         if let Fate::Done(_) = fate {
             departure.left();
             if let Some(lent) = data.buffer {
@@ -450,6 +459,7 @@ impl Core {
             delivered: 0,
             completed: &mut self.completed,
             owners: &mut self.owners,
+            observed: &mut self.observed,
             expecting,
         };
         let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
@@ -536,7 +546,8 @@ impl Core {
         match event {
             Event::Sent { token } if token == NOBODY => {}
             Event::Sent { token } => self.machine.sent(token.0),
-            Event::Received { token, .. } => {
+            Event::Received { token, peer } => {
+                self.observed.received(peer, 0);
                 if let Some(completion) = self.machine.conclude(token.0) {
                     self.complete(completion);
                 }
@@ -607,6 +618,7 @@ impl Core {
         match action {
             Action::Message { peer, header, payload, token } => {
                 let header = wire_header(&header);
+                self.observed.sent(peer, payload.map_or(0, |span| span.len));
                 let payload = payload.map_or_else(SendMemory::empty, |span| self.buffers.to_send(span));
                 let token = token.map_or(NOBODY, Token);
                 let message = Operation::Message { peer, header, payload, token };
@@ -616,6 +628,7 @@ impl Core {
             }
             Action::Put { peer, key, offset, payload, token } => {
                 let Some(key) = RemoteKey::new(key.as_bytes()) else { return };
+                self.observed.put(peer, payload.len);
                 let payload = self.buffers.to_send(payload);
                 let put = Operation::Put { peer, key, offset, payload, token: Token(token) };
                 let fate = self.router.post(put, Posting::Now);
@@ -623,6 +636,7 @@ impl Core {
             }
             Action::Expose { peer, into, token } => {
                 let memory = self.buffers.to_receive(into);
+                self.observed.expects(peer, into.len);
                 match self.router.expose(peer, memory, Token(token)) {
                     Ok(key) => match Key::new(key.as_bytes()) {
                         Some(key) => self.machine.exposed(token, key),
@@ -666,14 +680,14 @@ impl Core {
     /// Sends a short message of lent memory of which all leaves now; `false`: nothing has happened.
     #[inline]
     fn inject(&mut self, to: usize, envelope: &Envelope, data: Span) -> bool {
-        let Self { machine, router, buffers, owners, .. } = self;
-        Wires { machine, router, buffers, owners }.send_at_once(to, envelope, data)
+        let Self { machine, router, buffers, owners, observed, .. } = self;
+        Wires { machine, router, buffers, owners, observed }.send_at_once(to, envelope, data)
     }
 
     #[inline]
     fn advance_run(&mut self, run: RunId, polls: bool) {
-        let Self { machine, router, buffers, owners, .. } = self;
-        let mut wires = Wires { machine, router, buffers, owners };
+        let Self { machine, router, buffers, owners, observed, .. } = self;
+        let mut wires = Wires { machine, router, buffers, owners, observed };
         match self.runs.advance(run, &mut wires, polls) {
             Ok(None) => {}
             Ok(Some(call)) => self.calls.end(call, Ok(None), &mut self.buffers),

@@ -28,8 +28,8 @@ impl Engine {
         let descriptors = descriptors.map(|wire| wire.try_clone_to_owned());
         let descriptors = descriptors.collect::<std::io::Result<Vec<_>>>()?;
         let blind = descriptors.len() < parts.transports.len();
-        let Parts { spin, op_timeout, remind, local, .. } = parts;
-        let manners = Manners { spin, op_timeout, remind, local };
+        let Parts { spin, op_timeout, stall_warning, remind, local, .. } = parts;
+        let manners = Manners { spin, op_timeout, stall_warning, remind, local };
         let waits = Waits::new(wires(descriptors), blind, Arc::clone(&parts.inbox), &manners);
         let hosts = Arc::clone(&parts.hosts);
         let core = Core::new(parts).map_err(std::io::Error::other)?;

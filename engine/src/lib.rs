@@ -64,7 +64,7 @@
 //!
 //! Two halves. What decides and moves, one thread at a time: `core` joins the pieces, `runs` executes schedules,
 //! `router` knows the transports, [`reduce`] has the arithmetic, [`signature`] what ranks tell each other about
-//! collectives. And how threads meet around it: `shell` is the lock and what is asked of whatever it guards, `wait`
+//! collectives, `observe` and `sleepers` what is told to the outside. And how threads meet around it: `shell` is the lock and what is asked of whatever it guards, `wait`
 //! spins and parks, `helper` drives while nobody waits, `calls` and `waiters` know who is to be woken for what, `inbox`
 //! is how other threads reach the engine, `leaving` how destructors do, `affinity` keeps waiting ranks on cores of
 //! their own. The second half knows the first by the trait `shell::Drive` only, and is played through by a model
@@ -93,6 +93,7 @@ mod notifier;
 #[cfg(ringworld_model)]
 #[path = "model/notifier.rs"]
 mod notifier;
+mod observe;
 mod owners;
 pub mod panics;
 mod parts;
@@ -101,11 +102,13 @@ mod router;
 mod runs;
 mod shell;
 pub mod signature;
+mod sleepers;
 mod startable;
 mod sync;
 mod under_way;
 mod wait;
 mod waiters;
+mod whereabouts;
 
 pub use self::calls::{CallId, Ending};
 pub use self::core::Core;
@@ -114,6 +117,7 @@ pub use self::fault::Fault;
 pub use self::inbox::{Inbox, Notice};
 pub use self::last_calls::LastCalls;
 pub use self::limits::Limits;
+pub use self::observe::{CallTally, PeerTally, Told, Traffic, Verb};
 pub use self::parts::{Control, NoControl, Parts};
 pub use self::reduce::{BytesOp, ElementCode, Kernel, OpCode, Reducer, Unsupported};
 pub use self::reduce::{DType, Locatable, Located, Op, Raw, Reducible, Reduction, Scaled, UserOp};
@@ -121,3 +125,4 @@ pub use self::runs::{CollectiveCall, Planned};
 pub use self::startable::{MatchedReceiveCall, ReceiveCall, SendCall, Startable};
 pub use self::wait::{For, REMIND, Spin};
 pub use self::waiters::{Topic, WatchId};
+pub use self::whereabouts::{Waiting, Whereabouts};

@@ -21,6 +21,8 @@ pub trait Control: Send + Sync {
     fn leave_behind(&self, calls: LastCalls);
     /// Asks what a rank that has left in good order had called last. The answer, if there is one, is a notice.
     fn ask_last_calls(&self, rank: usize);
+    /// A call of this rank has waited for as long as it should be said why.
+    fn stalled(&self);
 }
 
 /// No world beyond this process, or one that needs no telling (simulation).
@@ -31,6 +33,7 @@ impl Control for NoControl {
     fn fault(&self, _: &Fault) {}
     fn leave_behind(&self, _: LastCalls) {}
     fn ask_last_calls(&self, _: usize) {}
+    fn stalled(&self) {}
 }
 
 /// What an engine is made of.
@@ -55,6 +58,8 @@ pub struct Parts {
     pub spin: Spin,
     /// A call that has heard nothing for so long ends the world.
     pub op_timeout: Option<Duration>,
+    /// A call that has waited for so long is told to the control plane, and again after as long.
+    pub stall_warning: Option<Duration>,
     /// A call that has waited in vain for so long tells those it waits for what it is.
     pub remind: Duration,
 }

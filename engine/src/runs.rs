@@ -292,6 +292,14 @@ impl Runs {
         self.contexts.values().flat_map(|context| context.recent.iter().map(|called| called.caller))
     }
 
+    /// The context and the number of the collective that was called last, if it stands there.
+    pub(crate) fn latest_at(&self, place: &Location<'_>) -> Option<(u64, u32)> {
+        let latest =
+            self.contexts.iter().filter_map(|(context, called)| Some((context, called.recent.back()?)));
+        let there = latest.into_iter().find(|(_, called)| called.caller == place);
+        there.map(|(context, called)| (*context, called.sequence))
+    }
+
     /// Forgets what was called on a communicator that this process has dropped; whether it could: a run
     /// that nobody waits for may still be under way.
     pub(crate) fn forget(&mut self, context: u64) -> bool {

@@ -5,7 +5,7 @@
 //! `helper`, who is woken for what in `waiters.rs` and `calls.rs`.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam::utils::CachePadded;
 
@@ -13,7 +13,7 @@ use super::calls::Calls;
 use super::helper::Helper;
 use super::inbox::Notice;
 use super::sync::atomic::{AtomicUsize, Ordering};
-use super::sync::{Mutex, MutexGuard, TryLockError};
+use super::sync::{Mutex, MutexGuard, TryLockError, thread};
 use super::wait::{For, Waits};
 use super::waiters::{Tasks, Watchers};
 
@@ -58,6 +58,15 @@ pub trait Drive: Send + 'static {
     /// A call has heard nothing for too long: ends the world.
     fn time_out(&mut self, what: For<'_>, after: Duration, waiting_for: String);
 
+    /// A thread is about to sleep for the first time in a call that waits since then; a number for what follows.
+    fn sleeps(&mut self, what: For<'_>, since: Instant) -> u64;
+
+    /// The call of such a thread is over.
+    fn wakes(&mut self, number: u64);
+
+    /// A call has waited for as long as somebody should be told of it.
+    fn stalls(&mut self);
+
     fn calls(&mut self) -> &mut Calls;
     fn watchers(&mut self) -> &mut Watchers;
 
@@ -67,6 +76,17 @@ pub trait Drive: Send + 'static {
     /// Whether tasks are to be woken when the lock is given back.
     fn has_leaving(&self) -> bool;
 }
+
+/// Pauses between the tries of a look: whoever drives gives the lock back every few microseconds, but for the reductions
+/// of long messages.
+const LOOKS: [Duration; 6] = [
+    Duration::from_micros(5),
+    Duration::from_micros(50),
+    Duration::from_micros(500),
+    Duration::from_millis(2),
+    Duration::from_millis(10),
+    Duration::from_millis(30),
+];
 
 /// What is driven, its lock, and those who wait.
 pub struct Shell<C: Drive> {
@@ -99,6 +119,20 @@ impl<C: Drive> Shell<C> {
         let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         self.wanted.fetch_sub(1, Ordering::Relaxed);
         Locked { core: Some(core), comes_back: false }
+    }
+
+    /// Looks at what is driven, without changing anything and without waiting for the lock for long; `None`: whoever
+    /// has it goes on with something that takes time.
+    pub fn look<R>(&self, look: impl FnOnce(&C) -> R) -> Option<R> {
+        for pause in LOOKS {
+            if let Some(mut core) = self.try_lock() {
+                // Nothing has changed: those who sleep sleep as they did.
+                core.comes_back(true);
+                return Some(look(&core));
+            }
+            thread::sleep(pause);
+        }
+        None
     }
 
     /// Whether another thread wants the lock: whoever drives on and on lets it pass.

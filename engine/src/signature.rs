@@ -178,7 +178,7 @@ impl Call {
         Self::SubGrid,
     ];
 
-    fn of(number: u8) -> Option<Self> {
+    pub(crate) fn of(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|call| *call as u8 == number)
     }
 

@@ -9,6 +9,7 @@ use ringworld_protocol::{Element, Envelope, Expected, MatchedId, Mode, Selector,
 
 use super::calls::{CallId, Ending};
 use super::core::{Begun, Core, Entered, Expecting};
+use super::observe::{Told, Verb};
 use super::router::Posting;
 use super::runs::CollectiveCall;
 use super::shell::Shell;
@@ -24,6 +25,10 @@ pub struct Spans {
 pub trait Startable: sealed::Sealed {
     /// What is known only when it has started: of a collective, its number in the communicator.
     type Number: Copy;
+
+    /// Which call it is, and where it stands.
+    #[doc(hidden)]
+    fn told(&self) -> Told;
 
     /// Starts it for a caller who will do other things meanwhile. The call gives back what is lent.
     #[doc(hidden)]
@@ -70,6 +75,8 @@ pub struct SendCall {
     pub envelope: Envelope,
     /// When it is complete.
     pub mode: Mode,
+    /// Where the call stands.
+    pub told: Told,
 }
 
 impl sealed::Sealed for SendCall {}
@@ -77,9 +84,16 @@ impl Startable for SendCall {
     type Number = ();
 
     #[inline]
+    fn told(&self) -> Told {
+        self.told
+    }
+
+    #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, ()) {
-        let Self { to, envelope, mode } = self;
-        (core.send(to, envelope, spans.input, mode, Posting::Coalesced), ())
+        let Self { to, envelope, mode, told } = self;
+        let call = core.send(to, envelope, spans.input, mode, Posting::Coalesced);
+        core.calls.tell(call, told);
+        (call, ())
     }
 
     #[inline(always)]
@@ -96,8 +110,12 @@ impl Startable for SendCall {
 
     #[inline]
     fn start_and_wait(self, _: &Shell<Core>, core: &mut Core, spans: Spans) -> (Begun, ()) {
-        let Self { to, envelope, mode } = self;
-        (core.send_now(to, envelope, spans.input, mode), ())
+        let Self { to, envelope, mode, told } = self;
+        let begun = core.send_now(to, envelope, spans.input, mode);
+        if let Begun::Waits(call) = begun {
+            core.calls.tell(call, told);
+        }
+        (begun, ())
     }
 }
 
@@ -108,6 +126,8 @@ pub struct ReceiveCall {
     pub selector: Selector,
     /// What their elements must be.
     pub element: Element,
+    /// Where the call stands.
+    pub told: Told,
 }
 
 impl sealed::Sealed for ReceiveCall {}
@@ -115,8 +135,15 @@ impl Startable for ReceiveCall {
     type Number = ();
 
     #[inline]
+    fn told(&self) -> Told {
+        self.told
+    }
+
+    #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, ()) {
-        (core.receive(self.selector, self.element, spans.output), ())
+        let call = core.receive(self.selector, self.element, spans.output);
+        core.calls.tell(call, self.told);
+        (call, ())
     }
 
     #[inline]
@@ -127,7 +154,7 @@ impl Startable for ReceiveCall {
         _: Option<&[u8]>,
         output: Option<&mut [u8]>,
     ) -> Option<(Ending, ())> {
-        let Self { selector, element } = *self;
+        let Self { selector, element, .. } = *self;
         let into = output.unwrap_or(&mut []);
         if !core.may_expect(&selector, into.len()) {
             return None;
@@ -150,6 +177,8 @@ pub struct MatchedReceiveCall {
     pub matched: MatchedId,
     /// What its elements must be.
     pub element: Element,
+    /// Where the call stands.
+    pub told: Told,
 }
 
 impl sealed::Sealed for MatchedReceiveCall {}
@@ -157,8 +186,15 @@ impl Startable for MatchedReceiveCall {
     type Number = ();
 
     #[inline]
+    fn told(&self) -> Told {
+        self.told
+    }
+
+    #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, ()) {
-        (core.receive_matched(self.matched, self.element, spans.output), ())
+        let call = core.receive_matched(self.matched, self.element, spans.output);
+        core.calls.tell(call, self.told);
+        (call, ())
     }
 }
 
@@ -167,13 +203,22 @@ impl Startable for CollectiveCall {
     type Number = u32;
 
     #[inline]
+    fn told(&self) -> Told {
+        Told { verb: Verb::collective(self.what.signature.call), place: Some(self.caller) }
+    }
+
+    #[inline]
     fn start(self, core: &mut Core, spans: Spans) -> (CallId, u32) {
-        core.start_collective(self, [spans.input.buffer, spans.output.buffer])
+        let told = self.told();
+        let (call, number) = core.start_collective(self, [spans.input.buffer, spans.output.buffer]);
+        core.calls.tell(call, told);
+        (call, number)
     }
 
     #[inline]
     fn start_and_wait(self, engine: &Shell<Core>, core: &mut Core, spans: Spans) -> (Begun, u32) {
         let lent = [spans.input.buffer, spans.output.buffer];
+        let told = self.told();
         let Entered { sequence, run } = core.begin_polling(self, lent);
         if let Some(run) = run.filter(|run| core.is_awaiting(*run)) {
             engine.poll_briefly(core, |core| {
@@ -184,6 +229,10 @@ impl Startable for CollectiveCall {
                 }
             });
         }
-        (core.stop_polling(run, lent), sequence)
+        let begun = core.stop_polling(run, lent);
+        if let Begun::Waits(call) = begun {
+            core.calls.tell(call, told);
+        }
+        (begun, sequence)
     }
 }

@@ -1,7 +1,7 @@
 //! The core as its shell sees it: what is driven, under the lock.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::super::calls::{CallId, Calls};
 use super::super::inbox::Notice;
@@ -80,7 +80,7 @@ impl Drive for Core {
     fn remind(&mut self, what: For<'_>) {
         match what {
             For::Calls(calls) => Self::remind(self, calls),
-            For::Topic(_) => {
+            For::Message(..) | For::Topic(_) => {
                 let running: Vec<CallId> = self.runs.calls().collect();
                 Self::remind(self, &running);
             }
@@ -90,6 +90,18 @@ impl Drive for Core {
     fn time_out(&mut self, what: For<'_>, after: Duration, waiting_for: String) {
         let calls = if let For::Calls(calls) = what { calls } else { &[] };
         Self::time_out(self, calls, after, waiting_for);
+    }
+
+    fn sleeps(&mut self, what: For<'_>, since: Instant) -> u64 {
+        Self::sleeps(self, what, since)
+    }
+
+    fn wakes(&mut self, number: u64) {
+        Self::wakes(self, number);
+    }
+
+    fn stalls(&mut self) {
+        self.control.stalled();
     }
 
     #[inline]

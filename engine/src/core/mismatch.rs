@@ -225,7 +225,7 @@ impl Core {
     }
 
     /// Whether a request belongs to a call.
-    fn is_of(&self, call: CallId, owner: Owner) -> bool {
+    pub(super) fn is_of(&self, call: CallId, owner: Owner) -> bool {
         match owner {
             Owner::Call(other) => other == call,
             Owner::Step { run, .. } => self.runs.call(run) == Some(call),
@@ -246,28 +246,6 @@ impl Core {
             return "nobody".into();
         }
         peers.iter().map(name).collect::<Vec<_>>().join(", ")
-    }
-
-    /// What was called, in words.
-    fn description_of(&self, call: CallId) -> Option<String> {
-        let (request, owner) = self.owners.iter().find(|(_, owner)| self.is_of(call, *owner))?;
-        if let Owner::Step { run, .. } = *owner {
-            let (_, called) = self.runs.called(run)?;
-            let (file, line) = (called.caller.file(), called.caller.line());
-            return Some(format!(
-                "{} #{} at {file}:{line}",
-                Signature::describe(called.signature),
-                called.sequence
-            ));
-        }
-        let described = self.machine.describe(*request)?;
-        let (verb, way) = if described.kind == Kind::Receive { ("recv", "from") } else { ("send", "to") };
-        let peer = described.peer.map_or_else(|| "any rank".into(), |rank| format!("rank {rank}"));
-        let tag = match described.tag {
-            TagSelector::Any => "any tag".into(),
-            TagSelector::Exact(tag) => format!("tag {tag}"),
-        };
-        Some(format!("{verb} ({way} {peer}, {tag})"))
     }
 
     /// A call has waited for too long: ends the world for every rank. `calls`: what it waits for, where it waits for

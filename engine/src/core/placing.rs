@@ -5,6 +5,7 @@ use ringworld_transport::{Event, Placement, Placer, RecvMemory, Token};
 
 use super::super::buffer::Buffers;
 use super::super::calls::Ending;
+use super::super::observe::Observed;
 use super::super::owners::{Owner, Owners, RunId};
 use super::super::runs::{Disagreement, Runs, is_reminder};
 
@@ -59,6 +60,7 @@ pub(super) struct Placing<'a, 'm> {
     pub(super) delivered: usize,
     pub(super) completed: &'a mut Vec<Completed>,
     pub(super) owners: &'a mut Owners,
+    pub(super) observed: &'a mut Observed,
     pub(super) expecting: Option<&'a mut Expecting<'m>>,
 }
 
@@ -115,6 +117,7 @@ impl Placer for Placing<'_, '_> {
         if let Some(envelope) = target.announces {
             self.announce(peer, envelope);
         }
+        self.observed.expects(peer, length);
         let memory = match target.place {
             Place::Span(span) => self.buffers.to_receive(span),
             Place::Bounce { len } => self.buffers.bounce(target.token, len),
@@ -133,6 +136,7 @@ impl Placer for Placing<'_, '_> {
         _events: &mut Vec<Event>,
     ) -> Result<(), String> {
         self.delivered += 1;
+        self.observed.received(peer, payload.len());
         match &mut self.expecting {
             Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
                 let taken = self.machine.take_expected(peer, header, payload.len(), &expected.what);

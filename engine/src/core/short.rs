@@ -40,6 +40,7 @@ impl Core {
         let left = self.router.inject(to, departure.header.encode(&mut room), payload);
         if left {
             departure.left();
+            self.observed.sent(to, payload.len());
         }
         left
     }

@@ -35,6 +35,8 @@ pub(super) fn blocking_here<S: Startable>(
     let guard = NoUnwinding;
     let mut core = engine.lock();
     let mut lend = lend;
+    let bytes = lend.input.map_or(0, <[u8]>::len) + lend.output.as_ref().map_or(0, |output| output.len());
+    core.observed.begins(what.told(), bytes);
     if let Some(done) = what.at_once(engine, &mut core, lend.input, lend.output.as_deref_mut()) {
         engine.go(core);
         guard.passed();
@@ -76,6 +78,12 @@ pub fn blocking_pair(
     let guard = NoUnwinding;
     let mut core = engine.lock();
     let (mut send, mut recv) = (send, recv);
+    if let Some((call, data)) = &send {
+        core.observed.begins(call.told(), data.len());
+    }
+    if let Some((call, data)) = &recv {
+        core.observed.begins(call.told(), data.len());
+    }
     let mut done = Endings { send: None, recv: None };
     if let Some((call, data)) = send
         && let Some((ending, ())) = call.at_once(engine, &mut core, Some(data), None)
@@ -117,6 +125,8 @@ pub fn blocking_replace(
     // Not under the lock: a long copy would hold up everybody else.
     staged.bytes_mut()[..data.len()].copy_from_slice(data);
     let mut core = engine.lock();
+    core.observed.begins(send.told(), data.len());
+    core.observed.begins(recv.told(), data.len());
     let sent = core.buffers.lend_block(&mut staged).cut(data.len());
     // SAFETY: the borrow outlives this function, which returns only after the call has ended; the call
     // reclaims the name when it ends; unwinding ends the process.

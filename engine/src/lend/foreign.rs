@@ -120,6 +120,7 @@ impl ForeignLoan {
                 // SAFETY: as above.
                 unsafe { core.buffers.lend_raw(data.pointer, data.length) }
             });
+            core.observed.begins(what.told(), input.len + output.len);
             what.start(&mut core, Spans { input, output })
         };
         guard.passed();

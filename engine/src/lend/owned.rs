@@ -93,6 +93,7 @@ impl<T: Pod + Send> Loan<T> {
                 unsafe { core.buffers.lend_mut(bytemuck::cast_slice_mut(data)) }
             };
             let output = self.output.as_mut().map_or(Span::EMPTY, |data| lend(data, &mut core));
+            core.observed.begins(what.told(), input.len + output.len);
             what.start(&mut core, Spans { input, output })
         };
         self.call = Some(call);

@@ -91,6 +91,7 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
                 // SAFETY: as above.
                 unsafe { core.buffers.lend_raw(whole.cast(), length * size_of::<T>()) }
             });
+            core.observed.begins(what.told(), input.len + output.len);
             what.start(&mut core, Spans { input, output })
         };
         let label = label(number);

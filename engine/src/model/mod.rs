@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
@@ -70,7 +70,13 @@ struct Toy {
 impl Toy {
     fn shell() -> (Arc<Shell<Self>>, Arc<Wire>) {
         let (wire, inbox) = (Arc::new(Wire::default()), Arc::new(Inbox::default()));
-        let manners = Manners { spin: Spin::NONE, op_timeout: None, remind: Duration::MAX, local: (0, 1) };
+        let manners = Manners {
+            spin: Spin::NONE,
+            op_timeout: None,
+            stall_warning: None,
+            remind: Duration::MAX,
+            local: (0, 1),
+        };
         let waits = Waits::new(vec![Arc::clone(&wire.readable)], false, Arc::clone(&inbox), &manners);
         let toy = Self {
             wire: Arc::clone(&wire),
@@ -185,6 +191,14 @@ impl Drive for Toy {
     fn remind(&mut self, _: For<'_>) {}
 
     fn time_out(&mut self, _: For<'_>, _: Duration, _: String) {}
+
+    fn sleeps(&mut self, _: For<'_>, _: Instant) -> u64 {
+        0
+    }
+
+    fn wakes(&mut self, _: u64) {}
+
+    fn stalls(&mut self) {}
 
     fn calls(&mut self) -> &mut Calls {
         &mut self.calls

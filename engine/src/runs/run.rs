@@ -13,6 +13,7 @@ use ringworld_protocol::{
 
 use super::super::buffer::{Block, Buffers};
 use super::super::calls::CallId;
+use super::super::observe::Observed;
 use super::super::owners::Owners;
 use super::super::reduce::{Panicked, Reducer, When};
 use super::super::router::Router;
@@ -94,6 +95,7 @@ pub(crate) struct Wires<'a> {
     pub router: &'a mut Router,
     pub buffers: &'a mut Buffers,
     pub owners: &'a mut Owners,
+    pub observed: &'a mut Observed,
 }
 
 impl Wires<'_> {
@@ -108,6 +110,7 @@ impl Wires<'_> {
         let left = self.router.inject(to, departure.header.encode(&mut room), self.buffers.bytes(data));
         if left {
             departure.left();
+            self.observed.sent(to, data.len);
         }
         left
     }

@@ -7,6 +7,7 @@ use ringworld_collectives::{Collective, Counts, Order, Request, Tuning};
 use ringworld_protocol::{Config, Header};
 
 use super::super::calls::Calls;
+use super::super::observe::Observed;
 use super::super::reduce::{DType, OpCode, Reducer};
 use super::super::router::Router;
 use super::super::signature::{Call, Signature};
@@ -86,13 +87,14 @@ fn what_is_awaited_is_taken_and_all_else_goes_the_ordinary_way() {
     let (mut runs, mut owners) = (Runs::default(), Owners::default());
     let mut machine = Machine::new(Config::new(0, 4, 1024, 8192).unwrap());
     let mut router = Router::new(0, Vec::new(), vec![None; 4]);
+    let mut observed = Observed::new(4);
     let mut buffers = Buffers::new();
     let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
     let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
     let call = Some(Calls::default().insert([None, None]));
     let run = runs.insert(gather(0), [input.buffer, output.buffer], call, &mut buffers).run;
     let mut advance = |runs: &mut Runs, machine: &mut Machine, buffers: &mut Buffers, owners: &mut Owners| {
-        let mut wires = Wires { machine, router: &mut router, buffers, owners };
+        let mut wires = Wires { machine, router: &mut router, buffers, owners, observed: &mut observed };
         runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap()
     };
     assert_eq!(advance(&mut runs, &mut machine, &mut buffers, &mut owners), None);

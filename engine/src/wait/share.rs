@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam::utils::CachePadded;
+use ringworld_protocol::Selector;
 
 use super::super::affinity::PreferredCore;
 use super::super::backoff::{YieldBackoff, YieldHistory};
 use super::super::calls::CallId;
 use super::super::inbox::Inbox;
 use super::super::notifier::{Notifier, Wires};
+use super::super::observe::Told;
 use super::super::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use super::super::waiters::Topic;
 
@@ -60,15 +62,26 @@ pub const REMIND: Duration = Duration::from_secs(1);
 pub enum For<'a> {
     /// The end of any of these operations.
     Calls(&'a [CallId]),
+    /// A message that nobody has asked for, by this call.
+    Message(Selector, Told),
     /// Anything else.
     Topic(Topic),
 }
 
 impl For<'_> {
+    /// What is told of by the engine, if it is no operation's end.
+    pub(super) fn topic(self) -> Option<Topic> {
+        match self {
+            Self::Calls(_) => None,
+            Self::Message(selector, _) => Some(Topic::Message(selector.context)),
+            Self::Topic(topic) => Some(topic),
+        }
+    }
+
     /// Whether there may be peers who could be reminded of it.
     #[inline]
     pub(super) fn has_peers(self) -> bool {
-        !matches!(self, Self::Topic(Topic::Message(_)))
+        !matches!(self, Self::Message(..) | Self::Topic(Topic::Message(_)))
     }
 }
 
@@ -81,6 +94,7 @@ pub(crate) struct Waits {
     pub(super) history: YieldHistory,
     pub(super) preferred: PreferredCore,
     pub(super) op_timeout: Option<Duration>,
+    pub(super) stall_warning: Option<Duration>,
     pub(super) remind: Duration,
     pub(super) inbox: Arc<Inbox>,
     /// Threads inside a blocking call; the helper thread stays away while there are any.
@@ -132,6 +146,7 @@ impl Habit {
 pub(crate) struct Manners {
     pub(crate) spin: Spin,
     pub(crate) op_timeout: Option<Duration>,
+    pub(crate) stall_warning: Option<Duration>,
     /// See [`REMIND`].
     pub(crate) remind: Duration,
     /// This rank's number among the ranks of this host, and how many they are.
@@ -141,10 +156,22 @@ pub(crate) struct Manners {
 impl Waits {
     /// `wires`: the descriptors to sleep on; `blind`: there are transports without.
     pub(crate) fn new(wires: Wires, blind: bool, inbox: Arc<Inbox>, manners: &Manners) -> Self {
-        let Manners { spin, op_timeout, remind, local } = *manners;
+        let Manners { spin, op_timeout, stall_warning, remind, local } = *manners;
         let preferred = PreferredCore::new(local.0, local.1);
         let (history, waiting, habit) = (YieldHistory::default(), CachePadded::default(), Habit::new());
-        Self { wires, blind, spin, history, preferred, op_timeout, remind, inbox, waiting, habit }
+        Self {
+            wires,
+            blind,
+            spin,
+            history,
+            preferred,
+            op_timeout,
+            stall_warning,
+            remind,
+            inbox,
+            waiting,
+            habit,
+        }
     }
 
     #[inline]

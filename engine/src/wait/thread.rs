@@ -10,6 +10,7 @@ use super::super::notifier::own_notifier;
 use super::super::shell::{Drive, Locked, Shell};
 use super::super::sync::atomic::Ordering;
 use super::super::sync::thread;
+use super::super::waiters::Topic;
 use super::share::{BLIND, For};
 
 impl<C: Drive> Shell<C> {
@@ -94,15 +95,21 @@ impl<C: Drive> Shell<C> {
         let mut held = Some(core);
         let mut idle_since = None;
         let mut known_idle = None;
-        let mut slept = false;
+        // How long the call has waited, whatever has moved meanwhile, and what it is known by once it sleeps.
+        let mut began = None;
+        let mut asleep = None;
+        let mut warn_after = self.waits.stall_warning;
         let mut offers = self.waits.offers();
         let mut remind_after = self.waits.remind;
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
             let moved = core.progress();
             if let Some(result) = done(&mut core) {
-                if slept && let (For::Topic(_), Some(notifier)) = (what, own_notifier()) {
-                    core.watchers().remove_thread(&notifier);
+                if let Some(number) = asleep {
+                    core.wakes(number);
+                    if let (Some(_), Some(notifier)) = (what.topic(), own_notifier()) {
+                        core.watchers().remove_thread(&notifier);
+                    }
                 }
                 presence.leave(&*core);
                 return result;
@@ -123,6 +130,7 @@ impl<C: Drive> Shell<C> {
                 Some(since) => (since, known_idle.take().unwrap_or_else(|| Instant::elapsed(&since))),
                 None => (*idle_since.insert(Instant::now()), Duration::ZERO),
             };
+            let began = *began.get_or_insert(since);
             if idle < self.waits.spin.yield_poll {
                 drop(core);
                 // Otherwise at once: a turn is long enough that a pause instruction would ease nobody's way,
@@ -137,6 +145,9 @@ impl<C: Drive> Shell<C> {
                 }
                 continue;
             }
+            if asleep.is_none() {
+                asleep = Some(core.sleeps(what, began));
+            }
             if let Some(limit) = self.waits.op_timeout
                 && idle >= limit
             {
@@ -144,7 +155,16 @@ impl<C: Drive> Shell<C> {
                 core.time_out(what, idle, waiting_for);
                 continue;
             }
-            let mut limit = self.waits.op_timeout;
+            let mut alarm = self.waits.op_timeout.map(|limit| limit.saturating_sub(idle));
+            if let Some(after) = warn_after {
+                let waited = since.duration_since(began) + idle;
+                if waited >= after {
+                    core.stalls();
+                    warn_after = self.waits.stall_warning.map(|warning| waited + warning);
+                    continue;
+                }
+                alarm = sooner(alarm, after - waited);
+            }
             if what.has_peers() {
                 if idle >= remind_after {
                     core.remind(what);
@@ -152,10 +172,9 @@ impl<C: Drive> Shell<C> {
                     // That may have ended what this waits for.
                     continue;
                 }
-                limit = Some(limit.map_or(remind_after, |limit| limit.min(remind_after)));
+                alarm = sooner(alarm, remind_after - idle);
             }
-            slept = true;
-            self.sleep(core, what, limit.map(|limit| limit.saturating_sub(idle)));
+            self.sleep(core, what, alarm);
         }
     }
 
@@ -216,12 +235,20 @@ impl<C: Drive> Shell<C> {
         };
         match what {
             For::Calls(calls) => calls.iter().for_each(|call| core.calls().wake_thread(*call, &notifier)),
+            For::Message(selector, _) => {
+                core.watchers().add_thread(Topic::Message(selector.context), &notifier)
+            }
             For::Topic(topic) => core.watchers().add_thread(topic, &notifier),
         }
         drop(core);
         self.waits.sleep(&notifier, limit, alarm);
         self.waits.inbox.unpark(&notifier);
     }
+}
+
+/// The sooner of an alarm, if there is one, and another.
+fn sooner(alarm: Option<Duration>, other: Duration) -> Option<Duration> {
+    Some(alarm.map_or(other, |alarm| alarm.min(other)))
 }
 
 /// Counts this thread among those that wait, and tells the helper when the last one leaves.

@@ -13,7 +13,7 @@ use crate::message::operation::Operation;
 use crate::{Error, Message, Raw, Result, Source, Status, Tag};
 use ringworld_engine::lend::{Foreign, ForeignLoan, blocking_foreign};
 use ringworld_engine::signature::Call as Name;
-use ringworld_engine::{CollectiveCall, ElementCode, ReceiveCall, SendCall};
+use ringworld_engine::{CollectiveCall, ElementCode, ReceiveCall, SendCall, Told, Verb};
 
 /// How many bytes each rank gives, or gets.
 #[derive(Clone, Debug)]
@@ -260,12 +260,21 @@ impl Communicator {
 
     #[inline]
     fn send_call(&self, to: usize, tag: u32, mode: Mode) -> SendCall {
-        SendCall { to: self.world_rank(to), envelope: self.envelope(ElementCode::RAW, tag), mode }
+        SendCall {
+            to: self.world_rank(to),
+            envelope: self.envelope(ElementCode::RAW, tag),
+            mode,
+            told: Told::of_another_language(Verb::SEND),
+        }
     }
 
     #[inline]
     fn receive_call(&self, from: Source, tag: Tag) -> Result<ReceiveCall> {
-        Ok(ReceiveCall { selector: self.selector(RECV, from, tag)?, element: ElementCode::RAW.into() })
+        Ok(ReceiveCall {
+            selector: self.selector(RECV, from, tag)?,
+            element: ElementCode::RAW.into(),
+            told: Told::of_another_language(Verb::RECEIVE),
+        })
     }
 
     #[track_caller]
@@ -432,7 +441,11 @@ impl Message {
         let Some(matched) = self.take_handle() else {
             return Err(Error::Cancelled { operation: operation.to_string() });
         };
-        let receive = ringworld_engine::MatchedReceiveCall { matched, element: ElementCode::RAW.into() };
+        let receive = ringworld_engine::MatchedReceiveCall {
+            matched,
+            element: ElementCode::RAW.into(),
+            told: Told::of_another_language(Verb::RECEIVE),
+        };
         let (loan, ()) = ForeignLoan::start(communicator.engine(), None, Some(output), receive);
         Ok(Pending::new(communicator, loan, operation))
     }

@@ -11,7 +11,7 @@ use crate::communicator::Communicator;
 use crate::error::fault_error;
 use crate::{Error, Result};
 use ringworld_engine::lend::{Lend, blocking};
-use ringworld_engine::{ElementCode, For, MatchedReceiveCall, Topic};
+use ringworld_engine::{ElementCode, For, MatchedReceiveCall, Told, Verb};
 
 /// # Looking at messages before they are received
 impl Communicator {
@@ -32,12 +32,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias = "MPI_Probe")]
+    #[track_caller]
     pub fn probe(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Status> {
         let (name, from, tag) = ("probe", from.into(), tag.into());
         let selector = self.selector(name, from, tag)?;
         let number = self.count_message();
         let found = self.engine().wait_until(
-            For::Topic(Topic::Message(selector.context)),
+            For::Message(selector, Told::here(Verb::PROBE)),
             |core| core.probe(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
             |_| from.to_string(),
         );
@@ -93,12 +94,13 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Mprobe", "mprobe", "matched_probe"))]
+    #[track_caller]
     pub fn probe_matched(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Message> {
         let (name, from, tag) = ("probe_matched", from.into(), tag.into());
         let selector = self.selector(name, from, tag)?;
         let number = self.count_message();
         let found = self.engine().wait_until(
-            For::Topic(Topic::Message(selector.context)),
+            For::Message(selector, Told::here(Verb::PROBE)),
             |core| core.take_matched(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
             |_| from.to_string(),
         );
@@ -166,6 +168,7 @@ impl Message {
     ///
     /// As for [`Communicator::recv`].
     #[doc(alias("MPI_Mrecv", "matched_receive_into"))]
+    #[track_caller]
     pub fn recv<T: Pod>(self, buffer: &mut [T]) -> Result<Status> {
         self.recv_as(ElementCode::of::<T>(), buffer)
     }
@@ -176,6 +179,7 @@ impl Message {
     ///
     /// As for [`Communicator::recv_vec`].
     #[doc(alias("MPI_Mrecv", "matched_receive_vec"))]
+    #[track_caller]
     pub fn recv_vec<T: Pod>(self) -> Result<(Vec<T>, Status)> {
         let bytes = self.status.count;
         // What is no whole number of elements is refused by the receive, which then says so.
@@ -189,13 +193,15 @@ impl Message {
     }
 
     /// Receives it as elements of a kind.
+    #[track_caller]
     pub(crate) fn recv_as<T: Pod>(mut self, element: ElementCode, buffer: &mut [T]) -> Result<Status> {
         let communicator = self.communicator.clone();
         let Some(matched) = self.handle.take() else {
             return Err(Error::Cancelled { operation: "recv of a matched message".into() });
         };
         let lend = Lend { input: None, output: Some(bytemuck::cast_slice_mut(buffer)) };
-        let receive = MatchedReceiveCall { matched, element: element.into() };
+        let receive =
+            MatchedReceiveCall { matched, element: element.into(), told: Told::here(Verb::RECEIVE) };
         let (ending, ()) = blocking(communicator.engine(), lend, receive);
         let Status { source, tag, .. } = self.status;
         let operation = format!("recv of a matched message (from rank {source}, tag {tag})");

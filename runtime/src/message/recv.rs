@@ -3,7 +3,6 @@
 use bytemuck::Pod;
 
 use super::operation::Operation;
-use super::probe::Message;
 use super::selector::{Source, Tag};
 use super::status::Status;
 #[cfg(doc)]
@@ -11,7 +10,7 @@ use crate::Error;
 use crate::Result;
 use crate::communicator::Communicator;
 use ringworld_engine::lend::{Lend, blocking};
-use ringworld_engine::{ElementCode, ReceiveCall};
+use ringworld_engine::{ElementCode, ReceiveCall, Told, Verb};
 
 /// # Receiving
 impl Communicator {
@@ -34,6 +33,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Recv", "ncclRecv", "receive", "receive_into", "process_at_rank"))]
+    #[track_caller]
     pub fn recv<T: Pod>(
         &self,
         buffer: &mut [T],
@@ -42,8 +42,11 @@ impl Communicator {
     ) -> Result<Status> {
         let (name, from, tag) = ("recv", from.into(), tag.into());
         let number = self.count_message();
-        let receive =
-            ReceiveCall { selector: self.selector(name, from, tag)?, element: ElementCode::of::<T>().into() };
+        let receive = ReceiveCall {
+            selector: self.selector(name, from, tag)?,
+            element: ElementCode::of::<T>().into(),
+            told: Told::here(Verb::RECEIVE),
+        };
         let lend = Lend { input: None, output: Some(bytemuck::cast_slice_mut(buffer)) };
         let (ending, ()) = blocking(self.engine(), lend, receive);
         let operation = Operation::Recv { name, number, from, tag };
@@ -69,10 +72,14 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias = "receive_vec")]
+    #[track_caller]
     pub fn recv_vec<T: Pod>(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<(Vec<T>, Status)> {
         let (name, from, tag) = ("recv_vec", from.into(), tag.into());
         let number = self.count_message();
-        let received = self.probe_matched(from, tag).and_then(Message::recv_vec);
+        let received = match self.probe_matched(from, tag) {
+            Ok(message) => message.recv_vec(),
+            Err(error) => Err(error),
+        };
         received.map_err(|error| error.of_call(Operation::Recv { name, number, from, tag }.to_string()))
     }
 }

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::Result;
 use crate::communicator::Communicator;
 use ringworld_engine::lend::{Lend, blocking};
-use ringworld_engine::{ElementCode, SendCall};
+use ringworld_engine::{ElementCode, SendCall, Told, Verb};
 
 /// # Sending
 impl Communicator {
@@ -33,6 +33,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Send", "ncclSend", "MPI_Rsend", "ready_send", "process_at_rank"))]
+    #[track_caller]
     pub fn send<T: Pod>(&self, data: &[T], to: usize, tag: u32) -> Result<()> {
         self.send_as("send", data, to, tag, Mode::Standard)
     }
@@ -51,15 +52,18 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Ssend", "Ssend", "synchronous_send"))]
+    #[track_caller]
     pub fn send_sync<T: Pod>(&self, data: &[T], to: usize, tag: u32) -> Result<()> {
         self.send_as("send_sync", data, to, tag, Mode::Synchronous)
     }
 
+    #[track_caller]
     fn send_as<T: Pod>(&self, name: &'static str, data: &[T], to: usize, tag: u32, mode: Mode) -> Result<()> {
         self.send_bytes(name, ElementCode::of::<T>(), bytemuck::cast_slice(data), to, tag, mode)
     }
 
     /// Sends bytes that are elements of a kind.
+    #[track_caller]
     pub(crate) fn send_bytes(
         &self,
         name: &'static str,
@@ -71,7 +75,12 @@ impl Communicator {
     ) -> Result<()> {
         self.check_rank(name, to)?;
         let number = self.count_message();
-        let send = SendCall { to: self.world_rank(to), envelope: self.envelope(element, tag), mode };
+        let send = SendCall {
+            to: self.world_rank(to),
+            envelope: self.envelope(element, tag),
+            mode,
+            told: Told::here(Verb::SEND),
+        };
         let (ending, ()) = blocking(self.engine(), Lend { input: Some(bytes), output: None }, send);
         ending.map(drop).map_err(|failure| self.error(failure, Operation::Send { name, number, to, tag }))
     }

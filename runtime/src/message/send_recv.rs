@@ -11,7 +11,7 @@ use crate::Result;
 use crate::communicator::Communicator;
 use crate::message::{Source, Status, Tag};
 use ringworld_engine::lend::{Endings, blocking_pair, blocking_replace};
-use ringworld_engine::{ElementCode, ReceiveCall, SendCall};
+use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Told, Verb};
 
 /// Whom the receiving half of an exchange receives from: a rank, [`Source::Any`], or nobody.
 ///
@@ -75,6 +75,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Sendrecv", "send_receive", "send_receive_into"))]
+    #[track_caller]
     pub fn send_recv<S: Pod, R: Pod>(
         &self,
         send: &[S],
@@ -113,6 +114,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Sendrecv_replace", "send_receive_replace_into"))]
+    #[track_caller]
     pub fn send_recv_replace<T: Pod>(
         &self,
         data: &mut [T],
@@ -133,6 +135,7 @@ impl Communicator {
         self.exchanged::<T>(&exchange, endings)
     }
 
+    #[track_caller]
     fn exchange<S: Pod, R: Pod>(
         &self,
         name: &'static str,
@@ -145,6 +148,7 @@ impl Communicator {
         }
         let selector = from.0.map(|from| self.selector(name, from, recv_tag)).transpose()?;
         let (sent, wanted) = (ElementCode::of::<S>(), ElementCode::of::<R>());
+        let (send, recv) = (Told::here(Verb::SEND), Told::here(Verb::RECEIVE));
         Ok(Exchange {
             name,
             number: self.count_message(),
@@ -152,9 +156,9 @@ impl Communicator {
             from: from.0.map(|from| (from, recv_tag)),
             send: to.map(|(to, tag)| {
                 let envelope = self.envelope(sent, tag);
-                SendCall { to: self.world_rank(to), envelope, mode: Mode::Standard }
+                SendCall { to: self.world_rank(to), envelope, mode: Mode::Standard, told: send }
             }),
-            recv: selector.map(|selector| ReceiveCall { selector, element: wanted.into() }),
+            recv: selector.map(|selector| ReceiveCall { selector, element: wanted.into(), told: recv }),
         })
     }
 

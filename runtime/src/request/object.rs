@@ -117,6 +117,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(()) }).unwrap();
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn start_send_object<V: Serialize + ?Sized>(
         &self,
         value: &V,

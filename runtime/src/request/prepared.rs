@@ -17,7 +17,7 @@ use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
 use ringworld_engine::lend::Loan;
-use ringworld_engine::{CollectiveCall, ElementCode, Ending, ReceiveCall, SendCall};
+use ringworld_engine::{CollectiveCall, ElementCode, Ending, ReceiveCall, SendCall, Told, Verb};
 
 /// An operation with its buffers, to be started any number of times, one after the other.
 ///
@@ -272,10 +272,16 @@ impl Communicator {
     ///
     /// See [`Running::wait_for_status`] for an example.
     #[doc(alias("MPI_Send_init", "Send_init"))]
+    #[track_caller]
     pub fn prepare_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Prepared<T>> {
         self.check_rank("prepare_send", to)?;
         let envelope = self.envelope(ElementCode::of::<T>(), tag);
-        let send = SendCall { to: self.world_rank(to), envelope, mode: Mode::Standard };
+        let send = SendCall {
+            to: self.world_rank(to),
+            envelope,
+            mode: Mode::Standard,
+            told: Told::here(Verb::SEND),
+        };
         let what = What::Send { send, to, tag };
         self.prepared(what, Some(data), None)
     }
@@ -289,6 +295,7 @@ impl Communicator {
     ///
     /// See [`Running::wait_for_status`] for an example.
     #[doc(alias("MPI_Recv_init", "Recv_init"))]
+    #[track_caller]
     pub fn prepare_recv<T: Pod + Send>(
         &self,
         buffer: Vec<T>,
@@ -297,7 +304,8 @@ impl Communicator {
     ) -> Result<Prepared<T>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("prepare_recv", from, tag)?;
-        let recv = ReceiveCall { selector, element: ElementCode::of::<T>().into() };
+        let recv =
+            ReceiveCall { selector, element: ElementCode::of::<T>().into(), told: Told::here(Verb::RECEIVE) };
         self.prepared(What::Recv { recv, from, tag }, None, Some(buffer))
     }
 }

@@ -15,7 +15,7 @@ use crate::message::operation::Operation;
 use crate::message::{Message, Source, Status, Tag};
 use crate::{Error, Result};
 use ringworld_engine::lend::Loan;
-use ringworld_engine::{ElementCode, MatchedReceiveCall, Topic, WatchId};
+use ringworld_engine::{ElementCode, MatchedReceiveCall, Told, Topic, Verb, WatchId};
 
 /// A message that has not come yet: what a probe that does not block waits for.
 ///
@@ -121,11 +121,13 @@ impl Message {
     ///
     /// See [`PendingMessage`] for an example.
     #[doc(alias = "MPI_Imrecv")]
+    #[track_caller]
     pub fn start_recv<T: Pod + Send>(self, buffer: Vec<T>) -> Result<Pending<(Vec<T>, Status)>> {
         self.start_recv_as(ElementCode::of::<T>(), buffer)
     }
 
     /// Begins to receive it as elements of a kind.
+    #[track_caller]
     pub(crate) fn start_recv_as<T: Pod + Send>(
         mut self,
         element: ElementCode,
@@ -138,7 +140,7 @@ impl Message {
             return Err(Error::Cancelled { operation: operation.to_string() });
         };
         let mut loan = Loan::new(communicator.engine(), None, Some(buffer));
-        loan.start(MatchedReceiveCall { matched, element: element.into() });
+        loan.start(MatchedReceiveCall { matched, element: element.into(), told: Told::here(Verb::RECEIVE) });
         loan.help();
         Ok(Pending::new(communicator, loan, operation))
     }

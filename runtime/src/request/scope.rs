@@ -16,7 +16,7 @@ use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
 use crate::{Error, Result};
 use ringworld_engine::lend::{Borrow, Borrowed};
-use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Startable};
+use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Startable, Told, Verb};
 
 /// Where operations on borrowed memory are begun; see [`Communicator::scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -259,12 +259,18 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// })?;
     /// # Ok::<(), ringworld::Error>(())
     /// ```
+    #[track_caller]
     pub fn send<T: Pod>(&'scope self, data: &'scope [T], to: usize, tag: u32) -> Result<Scoped<'scope, ()>> {
         let (communicator, name) = (self.communicator, "send");
         communicator.check_rank(name, to)?;
         let number = communicator.count_message();
         let envelope = communicator.envelope(ElementCode::of::<T>(), tag);
-        let send = SendCall { to: communicator.world_rank(to), envelope, mode: Mode::Standard };
+        let send = SendCall {
+            to: communicator.world_rank(to),
+            envelope,
+            mode: Mode::Standard,
+            told: Told::here(Verb::SEND),
+        };
         let operation = Operation::Send { name, number, to, tag };
         Ok(self.lend(Some(bytemuck::cast_slice(data)), None, send, |()| operation))
     }
@@ -277,6 +283,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// the scope.
     ///
     /// See [`Scope::send`] for an example.
+    #[track_caller]
     pub fn recv<T: Pod>(
         &'scope self,
         buffer: &'scope mut [T],
@@ -287,7 +294,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let number = communicator.count_message();
         let selector = communicator.selector(name, from, tag)?;
         let operation = Operation::Recv { name, number, from, tag };
-        let receive = ReceiveCall { selector, element: ElementCode::of::<T>().into() };
+        let receive =
+            ReceiveCall { selector, element: ElementCode::of::<T>().into(), told: Told::here(Verb::RECEIVE) };
         Ok(self.lend(None, Some(buffer), receive, |()| operation))
     }
 }

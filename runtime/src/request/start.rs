@@ -11,7 +11,7 @@ use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
 use ringworld_engine::lend::Loan;
-use ringworld_engine::{ElementCode, ReceiveCall, SendCall};
+use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Told, Verb};
 
 /// # Messages, non-blocking
 ///
@@ -34,6 +34,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Isend", "isend", "immediate_send", "MPI_Bsend", "buffered_send"))]
+    #[track_caller]
     pub fn start_send<T: Pod + Send>(&self, data: Vec<T>, to: usize, tag: u32) -> Result<Pending<Vec<T>>> {
         self.start_send_as("start_send", data, to, tag, Mode::Standard)
     }
@@ -53,6 +54,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Issend", "issend", "immediate_synchronous_send"))]
+    #[track_caller]
     pub fn start_send_sync<T: Pod + Send>(
         &self,
         data: Vec<T>,
@@ -62,6 +64,7 @@ impl Communicator {
         self.start_send_as("start_send_sync", data, to, tag, Mode::Synchronous)
     }
 
+    #[track_caller]
     fn start_send_as<T: Pod + Send>(
         &self,
         name: &'static str,
@@ -74,6 +77,7 @@ impl Communicator {
     }
 
     /// Begins a send of bytes that are elements of a kind, and that nobody wants back.
+    #[track_caller]
     pub(crate) fn start_send_bytes(
         &self,
         name: &'static str,
@@ -85,6 +89,7 @@ impl Communicator {
         self.lend_to_send(name, element, data, to, tag, Mode::Standard)
     }
 
+    #[track_caller]
     fn lend_to_send<T: Pod + Send, R: Outcome<Element = T>>(
         &self,
         name: &'static str,
@@ -97,7 +102,12 @@ impl Communicator {
         self.check_rank(name, to)?;
         let number = self.count_message();
         let mut loan = Loan::new(self.engine(), Some(data), None);
-        loan.start(SendCall { to: self.world_rank(to), envelope: self.envelope(element, tag), mode });
+        loan.start(SendCall {
+            to: self.world_rank(to),
+            envelope: self.envelope(element, tag),
+            mode,
+            told: Told::here(Verb::SEND),
+        });
         loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Send { name, number, to, tag }))
     }
@@ -118,6 +128,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("MPI_Irecv", "irecv", "immediate_receive", "immediate_receive_into"))]
+    #[track_caller]
     pub fn start_recv<T: Pod + Send>(
         &self,
         buffer: Vec<T>,
@@ -128,7 +139,11 @@ impl Communicator {
         let number = self.count_message();
         let selector = self.selector(name, from, tag)?;
         let mut loan = Loan::new(self.engine(), None, Some(buffer));
-        loan.start(ReceiveCall { selector, element: ElementCode::of::<T>().into() });
+        loan.start(ReceiveCall {
+            selector,
+            element: ElementCode::of::<T>().into(),
+            told: Told::here(Verb::RECEIVE),
+        });
         loan.help();
         Ok(Pending::new(self.clone(), loan, Operation::Recv { name, number, from, tag }))
     }

@@ -10,7 +10,9 @@ use crate::Result;
 use crate::communicator::context_id::ContextIds;
 use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
 use crate::error::{fault_error, unsupported};
-use ringworld_engine::{Control, Engine, Fault, Inbox, LastCalls, Limits, Notice, Parts, REMIND, Spin};
+use ringworld_engine::{
+    Control, Engine, Fault, Inbox, LastCalls, Limits, Notice, Parts, REMIND, Spin, Whereabouts,
+};
 
 /// Limits small enough that every path of the protocol is taken by small tests.
 pub const SMALL: (usize, usize) = (256, 1024);
@@ -48,6 +50,12 @@ impl Rank {
     pub fn vanish(mut self) {
         self.seat = None;
         self.engine.lock().fail(Fault::Finalized);
+    }
+
+    /// What this rank says of itself to those who ask.
+    #[must_use]
+    pub fn whereabouts(&self) -> Whereabouts {
+        self.engine.lock().whereabouts()
     }
 
     /// As [`crate::World::finish`].
@@ -157,6 +165,8 @@ impl Control for Seat {
             None => members[rank].asked_by.push(self.rank),
         });
     }
+
+    fn stalled(&self) {}
 }
 
 /// What a test may choose.
@@ -225,6 +235,7 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         inbox: seat.inbox(),
         spin: Spin::for_ranks(1, 1).lasting(choice.spin),
         op_timeout: choice.op_timeout,
+        stall_warning: None,
         remind: choice.remind,
     };
     let engine = Engine::new(parts).expect("an engine for a test");

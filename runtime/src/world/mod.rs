@@ -126,6 +126,7 @@ impl World {
             inbox,
             spin: spin(settings, local_size),
             op_timeout: settings.op_timeout,
+            stall_warning: None,
             remind: REMIND,
         };
         Self::assemble(parts, opened.reasons, Some(link), settings, (local_rank, local_size))
@@ -208,6 +209,7 @@ impl World {
             inbox: Arc::default(),
             spin: Spin::NONE,
             op_timeout: settings.op_timeout,
+            stall_warning: None,
             remind: REMIND,
         };
         Self::assemble(parts, vec![Route::to_self()], None, settings, (0, 1))
@@ -317,6 +319,8 @@ impl Control for Link {
     fn ask_last_calls(&self, rank: usize) {
         self.session.ask_left(rank);
     }
+
+    fn stalled(&self) {}
 }
 
 impl Plane for Arc<Link> {

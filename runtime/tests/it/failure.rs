@@ -100,8 +100,10 @@ fn a_wait_beyond_the_time_limit_says_whom_it_waits_for() {
         owned_world(wire, 3, &choice, |rank| {
             match rank.rank() {
                 0 => {
-                    let error = rank.recv(&mut [0u8], 2, 5).unwrap_err().to_string();
-                    for part in ["recv #0", "waiting for", "rank 2 on host2", "RINGWORLD_OP_TIMEOUT"] {
+                    let (line, error) = (line!(), rank.recv(&mut [0u8], 2, 5).unwrap_err().to_string());
+                    let place = format!("recv (from rank 2, tag 5) at {}:{line}", file!());
+                    for part in ["recv #0", &place, "waiting for", "rank 2 on host2", "RINGWORLD_OP_TIMEOUT"]
+                    {
                         assert!(error.contains(part), "{wire:?}: {error}");
                     }
                 }

@@ -34,3 +34,4 @@ mod tasks;
 mod users_tests;
 mod varied;
 mod waiting;
+mod whereabouts;

@@ -38,6 +38,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias("pickle", "send_object_list"))]
+    #[track_caller]
     pub fn send_object<V: Serialize + ?Sized>(&self, value: &V, to: usize, tag: u32) -> Result<()> {
         let name = || format!("send_object (to rank {to}, tag {tag})");
         let bytes = pack(value).map_err(|refusal| refusal.into_error(name()))?;
@@ -60,6 +61,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     #[doc(alias = "recv_object_list")]
+    #[track_caller]
     pub fn recv_object<V: DeserializeOwned>(
         &self,
         from: impl Into<Source>,
@@ -74,11 +76,9 @@ impl Communicator {
             let reason = too_long(status.count);
             return Err(Refusal { action: Action::Deserialize, reason }.into_error(name()));
         }
-        let received = self.room(status.count).and_then(|mut bytes| {
-            message.recv_as(ElementCode::OBJECT, &mut bytes)?;
-            Ok(bytes)
-        });
-        let bytes = received.map_err(|error| error.of_call(name()))?;
+        let mut bytes = self.room(status.count).map_err(|error| error.of_call(name()))?;
+        let received = message.recv_as(ElementCode::OBJECT, &mut bytes);
+        received.map_err(|error| error.of_call(name()))?;
         unpack(&bytes).map_err(|refusal| self.of_rank(status.source, refusal).into_error(name()))
     }
 }
