@@ -77,8 +77,8 @@ pub trait Drive: Send + 'static {
     fn has_leaving(&self) -> bool;
 }
 
-/// Pauses between the tries of a look: whoever drives gives the lock back every few microseconds, but for the reductions
-/// of long messages.
+/// Pauses between the tries of a look: whoever drives gives the lock back every few microseconds, but for reductions of
+/// long messages.
 const LOOKS: [Duration; 6] = [
     Duration::from_micros(5),
     Duration::from_micros(50),
