@@ -30,6 +30,13 @@ pub enum ControlEvent {
         /// What it has left: see [`Session::leave_behind`](crate::Session::leave_behind).
         left: Vec<u8>,
     },
+    /// A rank has said something to this one, by [`Session::tell`](crate::Session::tell).
+    Told {
+        /// Which.
+        rank: usize,
+        /// What: bytes that only the two understand.
+        words: Vec<u8>,
+    },
     /// A rank has given the world up.
     Abort {
         /// Which.

@@ -132,6 +132,22 @@ impl Session {
         self.send(Command::Say(ToMaster::AskLeft { rank: rank as u64 }));
     }
 
+    /// Says something to another rank, by way of the master: for what must arrive although no data connection stands,
+    /// and for nothing that is long or frequent. Words of one rank to another keep their order, and come before what is
+    /// told of that rank's end. They are lost where that rank has left, or has not read for so long that 16 MiB of such
+    /// words wait for it. Returns at once.
+    ///
+    /// # Errors
+    ///
+    /// How many bytes there may be, when there are more.
+    pub fn tell(&self, rank: usize, words: Vec<u8>) -> Result<(), usize> {
+        if words.len() > TEXT_LIMIT {
+            return Err(TEXT_LIMIT);
+        }
+        self.send(Command::Say(ToMaster::Tell { rank: rank as u64, words }));
+        Ok(())
+    }
+
     /// Leaves without a goodbye, after a failure. When this returns, all others have been told what this
     /// rank reported, or could not be within a few seconds: the process may end at once. The process that
     /// serves the rendezvous stops doing so.

@@ -11,7 +11,7 @@ use crate::program::Program;
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything that travels; the two sides must agree.
-pub(crate) const VERSION: u16 = 6;
+pub(crate) const VERSION: u16 = 7;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
@@ -20,6 +20,8 @@ pub(crate) const RANK_LIMIT: usize = 1 << 20;
 pub(crate) const MASTER_LIMIT: usize = 64 << 20;
 /// Longest text that a rank may have told to all others.
 pub(crate) const TEXT_LIMIT: usize = 16 << 10;
+/// Bytes of words from other ranks that may wait for one that does not read.
+pub(crate) const WORDS_LIMIT: usize = 16 << 20;
 
 /// Longest name of a host, as names of the DNS have it.
 const HOST_LIMIT: usize = 255;
@@ -131,6 +133,11 @@ pub(crate) enum ToMaster {
     AskLeft {
         rank: u64,
     },
+    /// Words for one other rank.
+    Tell {
+        rank: u64,
+        words: Vec<u8>,
+    },
     /// Instead of a [`Hello`]: how does the world stand? No place is taken.
     Inquire,
 }
@@ -172,6 +179,11 @@ pub(crate) enum ToRank {
     Left {
         rank: u64,
         left: Vec<u8>,
+    },
+    /// Words of another rank for this one.
+    Told {
+        rank: u64,
+        words: Vec<u8>,
     },
     /// The last word of this rank has been passed on to all.
     Heard,

@@ -103,6 +103,37 @@ fn what_a_rank_leaves_behind_is_told_to_those_who_ask_before_and_after() {
 }
 
 #[test]
+fn what_a_rank_tells_another_arrives_there_alone_in_order_and_before_its_end() {
+    let (server, mut ranks) = split_server(world(3, &[]));
+    let speaking = ranks.pop().unwrap();
+    let rank = speaking.session.rank;
+    ranks.push(server);
+    let longest = vec![5; 16 << 10];
+    assert_eq!(speaking.session.tell(ranks[0].session.rank, vec![0; (16 << 10) + 1]), Err(16 << 10));
+    speaking.session.tell(99, b"nobody".to_vec()).unwrap();
+    for words in [b"first".to_vec(), longest.clone(), b"last".to_vec()] {
+        speaking.session.tell(ranks[0].session.rank, words).unwrap();
+    }
+    speaking.session.finish();
+    let mut heard = Vec::new();
+    loop {
+        match ranks[0].hears(SOON, |_| true) {
+            ControlEvent::Told { rank: from, words } => {
+                assert_eq!(from, rank);
+                heard.push(words);
+            }
+            other => {
+                assert_eq!(other, ControlEvent::PeerFinished { rank });
+                break;
+            }
+        }
+    }
+    assert_eq!(heard, [b"first".to_vec(), longest, b"last".to_vec()]);
+    assert_eq!(ranks[1].hears(SOON, |_| true), ControlEvent::PeerFinished { rank }, "told to one rank alone");
+    finish(ranks);
+}
+
+#[test]
 fn a_fault_is_told_to_all_others() {
     let ranks = world(3, &[]);
     let fault = Fault::TimedOut {

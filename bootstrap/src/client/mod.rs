@@ -356,6 +356,7 @@ impl Control {
             ToRank::Members(batch) => self.members(batch),
             ToRank::Notices(notices) => notices.into_iter().for_each(|notice| self.notice(notice)),
             ToRank::Left { rank, left } => self.tell(ControlEvent::Left { rank: number(rank), left }),
+            ToRank::Told { rank, words } => self.tell(ControlEvent::Told { rank: number(rank), words }),
             ToRank::Abort { rank, code, reason } => {
                 self.tell(ControlEvent::Abort { rank: number(rank), code, reason });
             }

@@ -138,21 +138,22 @@ async fn write(
             next = inbox.recv() => next,
             () = sleep(wire::heartbeat(common.peer_timeout)) => Some(Outgoing::Frame(Arc::clone(&ping))),
         };
-        match next {
-            Some(Outgoing::Frame(bytes)) => {
-                let Ok(written) = stream.write_body(&bytes).await else {
-                    // The reader finds out why.
-                    return;
-                };
-                common.bytes_sent.fetch_add(written as u64, Ordering::Relaxed);
-            }
+        let (bytes, _permit) = match next {
+            Some(Outgoing::Frame(bytes)) => (bytes, None),
+            Some(Outgoing::Words(bytes, permit)) => (bytes, Some(permit)),
             Some(Outgoing::Flush(done)) => {
                 let _ = done.send(());
+                continue;
             }
             None => {
                 let _ = stream.shutdown().await;
                 return;
             }
-        }
+        };
+        let Ok(written) = stream.write_body(&bytes).await else {
+            // The reader finds out why.
+            return;
+        };
+        common.bytes_sent.fetch_add(written as u64, Ordering::Relaxed);
     }
 }

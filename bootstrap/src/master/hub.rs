@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ringworld_auth::Tally;
 use serde::Serialize;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::config::MasterConfig;
@@ -55,6 +55,8 @@ struct Rank {
     left: Option<Vec<u8>>,
     /// The connections of those who have asked for it before.
     asked_by: HashSet<u64>,
+    /// Room for what others say to it until it has been written.
+    room: Arc<Semaphore>,
 }
 
 /// See the file's head.
@@ -370,6 +372,7 @@ impl Hub {
                 }
                 self.tell_left(connection, other);
             }
+            ToMaster::Tell { rank: to, words } => self.pass_on(rank, to, words),
             ToMaster::Hello(_) | ToMaster::Ready { .. } | ToMaster::Ping | ToMaster::Inquire => {}
         }
     }
@@ -505,6 +508,7 @@ impl Hub {
                 state: State::Alive,
                 left: None,
                 asked_by: HashSet::new(),
+                room: Arc::new(Semaphore::new(wire::WORDS_LIMIT)),
             });
         }
         self.alive = self.ranks.len();
@@ -515,6 +519,25 @@ impl Hub {
     fn tell_left(&self, connection: u64, rank: usize) {
         if let Some(left) = self.ranks.get(rank).and_then(|rank| rank.left.clone()) {
             self.send(connection, &ToRank::Left { rank: rank as u64, left });
+        }
+    }
+
+    /// Passes on what a rank says to another.
+    fn pass_on(&self, from: usize, to: u64, words: Vec<u8>) {
+        let to = usize::try_from(to).ok().and_then(|to| self.ranks.get(to));
+        let Some(to) = to.filter(|to| to.state == State::Alive && words.len() <= wire::TEXT_LIMIT) else {
+            return;
+        };
+        let Some(outbox) = self.outboxes.get(&to.connection) else { return };
+        let Some(bytes) = encode(&ToRank::Told { rank: from as u64, words }) else { return };
+        let share = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        match Arc::clone(&to.room).try_acquire_many_owned(share) {
+            Ok(permit) => drop(outbox.send(Outgoing::Words(bytes, permit))),
+            Err(_) => tracing::warn!(
+                "what rank {from} says to a rank on {} is lost: {} bytes wait for that already",
+                to.host,
+                wire::WORDS_LIMIT
+            ),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use crate::frames::ReadError;
 use crate::wire::{Hello, ToMaster, ToRank};
@@ -47,6 +47,8 @@ pub(super) enum Inbound {
 pub(super) enum Outgoing {
     /// The body of a frame; shared, because most go to everybody.
     Frame(Arc<[u8]>),
+    /// The same, of another rank's words; the permit is their share of what may wait for one rank.
+    Words(Arc<[u8]>, OwnedSemaphorePermit),
     /// Answer when everything before has been handed to the system.
     Flush(oneshot::Sender<()>),
 }

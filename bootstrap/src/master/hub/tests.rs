@@ -59,7 +59,9 @@ impl World {
         for (outbox, frames) in self.outboxes.iter_mut().zip(&mut self.frames) {
             while let Ok(next) = outbox.try_recv() {
                 match next {
-                    Outgoing::Frame(bytes) => frames.push(postcard::from_bytes(&bytes).unwrap()),
+                    Outgoing::Frame(bytes) | Outgoing::Words(bytes, _) => {
+                        frames.push(postcard::from_bytes(&bytes).unwrap())
+                    }
                     Outgoing::Flush(done) => drop(done.send(())),
                 }
             }
@@ -206,5 +208,42 @@ fn an_abort_by_all_at_once_costs_a_few_frames_for_each_rank() {
         let sent = world.sent();
         assert!(sent <= 4 * size, "{sent} frames for {size} ranks");
         assert_eq!(world.hub.await.unwrap(), Outcome::Aborted { rank: 0, code: 7, reason: "by 0".into() });
+    });
+}
+
+#[test]
+fn words_for_a_rank_that_does_not_read_are_bounded() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let mut world = World::form(2).await;
+        let tell = || ToMaster::Tell { rank: 1, words: vec![0; wire::TEXT_LIMIT] };
+        // Nothing is written meanwhile.
+        for _ in 0..3000 {
+            let said = Inbound::Message { connection: 0, message: tell() };
+            world.inbound.send(said).await.ok().unwrap();
+        }
+        world
+            .inbound
+            .send(Inbound::Message {
+                connection: 0,
+                message: ToMaster::Tell { rank: 1, words: vec![0; wire::TEXT_LIMIT + 1] },
+            })
+            .await
+            .ok()
+            .unwrap();
+        sleep(Duration::from_millis(10)).await;
+        let told = |world: &World| {
+            let told = world.frames[1].iter().filter(|frame| matches!(frame, ToRank::Told { rank: 0, .. }));
+            told.count()
+        };
+        world.write();
+        let first = told(&world);
+        let most = wire::WORDS_LIMIT / wire::TEXT_LIMIT;
+        assert!((most - 8..=most).contains(&first), "{first}");
+        // What has been written makes room.
+        world.says(0, tell()).await;
+        world.quiet().await;
+        assert_eq!(told(&world), first + 1);
     });
 }
