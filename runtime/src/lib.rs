@@ -178,6 +178,6 @@ pub use ringworld_engine::{Locatable, Located, Raw, Reducible, Reduction, Scaled
 pub use world::World;
 #[doc(alias = "backend")]
 pub use world::available_transports;
-#[doc(hidden)]
-pub use world::logging;
 pub use world::{Builder, Route, TransportReport, compiled_in as transports};
+#[doc(hidden)]
+pub use world::{logging, pair};

@@ -5,6 +5,7 @@
 
 mod descriptors;
 pub mod logging;
+pub mod pair;
 mod route;
 mod transports;
 
@@ -106,14 +107,19 @@ impl World {
         let prepared = transports::prepare(settings, &Place::of(&joining))?;
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
-        let on_event = Box::new(move |event| events.put(notice(event)));
+        let on_event = Box::new(move |event| {
+            if let Some(notice) = notice(event) {
+                events.put(notice);
+            }
+        });
         let session = joining.join(prepared.addresses(), on_event).map_err(|error| bootstrap(&error))?;
         descriptors::provide(settings, session.size, session.local_rank == 0);
-        let opened = prepared.open(&session)?;
+        let opened = prepared.open(session.rank, &session.members)?;
 
         let hosts: Arc<[String]> = session.members.iter().map(|member| member.host.clone()).collect();
         let (rank, size) = (session.rank, session.size);
         let (local_rank, local_size) = (session.local_rank, session.local_size);
+        let host_ids = session.members.iter().map(|member| member.host_id).collect();
         let link = Arc::new(Link { session });
         let parts = Parts {
             rank,
@@ -129,7 +135,8 @@ impl World {
             stall_warning: None,
             remind: REMIND,
         };
-        Self::assemble(parts, opened.reasons, Some(link), settings, (local_rank, local_size))
+        logging::this_is(rank);
+        Self::assemble(parts, opened.reasons, Some(link), settings, host_ids)
     }
 
     /// Which transport carries what goes to `rank` of the world, and why that one.
@@ -212,7 +219,8 @@ impl World {
             stall_warning: None,
             remind: REMIND,
         };
-        Self::assemble(parts, vec![Route::to_self()], None, settings, (0, 1))
+        logging::this_is(0);
+        Self::assemble(parts, vec![Route::to_self()], None, settings, [0].into())
     }
 
     fn assemble(
@@ -220,14 +228,10 @@ impl World {
         routes: Vec<Route>,
         link: Option<Arc<Link>>,
         settings: &Settings,
-        (local_rank, local_size): (usize, usize),
+        host_ids: Box<[u64]>,
     ) -> Result<Self> {
         let (rank, size) = (parts.rank, parts.routes.len());
-        logging::this_is(rank);
-        let host_ids: Box<[_]> = match &link {
-            Some(link) => link.session.members.iter().map(|member| member.host_id).collect(),
-            None => [0].into(),
-        };
+        let (local_rank, local_size) = parts.local;
         // All ranks know the same members, and so choose alike.
         let placement = Placement::new(&host_ids);
         let options = Effective::of_world(Options::from_settings(settings)?, placement, parts.limits.eager);
@@ -336,15 +340,17 @@ impl Plane for Nobody {
     fn abort(&self, _: i32, _: &str) {}
 }
 
-fn notice(event: ControlEvent) -> Notice {
-    match event {
+fn notice(event: ControlEvent) -> Option<Notice> {
+    Some(match event {
         ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
         ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
         ControlEvent::Left { rank, left } => Notice::LastCalls { rank, calls: LastCalls::from_bytes(&left) },
         ControlEvent::Fault { fault, .. } => Notice::Fault(heard(fault)),
         ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
-    }
+        // Ranks of a world have their messages.
+        ControlEvent::Told { .. } => return None,
+    })
 }
 
 /// What another rank has found.

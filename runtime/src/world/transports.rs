@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ringworld_bootstrap::{Joining, Session, Settings};
+use ringworld_bootstrap::{Joining, Member, Settings};
 use ringworld_transport::{Address, Transport};
 
 use super::route::{Route, route};
@@ -35,7 +35,11 @@ pub(crate) struct Place<'a> {
 
 impl<'a> Place<'a> {
     pub(crate) fn of(joining: &'a Joining) -> Self {
-        Self { job: joining.job(), local: joining.local_addresses(), peer_timeout: joining.peer_timeout() }
+        Self::new(joining.job(), joining.local_addresses(), joining.peer_timeout())
+    }
+
+    pub(crate) fn new(job: u64, local: &'a [IpAddr], peer_timeout: Option<Duration>) -> Self {
+        Self { job, local, peer_timeout }
     }
 }
 
@@ -152,21 +156,21 @@ impl Prepared {
         self.bound.iter().map(|bound| (bound.name.to_owned(), bound.address.as_bytes().to_vec())).collect()
     }
 
-    /// Makes all members known to the transports.
+    /// Makes all members, of which this rank is one, known to the transports.
     ///
     /// # Errors
     ///
     /// When a member shares no transport with this rank.
-    pub(crate) fn open(self, session: &Session) -> Result<Opened> {
+    pub(crate) fn open(self, own: usize, members: &[Member]) -> Result<Opened> {
         let Self { bound, unavailable } = self;
         let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::with_capacity(bound.len());
         for Bound { name, open, .. } in bound {
-            transports.push((name, open(session.rank, session.size)?));
+            transports.push((name, open(own, members.len())?));
         }
-        let mut routes = Vec::with_capacity(session.size);
-        let mut reasons = Vec::with_capacity(session.size);
-        for (rank, member) in session.members.iter().enumerate() {
-            if rank == session.rank {
+        let mut routes = Vec::with_capacity(members.len());
+        let mut reasons = Vec::with_capacity(members.len());
+        for (rank, member) in members.iter().enumerate() {
+            if rank == own {
                 routes.push(None);
                 reasons.push(Route::to_self());
                 continue;
