@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use ringworld_collectives::Collective;
 
+use crate::units;
+
 /// The whole command line.
 #[derive(Debug, clap::Parser)]
 #[command(name = "ringworld", version, about = "Start, explain and measure ringworld jobs")]
@@ -45,6 +47,14 @@ Examples:
                                                            between two hosts: this line on both
 Comparisons with Open MPI and others are in benches/peers.";
 
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  ringworld run -n 1 --nnodes 4 --master n0:29500 ringworld check
+                                                           on each of four hosts: every link between them
+  srun -N4 --ntasks-per-node=1 ringworld check --svg links.svg
+  ringworld run -n 4 ringworld check                       between the ranks of this host
+The exit status is 0 when everybody is reached and the limits suffice, 1 when not; what is slow is named either way.";
+
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
   ringworld simulate all-reduce -n 4096 --size 64M
@@ -78,6 +88,9 @@ pub(crate) enum Command {
     /// Show what a rank started here would use, and why: transports, interfaces, settings
     #[command(after_help = INFO_EXAMPLES)]
     Info(InfoOptions),
+    /// Before a long job, as one rank of it on each host: who reaches whom, how fast, and which link is slow
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(crate::check::Options),
     /// Measure messages and collectives between ranks of this host
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchOptions),
@@ -118,10 +131,10 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) timestamp_output: bool,
     /// End the job, with exit status 124, once it has run this long (90, 90s, 5m, 1h30m)
-    #[arg(long, value_name = "S", value_parser = duration)]
+    #[arg(long, value_name = "S", value_parser = units::duration)]
     pub(crate) timeout: Option<Duration>,
     /// How long ranks told to end may take before they are killed
-    #[arg(long, value_name = "S", value_parser = duration, default_value = "2s")]
+    #[arg(long, value_name = "S", value_parser = units::duration, default_value = "2s")]
     pub(crate) grace: Duration,
     /// Which of this host's ranks read the standard input: none, all, or the one of this local rank
     #[arg(long, value_name = "RANK", default_value = "0")]
@@ -190,7 +203,7 @@ pub(crate) struct BenchOptions {
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = size)]
     pub(crate) max: usize,
     /// About how long to measure each size
-    #[arg(long, value_name = "S", default_value = "500ms", value_parser = duration)]
+    #[arg(long, value_name = "S", default_value = "500ms", value_parser = units::duration)]
     pub(crate) budget: Duration,
     /// Time every call by itself instead of batches of them: the median, least and most of single calls
     #[arg(long)]
@@ -270,15 +283,6 @@ fn positive(text: &str) -> Result<usize, String> {
         Ok(n) => Ok(n),
         Err(_) => Err("expected a whole number, 1 or more".to_owned()),
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    if let Ok(seconds) = text.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds)
-            .map_err(|_| "expected a length of time that is not negative, such as 90 or 1m30s".to_owned());
-    }
-    humantime::parse_duration(text)
-        .map_err(|_| "expected seconds, or a length such as 500ms or 1m30s".to_owned())
 }
 
 /// What ranks are bound to.
@@ -413,8 +417,15 @@ mod tests {
 
     #[test]
     fn the_examples_of_the_help_can_be_given() {
-        let examples =
-            [RUN_EXAMPLES, INFO_EXAMPLES, BENCH_EXAMPLES, SIMULATE_EXAMPLES, EXPLAIN_EXAMPLES].join("\n");
+        let examples = [
+            RUN_EXAMPLES,
+            INFO_EXAMPLES,
+            CHECK_EXAMPLES,
+            BENCH_EXAMPLES,
+            SIMULATE_EXAMPLES,
+            EXPLAIN_EXAMPLES,
+        ]
+        .join("\n");
         let lines: Vec<&str> = examples.lines().filter(|line| line.starts_with("  ringworld ")).collect();
         assert!(lines.len() >= 12, "{lines:?}");
         for line in lines {
@@ -431,16 +442,6 @@ mod tests {
         assert_eq!((options.n, options.tag_output), (4, true));
         assert_eq!(options.program, ["prog", "-n", "9", "--", "--help"]);
         assert_eq!(run(&["-n", "2", "--", "prog", "-x"]).unwrap().program, ["prog", "-x"]);
-    }
-
-    #[test]
-    fn times_are_seconds_or_carry_a_unit() {
-        for (text, seconds) in [("90", 90.0), ("0.5", 0.5), ("500ms", 0.5), ("1m30s", 90.0)] {
-            assert_eq!(duration(text).unwrap().as_secs_f64(), seconds, "{text}");
-        }
-        for text in ["-1", "soon", "NaN", "inf", ""] {
-            assert!(duration(text).is_err(), "{text}");
-        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The `ringworld` command: `run` starts the ranks of one host and takes them all down together,
-//! `info` explains what a rank started here would choose, `bench` measures, `simulate` and `explain` show
-//! collectives without any network, `mpi`, `cc` and `c++` are for programs that are made for MPI.
+//! `info` explains what a rank started here would choose, `check` tries out every link of a job before it starts,
+//! `bench` measures, `simulate` and `explain` show collectives without any network, `mpi`, `cc` and `c++` are for
+//! programs that are made for MPI.
 //!
 //! ```text
 //!  ringworld run -n 4 -- prog          one process, one poll loop, no busy waiting
@@ -14,7 +15,8 @@
 //! Who decides and who acts are apart: `run::supervisor` decides from events and times alone,
 //! `run::environment` is a pure function, `run::output` cuts bytes into lines; `run::job` owns the
 //! processes, pipes and signals. Nothing of `run` knows messages or collectives; `bench` and `info` use
-//! the same public surface as any program, and only `simulate` and `explain` look at schedules.
+//! the same public surface as any program, `check` measures pairs of ranks one by one, and only `simulate`
+//! and `explain` look at schedules.
 //!
 //! Exit status of `run`: that of the first rank that failed (128 + signal when a signal killed it),
 //! 0 when all succeed, 124 when `--timeout` passed, 128 + signal when the launcher was told to end,
@@ -24,12 +26,14 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod check;
 mod cli;
 mod exit;
 mod explain;
 mod info;
 mod mpi;
 mod network;
+mod picture;
 mod progress;
 mod run;
 mod signals;
@@ -70,6 +74,7 @@ pub fn main() -> ExitCode {
         cli::Command::Run(options) => run::run(&options).into(),
         cli::Command::Info(options) => info::info(&options).into(),
         cli::Command::Bench(options) => bench::bench(&options).into(),
+        cli::Command::Check(options) => check::check(&options).into(),
         cli::Command::Simulate(options) => simulate::simulate(&options).into(),
         cli::Command::Explain(options) => explain::explain(&options).into(),
         cli::Command::Mpi(options) => mpi::mpi(&options).into(),

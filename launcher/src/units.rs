@@ -1,5 +1,7 @@
 //! Sizes, times and rates as people write them, and back.
 
+use std::time::Duration;
+
 use ringworld_simulate::Time;
 
 /// Bytes, optionally in units of 1024 (`K`), and so on up to `T`.
@@ -13,6 +15,16 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let number = digits.and_then(|digits| digits.parse::<u64>().ok()).ok_or(expected)?;
     let bytes = number.checked_mul(1 << unit.unwrap_or(0));
     bytes.ok_or_else(|| format!("{text} is more bytes than any memory has; {expected}"))
+}
+
+/// A time to wait or to work: seconds, or a length with its unit.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds)
+            .map_err(|_| "expected a length of time that is not negative, such as 90 or 1m30s".to_owned());
+    }
+    humantime::parse_duration(text)
+        .map_err(|_| "expected seconds, or a length such as 500ms or 1m30s".to_owned())
 }
 
 /// A length of time with its unit.
@@ -104,6 +116,16 @@ pub(crate) fn short(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_seconds_or_carry_a_unit() {
+        for (text, seconds) in [("90", 90.0), ("0.5", 0.5), ("500ms", 0.5), ("1m30s", 90.0)] {
+            assert_eq!(duration(text).unwrap().as_secs_f64(), seconds, "{text}");
+        }
+        for text in ["-1", "soon", "NaN", "inf", ""] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_take_binary_units_and_come_back() {

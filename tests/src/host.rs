@@ -192,6 +192,12 @@ impl Host {
         ip(&arguments);
     }
 
+    /// Adds a route, as `ip route add` takes it: `10.0.0.2 via 10.1.0.2`, or `blackhole 10.0.0.2`.
+    pub fn route(&self, route: &str) {
+        let words: Vec<&str> = route.split(' ').collect();
+        ip(&[&["-n", &self.namespace, "route", "add"], &words[..]].concat());
+    }
+
     fn raise(&self, interface: &str, address: &str) {
         let mut add = vec!["-n", &self.namespace, "addr", "add", address, "dev", interface];
         if address.contains(':') {

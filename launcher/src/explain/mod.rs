@@ -7,7 +7,6 @@ mod story;
 mod svg;
 mod text;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use ringworld_collectives::cost::cost;
@@ -16,7 +15,7 @@ use ringworld_simulate::{Time, timeline};
 
 use crate::exit::{Failure, Status};
 use crate::network::{self, Network, Question};
-use crate::simulate::create;
+use crate::picture::Picture;
 use crate::style;
 use crate::units;
 use story::Story;
@@ -106,7 +105,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             choice.algorithm.path()
         )));
     }
-    let svg = options.svg.as_deref().map(|path| create(path).map(|file| (path, file))).transpose()?;
+    let svg = options.svg.as_deref().map(Picture::create).transpose()?;
     let timeline = timeline(&request, &choice, &fabric).map_err(|error| failed(&error))?;
     let story = Story::new(&request, &timeline);
 
@@ -142,11 +141,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     out += &text::path(&timeline);
     style::out(&out)?;
 
-    let Some((path, mut file)) = svg else { return Ok(()) };
+    let Some(svg) = svg else { return Ok(()) };
     let subtitle = format!("{} in all; {}", timeline.time, network::describe(&fabric));
-    let picture = svg::draw(&title, &subtitle, &story, &timeline);
-    file.write_all(picture.as_bytes())
-        .map_err(|error| Failure::system(format!("cannot write --svg {}", path.display()), error))?;
-    style::note(&format!("wrote {}", path.display()));
-    Ok(())
+    svg.write(&svg::draw(&title, &subtitle, &story, &timeline))
 }

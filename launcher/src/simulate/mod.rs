@@ -15,11 +15,11 @@ use ringworld_simulate::{Budget, Estimate, Fabric, Verdict};
 
 use crate::exit::{Failure, Status};
 use crate::network::{self, Network, Question};
+use crate::picture::Picture;
 use crate::progress::Progress;
 use crate::style;
 use crate::units;
-pub(crate) use plot::create;
-use plot::{Curve, Plot};
+use plot::Curve;
 use table::{Row, Table};
 
 /// `ringworld simulate`.
@@ -74,7 +74,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     let tuning = options.network.place.tuning(ranks);
     let selected = select(&request, &tuning);
     // Better to fail now than after minutes.
-    let plot = options.svg.as_deref().map(Plot::create).transpose()?;
+    let picture = options.svg.as_deref().map(Picture::create).transpose()?;
 
     let mut table = Table::new(options.json);
     table.begin(&request, &fabric, &selected)?;
@@ -105,15 +105,15 @@ fn run(options: &Options) -> Result<(), Failure> {
     }
     drop(progress);
     table.end()?;
-    match plot {
-        Some(plot) => draw(plot, &request, &algorithms, &fabric, &tuning),
+    match picture {
+        Some(picture) => draw(picture, &request, &algorithms, &fabric, &tuning),
         None => Ok(()),
     }
 }
 
 /// Simulates many sizes, each with less effort than the table takes.
 fn draw(
-    plot: Plot,
+    picture: Picture,
     request: &Request,
     algorithms: &[Algorithm],
     fabric: &Fabric,
@@ -145,5 +145,6 @@ fn draw(
     if skipped > 0 {
         style::note(&format!("{skipped} points of the plot would be too much work and are left out"));
     }
-    plot.draw(request, fabric, &curves)
+    let svg = plot::svg(request, fabric, &curves).map_err(|error| picture.failed(error))?;
+    picture.write(&svg)
 }

@@ -1,17 +1,11 @@
 //! The crossover plot: time against size, one curve per algorithm, both axes logarithmic. A dot marks what the
 //! selection would take at that size.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
 use plotters::prelude::*;
 use ringworld_collectives::{Algorithm, Request};
 use ringworld_simulate::{Fabric, Time};
 
-use crate::exit::Failure;
 use crate::network;
-use crate::style;
 use crate::units;
 
 /// Width and height.
@@ -50,42 +44,12 @@ impl Curve {
     }
 }
 
-/// A file to draw into.
-#[derive(Debug)]
-pub(crate) struct Plot {
-    path: PathBuf,
-    file: File,
-}
-
-/// Opens a file for a drawing.
-pub(crate) fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path)
-        .map_err(|error| Failure::system(format!("cannot write --svg {}", path.display()), error))
-}
-
-impl Plot {
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        Ok(Self { path: path.to_owned(), file: create(path)? })
-    }
-
-    /// Draws, and closes the file.
-    pub(crate) fn draw(
-        mut self,
-        request: &Request,
-        fabric: &Fabric,
-        curves: &[Curve],
-    ) -> Result<(), Failure> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::system(format!("cannot write --svg {}", self.path.display()), error)
-        };
-        let text = svg(request, fabric, curves).map_err(|error| failed(&error))?;
-        self.file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
-        style::note(&format!("wrote {}", self.path.display()));
-        Ok(())
-    }
-}
-
-fn svg(request: &Request, fabric: &Fabric, curves: &[Curve]) -> Result<String, Box<dyn std::error::Error>> {
+/// Draws.
+pub(super) fn svg(
+    request: &Request,
+    fabric: &Fabric,
+    curves: &[Curve],
+) -> Result<String, Box<dyn std::error::Error>> {
     let mut text = String::new();
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let least = points().map(|point| point.1).fold(f64::INFINITY, f64::min);

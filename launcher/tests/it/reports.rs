@@ -1,4 +1,4 @@
-//! `ringworld info` and `ringworld bench`: what they print, and that wrong settings are explained.
+//! `ringworld info`, `ringworld check` and `ringworld bench`: what they print, and that wrong settings are explained.
 
 use crate::common::{Finished, finish, ringworld};
 use rustix::net::{AddressFamily, SocketType, sockopt};
@@ -203,4 +203,46 @@ fn bench_refuses_what_it_cannot_measure() {
         assert!(job.err.contains(said), "{arguments:?}: {}", job.err);
         assert!(!job.err.contains("ringworld run"), "one error is enough: {}", job.err);
     }
+}
+
+#[test]
+fn check_measures_every_two_ranks_of_a_host_over_every_transport() {
+    let picture = std::env::temp_dir().join(format!("ringworld-check-{}.svg", std::process::id()));
+    let myself = env!("CARGO_BIN_EXE_ringworld");
+    let svg = picture.to_str().unwrap();
+    let line = ["run", "-n", "3", myself, "check", "--json", "--budget", "20ms", "--svg", svg];
+    let job = finish(&mut ringworld(&line));
+    assert_eq!(job.code, Some(0), "{}{}", job.out, job.err);
+    assert!(job.err.contains("6 measurements in 3 rounds, about 1 s in all"), "{}", job.err);
+    let report: serde_json::Value = serde_json::from_str(&job.out).unwrap();
+    let links = report["links"].as_array().unwrap();
+    for transport in ["shm", "tcp"] {
+        let of = links.iter().filter(|link| link["transport"] == transport);
+        let pairs: Vec<_> =
+            of.map(|link| (link["low"].as_u64().unwrap(), link["high"].as_u64().unwrap())).collect();
+        assert_eq!(pairs, [(0, 1), (0, 2), (1, 2)], "{transport}");
+    }
+    for link in links {
+        let measured = &link["measured"];
+        let number = |key: &str| measured[key].as_f64().unwrap_or(f64::NAN);
+        assert!(number("there_bytes_per_s") > 0.0 && number("latency_s") > 0.0, "{link}");
+        assert!(number("clock_offset_s").abs() < 1.0, "one host has one clock: {link}");
+    }
+    let drawing = std::fs::read_to_string(&picture).unwrap();
+    std::fs::remove_file(&picture).unwrap();
+    let document = roxmltree::Document::parse(&drawing).unwrap();
+    let titles = document.descendants().filter(|node| node.tag_name().name() == "title");
+    assert_eq!(titles.count(), 12, "a square for each direction of each pair and transport");
+}
+
+#[test]
+fn check_says_who_is_another_program_and_what_cannot_be_drawn() {
+    let myself = env!("CARGO_BIN_EXE_ringworld");
+    let script = r#"if [ "$RANK" = 1 ]; then exec "$0" info --join; else exec "$0" check; fi"#;
+    let job = finish(&mut ringworld(&["run", "-n", "2", "sh", "-c", script, myself]));
+    assert_eq!(job.code, Some(1));
+    assert!(job.err.contains("is another program; start `ringworld check` of one version"), "{}", job.err);
+    let job = finish(&mut ringworld(&["run", "-n", "2", myself, "check", "--svg", "/nonexistent/x.svg"]));
+    assert_eq!(job.code, Some(1));
+    assert!(job.err.contains("cannot write --svg /nonexistent/x.svg"), "{}", job.err);
 }
