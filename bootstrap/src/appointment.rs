@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::client::{Known, listen};
 use crate::error::Error;
 use crate::host::host_identity;
-use crate::interfaces::{Choice, Interface};
+use crate::interfaces::{self, Choice, Interface};
 use crate::master::{Master, MasterConfig, MasterHandle};
 use crate::pmi::{self, Place};
 use crate::settings::{Pmi, Settings};
@@ -79,6 +79,31 @@ impl Appointment {
     }
 }
 
+/// Serves the rendezvous of a world of `size` ranks on several hosts, for a launcher: at all addresses of this host, at
+/// `port`, or at a free one if that is 0. Returns the master, and the addresses that other hosts may try: those of the
+/// interfaces that `settings` let through, or those that they say are to be told to others (`advertise`).
+///
+/// ```
+/// use ringworld_bootstrap::{Secret, Settings, serve_hosts};
+/// let mut settings = Settings::default();
+/// settings.secret = Secret::new(b"of this job, and longer than anybody can guess".to_vec());
+/// let (master, addresses) = serve_hosts(&settings, 4, 0)?;
+/// assert!(master.local_addr().port() != 0 && !addresses.is_empty());
+/// # Ok::<(), ringworld_bootstrap::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// When the settings leave no interface, the port is taken, or the system gives no thread.
+pub fn serve_hosts(
+    settings: &Settings,
+    size: usize,
+    port: u16,
+) -> Result<(MasterHandle, Vec<IpAddr>), Error> {
+    let choice = interfaces::choose(&interfaces::enumerate()?, settings)?;
+    Ok((serve(settings, size, port)?, offered(settings, &choice)))
+}
+
 /// Serves at all addresses: by which of them the others come, nobody knows yet.
 fn serve(settings: &Settings, size: usize, port: u16) -> Result<MasterHandle, Error> {
     let any: [SocketAddr; 2] = [(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()];
@@ -111,7 +136,6 @@ fn offered(settings: &Settings, choice: &Choice) -> Vec<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interfaces;
 
     fn interface(name: &str, addr: &str, prefix: u8) -> Interface {
         let addr: IpAddr = addr.parse().unwrap();

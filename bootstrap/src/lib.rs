@@ -56,6 +56,7 @@ mod thread;
 mod waiting;
 mod wire;
 
+pub use appointment::serve_hosts;
 pub use descriptors::raise_descriptor_limit;
 pub use error::Error;
 pub use event::{ControlEvent, Report};

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::Parser as _;
 use ringworld_collectives::Collective;
 
+use crate::run::{Rsh, Slots};
 use crate::units;
 
 /// The whole command line.
@@ -27,6 +29,10 @@ Examples:
   ringworld run -n 4 --stdin none ./trainer                in a shell's loop that reads, too
   ringworld run -n 4 --wdir /scratch/7 ./trainer           elsewhere
   ringworld run -n 64 --output-dir logs ./trainer          logs/rank-0.log to logs/rank-63.log
+  ringworld run --hosts n0:4,n1:4 ./trainer                eight ranks on two hosts, started there by ssh
+  ringworld run -n 6 --hostfile nodes --rsh 'podman exec -i {host}' ./trainer
+                                                           by another command, on what the file lists
+  ringworld run -n 1 ./server : -n 4 ./client              ranks of two programs in one world
 Options after the program's name are the program's own.
 OMP_NUM_THREADS and RAYON_NUM_THREADS are set where they are not: to the processors that may be used, divided by
 the ranks of this host, at least 1; with --bind-to core they are left alone.
@@ -82,7 +88,7 @@ Whatever is given is the compiler's, as with `ringworld cc`; see `ringworld help
 /// What to do.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Start the ranks of this host and take them all down together
+    /// Start ranks on this host, or on several, and take them all down together
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunOptions),
     /// Show what a rank started here would use, and why: transports, interfaces, settings
@@ -115,13 +121,29 @@ pub(crate) enum Command {
 /// `ringworld run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunOptions {
-    /// Ranks to start on this host
-    #[arg(short, long = "ranks", value_name = "N", default_value = "1", value_parser = positive)]
-    pub(crate) n: usize,
+    #[command(flatten)]
+    pub(crate) first: Part,
+    /// Parts after the first, which have other programs.
+    #[arg(skip)]
+    pub(crate) more: Vec<Part>,
+    /// Start ranks on these hosts, so many on each at most (1 where nothing is said), as by ssh: a:4,b:4
+    #[arg(long, value_name = "HOST:N,…", value_parser = Slots::of_list, conflicts_with_all = ["nnodes", "hostfile"])]
+    pub(crate) hosts: Option<Slots>,
+    /// The same, from a file with a host on each line: `a slots=4`; # begins a comment
+    #[arg(long, value_name = "FILE", conflicts_with = "nnodes")]
+    pub(crate) hostfile: Option<PathBuf>,
+    /// How to start a program on another host: a command, to which host and program are added, or the program only
+    /// where {host} stands in it for the host
+    #[arg(long, value_name = "COMMAND", default_value = "ssh -x -o BatchMode=yes", value_parser = Rsh::parse)]
+    pub(crate) rsh: Rsh,
+    /// Where this program is on the other hosts, if not where it is here; without a / it is looked for there
+    #[arg(long, value_name = "PATH")]
+    pub(crate) remote: Option<String>,
     /// Hosts in the job; start the same line on each of them
     #[arg(long, value_name = "M", value_parser = positive, requires = "master")]
     pub(crate) nnodes: Option<usize>,
-    /// Where the ranks of all hosts meet: an address or name of one of the hosts, and a free port on it
+    /// Where the ranks of all hosts meet: an address or name of one of the hosts, and a free port on it; with --hosts
+    /// of this one
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) master: Option<Endpoint>,
     /// Begin every line of output with the rank that wrote it
@@ -136,7 +158,7 @@ pub(crate) struct RunOptions {
     /// How long ranks told to end may take before they are killed
     #[arg(long, value_name = "S", value_parser = units::duration, default_value = "2s")]
     pub(crate) grace: Duration,
-    /// Which of this host's ranks read the standard input: none, all, or the one of this local rank
+    /// Which of the ranks started here read the standard input: none, all, or this one
     #[arg(long, value_name = "RANK", default_value = "0")]
     pub(crate) stdin: Stdin,
     /// Bind each rank to a core of its own, all threads of it; cores are given out evenly and in order
@@ -145,6 +167,37 @@ pub(crate) struct RunOptions {
     /// Write the output of each rank, of both its streams, to a file of its own in this folder, rank-0.log and so on
     #[arg(long, value_name = "DIR", conflicts_with = "tag_output")]
     pub(crate) output_dir: Option<PathBuf>,
+}
+
+impl RunOptions {
+    /// With this part alone, and everything else as if nothing were said.
+    pub(crate) fn of(first: Part) -> Self {
+        Self {
+            first,
+            more: Vec::new(),
+            hosts: None,
+            hostfile: None,
+            rsh: Rsh::default(),
+            remote: None,
+            nnodes: None,
+            master: None,
+            tag_output: false,
+            timestamp_output: false,
+            timeout: None,
+            grace: Duration::from_secs(2),
+            stdin: Stdin::Rank(0),
+            bind_to: BindTo::None,
+            output_dir: None,
+        }
+    }
+}
+
+/// A program and what belongs to it. Others may follow, each after a `:`.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Part {
+    /// Ranks to start; 1 if nothing is said, or with --hosts as many as there is room for
+    #[arg(short, long = "ranks", value_name = "N", value_parser = positive)]
+    pub(crate) n: Option<usize>,
     /// Start the ranks in this folder; the program is still looked for from here
     #[arg(long, value_name = "DIR")]
     pub(crate) wdir: Option<PathBuf>,
@@ -154,9 +207,44 @@ pub(crate) struct RunOptions {
     /// Set an environment variable for the ranks; may be repeated
     #[arg(short = 'x', long = "env", value_name = "KEY=VALUE")]
     pub(crate) env: Vec<Assignment>,
-    /// The program and its arguments
+    /// The program and its arguments; after a `:` the options of another part and its program
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
+}
+
+/// A part after the first.
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "ringworld run … :",
+    override_usage = "… : [-n N] [-x KEY=VALUE] [--wdir DIR] [--mpi] <PROGRAM>..."
+)]
+struct Another {
+    #[command(flatten)]
+    part: Part,
+}
+
+/// What stands between parts.
+const BETWEEN: &str = ":";
+
+/// Parses a whole command line, of which the first word is this program.
+///
+/// # Errors
+///
+/// What clap has to say, which may be help.
+pub(crate) fn parse(line: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let words: Vec<OsString> = line.collect();
+    if words.get(1).is_none_or(|word| word != "run") {
+        return Cli::try_parse_from(words);
+    }
+    let mut parts = words.split(|word| word == BETWEEN);
+    let mut cli = Cli::try_parse_from(parts.next().unwrap_or_default())?;
+    if let Command::Run(options) = &mut cli.command {
+        for part in parts {
+            let named = [OsString::from("ringworld run … :")].into_iter().chain(part.iter().cloned());
+            options.more.push(Another::try_parse_from(named)?.part);
+        }
+    }
+    Ok(cli)
 }
 
 /// `ringworld info`.
@@ -286,7 +374,7 @@ fn positive(text: &str) -> Result<usize, String> {
 }
 
 /// What ranks are bound to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
 pub(crate) enum BindTo {
     /// A core for each rank
     Core,
@@ -295,7 +383,7 @@ pub(crate) enum BindTo {
 }
 
 /// Who gets the launcher's standard input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Stdin {
     /// Nobody; the launcher does not touch it.
     None,
@@ -332,7 +420,7 @@ impl FromStr for Stdin {
 }
 
 /// `HOST:PORT`; an IPv6 address stands in brackets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Endpoint {
     /// A name, an IPv4 address, or an IPv6 address without its brackets.
     pub(crate) host: String,
@@ -382,7 +470,8 @@ impl FromStr for Assignment {
             Some((key, value)) if !key.is_empty() => {
                 Ok(Self { key: key.to_owned(), value: value.to_owned() })
             }
-            _ => Err("expected KEY=VALUE (the ranks inherit the variables of this shell anyway)".to_owned()),
+            _ => Err("expected KEY=VALUE (ranks of this host inherit the variables of this shell anyway)"
+                .to_owned()),
         }
     }
 }
@@ -390,10 +479,10 @@ impl FromStr for Assignment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{CommandFactory as _, Parser as _};
+    use clap::CommandFactory as _;
 
     fn run(line: &[&str]) -> Result<RunOptions, String> {
-        match Cli::try_parse_from([&["ringworld", "run"], line].concat()) {
+        match parse([&["ringworld", "run"], line].concat().into_iter().map(OsString::from)) {
             Ok(Cli { command: Command::Run(options) }) => Ok(options),
             Ok(other) => Err(format!("{other:?} is no run")),
             Err(error) => Err(error.to_string()),
@@ -431,7 +520,8 @@ mod tests {
         for line in lines {
             // What comes after two blanks says what it does.
             let command = line.trim().split("  ").next().unwrap_or_default();
-            let parsed = Cli::try_parse_from(command.split(' '));
+            let words = shell_words::split(command).unwrap();
+            let parsed = parse(words.into_iter().map(OsString::from));
             assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
         }
     }
@@ -439,9 +529,23 @@ mod tests {
     #[test]
     fn the_program_keeps_its_own_options() {
         let options = run(&["-n", "4", "--tag-output", "prog", "-n", "9", "--", "--help"]).unwrap();
-        assert_eq!((options.n, options.tag_output), (4, true));
-        assert_eq!(options.program, ["prog", "-n", "9", "--", "--help"]);
-        assert_eq!(run(&["-n", "2", "--", "prog", "-x"]).unwrap().program, ["prog", "-x"]);
+        assert_eq!((options.first.n, options.tag_output), (Some(4), true));
+        assert_eq!(options.first.program, ["prog", "-n", "9", "--", "--help"]);
+        assert_eq!(run(&["-n", "2", "--", "prog", "-x"]).unwrap().first.program, ["prog", "-x"]);
+    }
+
+    #[test]
+    fn parts_have_their_own_programs_and_options() {
+        let options = run(&["-n", "1", "server", "-v", ":", "-n", "4", "-x", "A=b", "client", "::"]).unwrap();
+        assert_eq!((options.first.n, options.first.program), (Some(1), vec!["server".into(), "-v".into()]));
+        let [client] = &options.more[..] else { panic!("{:?}", options.more) };
+        assert_eq!((client.n, client.env.len()), (Some(4), 1));
+        assert_eq!(client.program, ["client", "::"]);
+        assert!(run(&["server", ":"]).unwrap_err().contains("PROGRAM"));
+        let told = run(&["server", ":", "-n", "x", "client"]).unwrap_err();
+        assert!(told.contains("whole number"), "{told}");
+        // Elsewhere it is a word like any other.
+        assert!(parse(["ringworld", "cc", ":", "x"].into_iter().map(OsString::from)).is_ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The `ringworld` command: `run` starts the ranks of one host and takes them all down together,
+//! The `ringworld` command: `run` starts ranks, here or on several hosts, and takes them all down together,
 //! `info` explains what a rank started here would choose, `check` tries out every link of a job before it starts,
 //! `bench` measures, `simulate` and `explain` show collectives without any network, `mpi`, `cc` and `c++` are for
 //! programs that are made for MPI.
@@ -10,13 +10,21 @@
 //!    ├─ exec-rank 0 → prog             same pid before and after: asks the kernel to be killed
 //!    ├─ exec-rank 1 → prog             with its parent, then becomes the program
 //!    └─ …                              each rank leads its own process group
+//!
+//!  ringworld run --hosts a:2,b:2 -- prog
+//!    ├─ rendezvous, guard              as above
+//!    ├─ ssh a ringworld run-host       a launcher that does as it is told, over its standard input,
+//!    │    ├─ guard                     and says over its output what its ranks write and how they end
+//!    │    ├─ exec-rank 0 → prog
+//!    │    └─ exec-rank 1 → prog
+//!    └─ ssh b ringworld run-host …
 //! ```
 //!
 //! Who decides and who acts are apart: `run::supervisor` decides from events and times alone,
-//! `run::environment` is a pure function, `run::output` cuts bytes into lines; `run::job` owns the
-//! processes, pipes and signals. Nothing of `run` knows messages or collectives; `bench` and `info` use
-//! the same public surface as any program, `check` measures pairs of ranks one by one, and only `simulate`
-//! and `explain` look at schedules.
+//! `run::environment` and `run::hosts::list` are pure functions, `run::output` cuts bytes into lines;
+//! `run::processes` owns the processes and pipes, `run::hosts` the connections, `run::job` waits for either.
+//! Nothing of `run` knows messages or collectives; `bench` and `info` use the same public surface as any program,
+//! `check` measures pairs of ranks one by one, and only `simulate` and `explain` look at schedules.
 //!
 //! Exit status of `run`: that of the first rank that failed (128 + signal when a signal killed it),
 //! 0 when all succeed, 124 when `--timeout` passed, 128 + signal when the launcher was told to end,
@@ -41,13 +49,13 @@ mod simulate;
 mod style;
 mod units;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::CommandFactory as _;
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 /// Runs the command line of this process and returns its exit status.
 ///
-/// `run` and `bench` start this same executable again (as `exec-rank` and `guard`), so a program that
+/// `run` and `bench` start this same executable again (as `exec-rank`, `guard` and `run-host`), so a program that
 /// calls this function must do so before anything else and leave its arguments alone.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -56,9 +64,10 @@ pub fn main() -> ExitCode {
     match arguments.next() {
         Some(first) if first == run::EXEC_RANK => return run::exec_rank(arguments).into(),
         Some(first) if first == run::GUARD => return run::guard().into(),
+        Some(first) if first == run::RUN_HOST => return run::run_host(arguments).into(),
         _ => {}
     }
-    let command = match cli::Cli::try_parse() {
+    let command = match cli::parse(std::env::args_os()) {
         Ok(cli) => cli.command,
         Err(error) => {
             return match error.print().and_then(|()| std::io::stdout().flush()) {

@@ -21,7 +21,8 @@ pub struct Interface {
 
 impl Interface {
     /// Whether an address is on this interface's network.
-    pub(crate) fn reaches(&self, address: IpAddr) -> bool {
+    #[must_use]
+    pub fn reaches(&self, address: IpAddr) -> bool {
         IpNet::new(self.addr, self.prefix).is_ok_and(|network| network.contains(&address))
     }
 }

@@ -8,13 +8,12 @@
 mod measure;
 mod table;
 
-use crate::cli::{Assignment, BenchOptions, BindTo, Operation, RunOptions, Stdin};
+use crate::cli::{Assignment, BenchOptions, Operation, Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
 use crate::style;
 use measure::Measure;
 use ringworld::World;
 use std::ffi::OsString;
-use std::time::Duration;
 use table::{Row, Table};
 
 /// Measures, and prints on rank 0.
@@ -69,22 +68,8 @@ fn start(options: &BenchOptions) -> Result<Status, Failure> {
     ];
     program.extend(arguments.into_iter().map(OsString::from));
     program.extend(options.each.then(|| "--each".into()));
-    Ok(crate::run::run(&RunOptions {
-        n: options.n,
-        nnodes: None,
-        master: None,
-        tag_output: false,
-        timestamp_output: false,
-        timeout: None,
-        grace: Duration::from_secs(2),
-        stdin: Stdin::None,
-        bind_to: BindTo::None,
-        output_dir: None,
-        wdir: None,
-        mpi: false,
-        env: colours(),
-        program,
-    }))
+    let first = Part { n: Some(options.n), env: colours(), program, ..Part::default() };
+    Ok(crate::run::run(&RunOptions { stdin: Stdin::None, ..RunOptions::of(first) }))
 }
 
 /// The ranks write into pipes; whether colours are wanted is seen here. One variable speaks for both of a rank's

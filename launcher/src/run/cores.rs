@@ -9,7 +9,7 @@ use crate::units;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// In place of processors: a rank that is not bound.
-const NONE: &str = "-";
+pub(super) const UNBOUND: &str = "-";
 
 /// The processors, by number, of one core.
 type Core = Vec<usize>;
@@ -33,7 +33,7 @@ pub(super) fn assign(ranks: usize) -> Result<Vec<String>, Failure> {
 
 /// What to bind each of so many ranks to that are not bound.
 pub(super) fn unbound(ranks: usize) -> Vec<String> {
-    vec![NONE.to_owned(); ranks]
+    vec![UNBOUND.to_owned(); ranks]
 }
 
 /// Binds this process.
@@ -42,7 +42,7 @@ pub(super) fn unbound(ranks: usize) -> Vec<String> {
 ///
 /// Why it cannot be.
 pub(super) fn bind(words: &str) -> Result<(), String> {
-    if words == NONE {
+    if words == UNBOUND {
         return Ok(());
     }
     let core = processors(words).ok_or_else(|| format!("{words:?} is no list of processors"))?;
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn nonsense_binds_nothing() {
         let before = sched_getaffinity(None).unwrap();
-        assert!(bind("x").is_err() && bind(NONE).is_ok());
+        assert!(bind("x").is_err() && bind(UNBOUND).is_ok());
         assert_eq!(sched_getaffinity(None).unwrap(), before);
     }
 }

@@ -9,7 +9,7 @@ use ringworld_bootstrap::KNOBS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Settings that say who a rank is and where the job meets: the launcher's to decide.
 const PLACE: [&str; 10] = [
@@ -52,11 +52,13 @@ pub(crate) enum Rendezvous {
     Here { port: u16 },
     /// At a host of the job, served by the first rank there.
     There { master: Endpoint, nodes: usize },
+    /// Where the launcher of the whole job serves; the ranks of this host are a part of all of them.
+    Above { master: Endpoint, nodes: usize, first: usize, all: usize },
 }
 
 /// Everything that the variables depend on.
 #[derive(Debug)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct Plan {
     pub(crate) ranks: usize,
     pub(crate) rendezvous: Rendezvous,
     /// The launcher's process.
@@ -65,11 +67,10 @@ pub(crate) struct Plan<'a> {
     pub(crate) secret: Option<OwnedFd>,
     /// The name made for this job; `None` when the user gave one, which is inherited.
     pub(crate) job: Option<String>,
-    pub(crate) env: &'a [Assignment],
+    /// Variables of the launcher of the whole job, where that is elsewhere.
+    pub(crate) passed: Vec<(OsString, OsString)>,
     /// How many threads a rank is to have, for those libraries that else have one on each processor of the host.
     pub(crate) threads: Option<usize>,
-    /// Where the ranks work, if not where the launcher does.
-    pub(crate) folder: Option<PathBuf>,
 }
 
 /// What those libraries read.
@@ -78,16 +79,31 @@ const THREADS: [&str; 2] = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"];
 /// Changes to the inherited environment: a value to set, or `None` to remove the variable.
 pub(crate) type Changes = BTreeMap<OsString, Option<OsString>>;
 
-impl Plan<'_> {
-    /// The changes for the rank with this place among those of this host.
-    pub(crate) fn changes<'n>(&self, local: usize, inherited: impl Iterator<Item = &'n OsStr>) -> Changes {
+impl Plan {
+    /// The changes for the rank with this place among those of this host, which works in `folder` if not where the
+    /// launcher does.
+    pub(crate) fn changes<'n>(
+        &self,
+        local: usize,
+        env: &[Assignment],
+        folder: Option<&Path>,
+        inherited: impl Iterator<Item = &'n OsStr>,
+    ) -> Changes {
         let owned = owned();
+        let above = matches!(self.rendezvous, Rendezvous::Above { .. });
         let mut unset = THREADS.to_vec();
+        unset.retain(|name| !self.passed.iter().any(|(passed, _)| passed == name));
         let mut changes: Changes = inherited
             .inspect(|name| unset.retain(|other| *name != *other))
-            .filter(|name| name.to_str().is_some_and(|name| owned.contains(name) || is_foreign(name)))
+            .filter(|name| {
+                name.to_str().is_some_and(|name| {
+                    // A host has no settings of its own where the job's are passed on.
+                    owned.contains(name) || is_foreign(name) || above && is_setting(name)
+                })
+            })
             .map(|name| (name.to_owned(), None))
             .collect();
+        changes.extend(self.passed.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         let mut set = |name: &str, value: String| changes.insert(name.into(), Some(value.into()));
         match &self.rendezvous {
             Rendezvous::Here { port } => {
@@ -104,6 +120,14 @@ impl Plan<'_> {
                 set("NUM_NODES", nodes.to_string());
                 set("WORLD_SIZE", nodes.saturating_mul(self.ranks).to_string());
             }
+            Rendezvous::Above { master, nodes, first, all } => {
+                set("MASTER_NODE", master.host.clone());
+                set("MASTER_PORT", master.port.to_string());
+                set("NUM_NODES", nodes.to_string());
+                set("WORLD_SIZE", all.to_string());
+                set("RANK", first.saturating_add(local).to_string());
+                set("RINGWORLD_MASTER_EXTERNAL", "1".to_owned());
+            }
         }
         set("LOCAL_RANK", local.to_string());
         set("LOCAL_WORLD_SIZE", self.ranks.to_string());
@@ -119,10 +143,10 @@ impl Plan<'_> {
                 set(name, threads.to_string());
             }
         }
-        for Assignment { key, value } in self.env {
+        for Assignment { key, value } in env {
             set(key, value.clone());
         }
-        if let Some(folder) = &self.folder {
+        if let Some(folder) = folder {
             // As `cd` does; some programs believe it.
             changes.insert("PWD".into(), Some(folder.into()));
         }
@@ -150,6 +174,28 @@ pub(crate) fn check(env: &[Assignment]) -> Result<(), String> {
     }
 }
 
+/// Those variables of this process that the ranks of other hosts are to have: all settings, but those that say who a rank
+/// is, and secrets, which go another way; and how many threads it may have.
+pub(crate) fn passed_on(env: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let owned = owned();
+    let is_passed = |name: &str| {
+        let wanted = is_setting(name) || THREADS.contains(&name);
+        wanted && !owned.contains(name) && !is_foreign(name) && !is_secret(name)
+    };
+    env.filter(|(name, _)| name.to_str().is_some_and(is_passed)).collect()
+}
+
+/// Whether the variable says what the secret is, or where.
+pub(crate) fn is_secret(name: &str) -> bool {
+    ["RINGWORLD_SECRET", "RINGWORLD_SECRET_FILE", "RINGWORLD_SECRET_FD"].contains(&name)
+}
+
+/// Whether it is any setting's, by whatever name.
+fn is_setting(name: &str) -> bool {
+    name.starts_with("RINGWORLD_")
+        || KNOBS.iter().any(|knob| knob.aliases.contains(&name) || knob.schedulers.contains(&name))
+}
+
 /// Every name under which a [`PLACE`] setting can be said.
 fn owned() -> BTreeSet<String> {
     let of_place = KNOBS.iter().filter(|knob| PLACE.contains(&knob.key));
@@ -169,16 +215,15 @@ fn is_foreign(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn here(env: &[Assignment]) -> Plan<'_> {
+    fn here() -> Plan {
         Plan {
             ranks: 4,
             rendezvous: Rendezvous::Here { port: 4000 },
             parent: 99,
             secret: None,
             job: Some("j".to_owned()),
-            env,
+            passed: Vec::new(),
             threads: None,
-            folder: None,
         }
     }
 
@@ -194,9 +239,9 @@ mod tests {
     fn a_rank_of_one_host_is_told_everything() {
         let secret = OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
         let number = format!("RINGWORLD_SECRET_FD={}", secret.as_raw_fd());
-        let plan = Plan { secret: Some(secret), ..here(&[]) };
+        let plan = Plan { secret: Some(secret), ..here() };
         assert_eq!(
-            shown(&plan.changes(2, std::iter::empty())),
+            shown(&plan.changes(2, &[], None, std::iter::empty())),
             [
                 "LOCAL_RANK=2",
                 "LOCAL_WORLD_SIZE=4",
@@ -216,9 +261,9 @@ mod tests {
     #[test]
     fn with_several_hosts_the_master_gives_the_ranks_out() {
         let master = Endpoint { host: "n0".to_owned(), port: 29500 };
-        let plan = Plan { rendezvous: Rendezvous::There { master, nodes: 3 }, job: None, ..here(&[]) };
+        let plan = Plan { rendezvous: Rendezvous::There { master, nodes: 3 }, job: None, ..here() };
         assert_eq!(
-            shown(&plan.changes(1, ["RANK", "RINGWORLD_RANK"].map(OsStr::new).into_iter())),
+            shown(&plan.changes(1, &[], None, ["RANK", "RINGWORLD_RANK"].map(OsStr::new).into_iter())),
             [
                 "LOCAL_RANK=1",
                 "LOCAL_WORLD_SIZE=4",
@@ -258,7 +303,7 @@ mod tests {
             "RDMAV_DRIVERS",
             "IBV_DRIVERS",
         ];
-        let changes = here(&[]).changes(0, outer.iter().chain(&kept).map(OsStr::new));
+        let changes = here().changes(0, &[], None, outer.iter().chain(&kept).map(OsStr::new));
         for name in outer {
             assert_eq!(changes.get(OsStr::new(name)), Some(&None), "{name}");
         }
@@ -271,7 +316,7 @@ mod tests {
     fn assignments_are_given_on_and_never_contradict_the_launcher() {
         let assign = |text: &str| vec![text.parse::<Assignment>().unwrap()];
         let env = assign("A=b=c");
-        let changes = here(&env).changes(0, std::iter::empty());
+        let changes = here().changes(0, &env, None, std::iter::empty());
         assert_eq!(changes.get(OsStr::new("A")), Some(&Some("b=c".into())));
         for taken in ["RANK=1", "RINGWORLD_WORLD_SIZE=9", "MASTER_ADDR=x", "SLURM_PROCID=1"] {
             assert!(check(&assign(taken)).unwrap_err().contains("set by the launcher"), "{taken}");
@@ -282,13 +327,13 @@ mod tests {
     #[test]
     fn threads_are_counted_where_nobody_has() {
         let env = vec!["OMP_NUM_THREADS=7".parse::<Assignment>().unwrap()];
-        let plan = |env| Plan { threads: Some(3), ..here(env) };
+        let plan = Plan { threads: Some(3), ..here() };
         let of = |changes: &Changes, name: &str| changes.get(OsStr::new(name)).cloned();
-        let changes = plan(&[]).changes(0, std::iter::empty());
+        let changes = plan.changes(0, &[], None, std::iter::empty());
         for name in THREADS {
             assert_eq!(of(&changes, name), Some(Some("3".into())), "{name}");
         }
-        let changes = plan(&env).changes(0, std::iter::once(OsStr::new("RAYON_NUM_THREADS")));
+        let changes = plan.changes(0, &env, None, std::iter::once(OsStr::new("RAYON_NUM_THREADS")));
         assert_eq!(of(&changes, "OMP_NUM_THREADS"), Some(Some("7".into())));
         assert_eq!(of(&changes, "RAYON_NUM_THREADS"), None, "what is inherited stays");
     }

@@ -1,17 +1,20 @@
-//! `ringworld run`: the ranks of this host, started and ended together.
+//! `ringworld run`: ranks that are started and ended together, on this host or on several.
 //!
-//! This file turns options into a job: it finds the program, opens the rendezvous and writes
-//! each rank's environment (`rendezvous`, `environment`) and core (`cores`). What happens then is in `job` (processes,
-//! pipes, signals), `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small
-//! roles).
+//! This file turns options into a job: it opens the rendezvous and has the ranks started here (`parts`, `environment`,
+//! `cores`, then `processes`) or on other hosts (`hosts`). What happens then is in `job` (signals, output), `supervisor`
+//! (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
 
 mod complain;
 mod cores;
+mod crew;
 mod descendants;
 mod environment;
+mod hosts;
 mod input;
 mod job;
 mod output;
+mod parts;
+mod processes;
 mod rendezvous;
 mod shim;
 mod shortage;
@@ -19,24 +22,30 @@ mod sink;
 mod supervisor;
 mod tail;
 
-use crate::cli::{BindTo, RunOptions, Stdin};
+use crate::cli::{Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
 use complain::complain;
 use environment::Rendezvous;
-use job::{Job, JobSpec, RankSpec};
+use hosts::{Hosts, Share};
+use job::Job;
 use output::Marks;
+use processes::{Processes, Spec};
 use ringworld_bootstrap::raise_descriptor_limit;
 use rustix::process::Resource;
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::time::Instant;
+use supervisor::Supervisor;
 
+pub(crate) use hosts::{RUN_HOST, Rsh, Slots, run_host};
 pub(crate) use shim::{EXEC_RANK, GUARD, exec_rank, guard};
 
 /// Runs the job to its end.
 pub(crate) fn run(options: &RunOptions) -> Status {
-    match try_run(options) {
+    let hosts = options.hosts.is_some() || options.hostfile.is_some();
+    match if hosts { run_on_hosts(options) } else { run_here(options) } {
         Ok(status) => status,
         Err(Failure { status, message }) => {
             complain(&message);
@@ -45,152 +54,135 @@ pub(crate) fn run(options: &RunOptions) -> Status {
     }
 }
 
-fn try_run(options: &RunOptions) -> Result<Status, Failure> {
-    environment::check(&options.env).map_err(Failure::usage)?;
+/// All parts of the job, in the order of their ranks.
+fn parts(options: &RunOptions) -> Vec<Part> {
+    [&options.first].into_iter().chain(&options.more).cloned().collect()
+}
+
+/// The part of each of so many ranks; the last part has those that are left.
+fn part_of_each(parts: &[Part], ranks: usize) -> Vec<usize> {
+    let counted =
+        parts.iter().enumerate().flat_map(|(index, part)| std::iter::repeat_n(index, part.n.unwrap_or(1)));
+    counted.chain(std::iter::repeat(parts.len().saturating_sub(1))).take(ranks).collect()
+}
+
+/// Refuses what cannot be meant; `ranks` start by this launcher.
+fn check(options: &RunOptions, parts: &[Part], ranks: usize, noun: &str) -> Result<(), Failure> {
+    for part in parts {
+        environment::check(&part.env).map_err(Failure::usage)?;
+    }
     if let Stdin::Rank(rank) = options.stdin
-        && rank >= options.n
+        && rank >= ranks
     {
-        let ranks = crate::units::counted(options.n, "rank");
+        let ranks = crate::units::counted(ranks, "rank");
         return Err(Failure::usage(format!(
-            "there is no local rank {rank} for --stdin; {ranks} start here, from 0 on"
+            "there is no {noun} {rank} for --stdin; {ranks} start here, from 0 on"
         )));
     }
-    let path = options.env.iter().rev().find(|assignment| assignment.key == "PATH");
-    let path = path.map(|assignment| OsString::from(&assignment.value)).or_else(|| std::env::var_os("PATH"));
-    let found =
-        find_program(options.program.first().map_or(OsStr::new(""), OsString::as_os_str), path.as_deref())?;
-    let folder = options.wdir.as_deref().map(working_folder).transpose()?;
-    let mut program = options.program.clone();
-    if folder.is_some()
-        && let Some(name) = program.first_mut()
-    {
-        // It is looked for from here, also where it is named by its way from here.
-        *name = std::path::absolute(&found)
-            .map_err(|error| Failure::system("cannot tell where this is", error))?
-            .into();
+    Ok(())
+}
+
+fn marks(options: &RunOptions) -> Marks {
+    Marks { tag: options.tag_output, time: options.timestamp_output }
+}
+
+fn run_here(options: &RunOptions) -> Result<Status, Failure> {
+    let parts = parts(options);
+    if parts.len() > 1 && options.master.is_some() {
+        return Err(Failure::usage(
+            "parts with `:` between them are started by one launcher: use --hosts in place of --master and --nnodes",
+        ));
     }
-    let cores = match options.bind_to {
-        BindTo::Core => cores::assign(options.n)?,
-        BindTo::None => cores::unbound(options.n),
-    };
+    let count: usize = parts.iter().map(|part| part.n.unwrap_or(1)).sum();
+    check(options, &parts, count, "local rank")?;
+    let of = part_of_each(&parts, count);
     let nofile = raise_open_files();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
 
-    let libraries = if options.mpi { Some(library_path(options)?) } else { None };
-    let (mut plan, witness) = rendezvous::open(options)?;
-    plan.threads = threads(options);
-    plan.folder.clone_from(&folder);
+    let (mut plan, witness) = rendezvous::open(options, count)?;
+    plan.threads = parts::threads(count, options.bind_to);
+    let ranks = parts::prepare(&parts, &of, &plan, options.bind_to)?;
     let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
-    let inherited: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
-    let ranks: Vec<RankSpec> = (0..options.n)
-        .zip(cores)
-        .map(|(local, cores)| RankSpec {
-            // With several hosts, ranks are given out by the master; the launcher never learns them.
-            label: if alone { local.to_string() } else { format!("{host}/{local}") },
-            cores,
-            environment: {
-                let mut changes = plan.changes(local, inherited.iter().map(OsString::as_os_str));
-                changes.extend(libraries.iter().map(|path| (LIBRARY_PATH.into(), Some(path.into()))));
-                changes
-            },
-        })
-        .collect();
-    let files = match &options.output_dir {
-        Some(folder) => files(folder, &ranks)?,
-        None => Vec::new(),
-    };
-    let job = Job::start(JobSpec {
-        files,
-        program: &program,
-        folder: folder.as_deref(),
+    // With several launchers, ranks are given out by the master; they never learn them.
+    let label = |local: usize| if alone { local.to_string() } else { format!("{host}/{local}") };
+    let labels: Vec<String> = (0..count).map(label).collect();
+    let files = files(options.output_dir.as_deref(), &labels)?;
+    let job = Job::open(labels, marks(options), files)?;
+    let noun = if alone { "rank" } else { "local rank" };
+    let input = io::stdin();
+    let mut processes = Processes::start(Spec {
         ranks,
         secret: plan.secret.take(),
-        noun: if alone { "rank" } else { "local rank" },
-        host: &host,
-        marks: Marks { tag: options.tag_output, time: options.timestamp_output },
-        grace: options.grace,
-        timeout: options.timeout,
+        noun,
         stdin: options.stdin,
+        input: input.as_fd(),
         nofile,
-        witness,
     })?;
-    job.wait()
+    let pids = processes.pids();
+    let names = pids.iter().enumerate().map(|(index, pid)| format!("{noun} {index} (pid {pid}) on {host}"));
+    let supervisor = Supervisor::new(names.collect(), options.grace, options.timeout, Instant::now());
+    job.run(&mut processes, supervisor, &witness)
 }
 
-/// How many threads each rank is to have: its share of the processors. One that is bound has processors of its own,
-/// which libraries see themselves.
-fn threads(options: &RunOptions) -> Option<usize> {
-    let processors = std::thread::available_parallelism().ok()?.get();
-    (options.bind_to == BindTo::None).then(|| (processors / options.n).max(1))
+fn run_on_hosts(options: &RunOptions) -> Result<Status, Failure> {
+    let slots = match (&options.hosts, &options.hostfile) {
+        (Some(slots), _) => slots.clone(),
+        (None, Some(file)) => hosts_of_file(file)?,
+        (None, None) => Slots::default(),
+    };
+    let parts = parts(options);
+    let asked = match &parts[..] {
+        [only] => only.n,
+        several => Some(several.iter().map(|part| part.n.unwrap_or(1)).sum()),
+    };
+    let shares = slots.share(asked).map_err(Failure::usage)?;
+    let count: usize = shares.iter().map(|share| share.count).sum();
+    check(options, &parts, count, "rank")?;
+    let of = part_of_each(&parts, count);
+    let nofile = raise_open_files();
+
+    let (rendezvous, witness) = rendezvous::open_for_hosts(options, count)?;
+    let labels: Vec<String> = (0..count).map(|rank| rank.to_string()).collect();
+    let files = files(options.output_dir.as_deref(), &labels)?;
+    let mut job = Job::open(labels, marks(options), files)?;
+    let (mut hosts, ended) = Hosts::start(&mut job, options, shares.clone(), &of, &rendezvous, nofile)?;
+    // The hosts have the secret now; the master keeps its own.
+    drop(rendezvous);
+    let name = |share: &Share, rank: usize| {
+        let pid = hosts.pids().get(rank).copied().unwrap_or(0);
+        format!("rank {rank} (pid {pid}) on {}", share.host)
+    };
+    let ranks = |share: &Share| share.first..share.first + share.count;
+    let names =
+        shares.iter().flat_map(|share| ranks(share).map(|rank| name(share, rank)).collect::<Vec<_>>());
+    let mut supervisor = Supervisor::new(names.collect(), options.grace, options.timeout, Instant::now());
+    supervisor.ended(Instant::now(), ended);
+    job.run(&mut hosts, supervisor, &witness)
 }
 
-/// A file for each rank, empty.
-fn files(folder: &Path, ranks: &[RankSpec]) -> Result<Vec<(String, File)>, Failure> {
+/// What a host file lists.
+fn hosts_of_file(path: &Path) -> Result<Slots, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read the host file {shown}: {error}")))?;
+    Slots::of_file(&text).map_err(|(line, why)| match line {
+        0 => Failure::usage(format!("{shown}: {why}")),
+        line => Failure::usage(format!("{shown}:{line}: {why}")),
+    })
+}
+
+/// A file for each rank, empty, if they are to have some.
+fn files(folder: Option<&Path>, labels: &[String]) -> Result<Vec<(String, File)>, Failure> {
+    let Some(folder) = folder else { return Ok(Vec::new()) };
     let failed = |path: &Path, error| Failure::system(format!("cannot make {}", path.display()), error);
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    let file = |rank: &RankSpec| {
+    let file = |label: &String| {
         // Ranks of several hosts may share a folder.
-        let path = folder.join(format!("rank-{}.log", rank.label.replace('/', "-")));
+        let path = folder.join(format!("rank-{}.log", label.replace('/', "-")));
         let file = File::create(&path).map_err(|error| failed(&path, error))?;
         Ok((path.display().to_string(), file))
     };
-    ranks.iter().map(file).collect()
-}
-
-/// Where the ranks are to work.
-fn working_folder(given: &Path) -> Result<PathBuf, Failure> {
-    let shown = given.display();
-    let folder = given.canonicalize().map_err(|error| {
-        Failure::usage(format!("--wdir {shown}: {error}; give a folder that is there on this host"))
-    })?;
-    if !folder.is_dir() {
-        return Err(Failure::usage(format!("--wdir {shown} is no folder")));
-    }
-    Ok(folder)
-}
-
-/// Where the system looks for libraries first.
-const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
-
-/// That path for programs made for MPI: with the folder of our libraries in front.
-fn library_path(options: &RunOptions) -> Result<String, Failure> {
-    let given = options.env.iter().rev().find(|assignment| assignment.key == LIBRARY_PATH);
-    let inherited = std::env::var(LIBRARY_PATH).ok();
-    let path = given.map(|assignment| assignment.value.as_str()).or(inherited.as_deref());
-    Ok(crate::mpi::in_front(&crate::mpi::folder()?, path))
-}
-
-/// Says so now and once, where each of 200 ranks would say it otherwise.
-fn find_program(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Failure> {
-    let shown = program.display();
-    let direct = program.as_encoded_bytes().contains(&b'/');
-    let candidates: Vec<PathBuf> = if direct {
-        vec![PathBuf::from(program)]
-    } else {
-        let path = path.unwrap_or(OsStr::new("/bin:/usr/bin"));
-        std::env::split_paths(path).map(|folder| folder.join(program)).collect()
-    };
-    let is_file = |path: &&PathBuf| path.is_file();
-    let executable =
-        |path: &Path| path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
-    if let Some(found) = candidates.iter().filter(is_file).find(|path| executable(path)) {
-        return Ok(found.clone());
-    }
-    let (status, message) = match candidates.iter().find(is_file) {
-        Some(file) => {
-            let file = file.display();
-            (Status::NOT_EXECUTABLE, format!("{file} is not executable; `chmod +x {file}` makes it so"))
-        }
-        None if direct && Path::new(program).is_dir() => {
-            (Status::NOT_EXECUTABLE, format!("{shown} is a folder, not a program"))
-        }
-        None if direct => (Status::NOT_FOUND, format!("there is no program {shown}")),
-        None if Path::new(program).is_file() => {
-            (Status::NOT_FOUND, format!("no {shown} in PATH; to start the one in this folder give ./{shown}"))
-        }
-        None => (Status::NOT_FOUND, format!("no {shown} in PATH; give the path of the program")),
-    };
-    Err(Failure { status, message })
+    labels.iter().map(file).collect()
 }
 
 /// Two pipes per rank may be more files than the usual limit allows. Returns the limit as it was.

@@ -1,4 +1,5 @@
-//! Where the ranks meet: opened here when the job is on this host, only described when it spans several.
+//! Where the ranks meet: opened here for all ranks that this launcher starts, on whatever host; only described where
+//! several launchers start them.
 //!
 //! Invariant: what the ranks will read is read first by the launcher, with the same rules, so that a wrong
 //! setting is said once and before anything starts; and the master and the ranks share one view.
@@ -6,10 +7,10 @@
 use super::complain::complain;
 use super::environment::{Plan, Rendezvous};
 use super::supervisor::Account;
-use crate::cli::RunOptions;
+use crate::cli::{Assignment, Endpoint, RunOptions};
 use crate::exit::Failure;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings, hand_over};
+use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings, hand_over, serve_hosts};
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -33,7 +34,8 @@ impl Witness {
     }
 }
 
-/// Opens or describes the place, makes a secret for a job that has none, and returns what to tell the ranks.
+/// Opens or describes the place for the ranks of this host, makes a secret for a job that has none, and returns what to
+/// tell the ranks.
 ///
 /// A master served here runs in its own thread until its world has ended or this process does; how the job
 /// went is seen from its processes, which also works for programs that never join.
@@ -41,7 +43,7 @@ impl Witness {
 /// # Errors
 ///
 /// When a setting cannot be meant, or the system gives no port, thread or random numbers.
-pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure> {
+pub(crate) fn open(options: &RunOptions, ranks: usize) -> Result<(Plan, Witness), Failure> {
     let refused = |error: std::io::Error| Failure::system("cannot open a port on 127.0.0.1", error);
     let (rendezvous, listener) = match &options.master {
         Some(master) => {
@@ -55,22 +57,9 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure>
         }
     };
     let parent = std::process::id();
-    let mut plan = Plan {
-        ranks: options.n,
-        rendezvous,
-        parent,
-        secret: None,
-        job: None,
-        env: &options.env,
-        threads: None,
-        folder: None,
-    };
-    let given = settings(&plan)?;
-    // The master's warnings (unauthenticated connections, ranks of another job) belong beside the launcher's own words.
-    ringworld::logging::install(given.log.as_deref().unwrap_or("warn")).map_err(Failure::usage)?;
-    for warning in given.warnings() {
-        complain(warning);
-    }
+    let mut plan =
+        Plan { ranks, rendezvous, parent, secret: None, job: None, passed: Vec::new(), threads: None };
+    let given = checked(&plan, &options.first.env)?;
     let Some(listener) = listener else {
         if given.job.is_none() {
             // Launchers of one step are one job; the variables that say so are not for their ranks.
@@ -81,24 +70,77 @@ pub(crate) fn open(options: &RunOptions) -> Result<(Plan<'_>, Witness), Failure>
         return Ok((plan, Witness::default()));
     };
     if given.secret.is_empty() {
-        let secret = Secret::random().map_err(|error| Failure::system("cannot make a secret", error))?;
-        let handed = hand_over(&secret);
+        let handed = hand_over(&new_secret()?);
         plan.secret =
             Some(handed.map_err(|error| Failure::system("cannot hand a secret to the ranks", error))?);
     }
     if given.job.is_none() {
         plan.job = Some(format!("run-{parent}"));
     }
-    let config = MasterConfig::new(options.n, &settings(&plan)?);
+    let config = MasterConfig::new(ranks, &settings(&plan, &options.first.env)?);
     let master = Master::serve(listener, config)
         .map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
     Ok((plan, Witness(Some(master))))
 }
 
-/// The settings exactly as the first rank will see them.
-fn settings(plan: &Plan<'_>) -> Result<Settings, Failure> {
+/// A rendezvous for the ranks of several hosts.
+pub(crate) struct ForHosts {
+    /// Where other hosts may find it; best first, as far as this one knows.
+    pub(crate) places: Vec<Endpoint>,
+    pub(crate) secret: Secret,
+    pub(crate) job: String,
+    /// How long hosts may take to answer, and be silent.
+    pub(crate) timeout: Duration,
+    pub(crate) peer_timeout: Option<Duration>,
+}
+
+/// Opens it, for `ranks` in all. There is a secret always: it reaches the other hosts by what starts the ranks there.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub(crate) fn open_for_hosts(options: &RunOptions, ranks: usize) -> Result<(ForHosts, Witness), Failure> {
+    let parent = std::process::id();
+    // Only to read the settings as a rank will: where it meets the others plays no part in them.
+    let port = options.master.as_ref().map_or(29_500, |master| master.port);
+    let rendezvous = Rendezvous::Here { port };
+    let plan = Plan { ranks, rendezvous, parent, secret: None, job: None, passed: Vec::new(), threads: None };
+    let mut given = checked(&plan, &options.first.env)?;
+    if given.secret.is_empty() {
+        given.secret = new_secret()?;
+    }
+    let job = given.job.get_or_insert_with(|| format!("run-{parent}")).clone();
+    let port = options.master.as_ref().map_or(0, |master| master.port);
+    let (master, addresses) = serve_hosts(&given, ranks, port)
+        .map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
+    let port = master.local_addr().port();
+    let places = match &options.master {
+        Some(place) => vec![place.clone()],
+        None => addresses.iter().map(|address| Endpoint { host: address.to_string(), port }).collect(),
+    };
+    let (timeout, peer_timeout) = (given.timeout, given.peer_timeout);
+    Ok((ForHosts { places, secret: given.secret, job, timeout, peer_timeout }, Witness(Some(master))))
+}
+
+fn new_secret() -> Result<Secret, Failure> {
+    Secret::random().map_err(|error| Failure::system("cannot make a secret", error))
+}
+
+/// The settings, once they are known to be sound; what they warn of is said, and logging begins.
+fn checked(plan: &Plan, env: &[Assignment]) -> Result<Settings, Failure> {
+    let given = settings(plan, env)?;
+    // The master's warnings (unauthenticated connections, ranks of another job) belong beside the launcher's own words.
+    ringworld::logging::install(given.log.as_deref().unwrap_or("warn")).map_err(Failure::usage)?;
+    for warning in given.warnings() {
+        complain(warning);
+    }
+    Ok(given)
+}
+
+/// The settings exactly as the first rank will see them, for which `env` is set.
+pub(super) fn settings(plan: &Plan, env: &[Assignment]) -> Result<Settings, Failure> {
     let inherited: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let changes = plan.changes(0, inherited.iter().map(|(name, _)| name.as_os_str()));
+    let changes = plan.changes(0, env, None, inherited.iter().map(|(name, _)| name.as_os_str()));
     let kept = inherited.iter().filter(|(name, _)| !changes.contains_key(name));
     let set = changes.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
     let environment = kept.cloned().chain(set);

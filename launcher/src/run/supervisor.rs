@@ -26,7 +26,7 @@ const STARVED: &str =
     ", probably for lack of memory: the system's out-of-memory killer has ended processes meanwhile";
 
 /// How a rank ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Ending {
     Exited(i32),
     /// `starved`: the kernel has ended processes for lack of memory meanwhile.
@@ -35,6 +35,8 @@ pub(crate) enum Ending {
         core: bool,
         starved: bool,
     },
+    /// Nobody knows: its host is no longer connected. Whoever finds out has said how.
+    Lost,
 }
 
 impl Ending {
@@ -42,6 +44,7 @@ impl Ending {
         match self {
             Self::Exited(code) => Status(u8::try_from(code & 0xff).unwrap_or(u8::MAX)),
             Self::Killed { signal, .. } => Status::signal(signal),
+            Self::Lost => Status::SYSTEM,
         }
     }
 
@@ -53,6 +56,7 @@ impl Ending {
                 let why = if starved && signal == SIGKILL { STARVED } else { "" };
                 format!("was killed by signal {signal} ({}{core}){why}", signals::name(signal))
             }
+            Self::Lost => "was lost with its host".to_owned(),
         }
     }
 }
@@ -179,8 +183,8 @@ impl Supervisor {
     ///
     /// `account` is that of a witness, such as the master: whoever left the world first goes first, also with a
     /// goodbye, since who has left in good order does not fail because of others. Without one, a rank that was
-    /// killed goes before one that exited, since nobody is killed for losing a peer; then the one that was seen
-    /// first.
+    /// killed, or lost with its host, goes before one that exited, since nobody is killed for losing a peer; then the
+    /// one that was seen first.
     pub(crate) fn conclude(&mut self, now: Instant, account: &Account) -> Vec<Action> {
         let Phase::Settling { failed, .. } = &self.phase else { return Vec::new() };
         let find = |wanted: usize| failed.iter().copied().find(|&(rank, _)| rank == wanted);
@@ -188,7 +192,7 @@ impl Supervisor {
             Some((rank, _)) => find(rank),
             None => account.departures.iter().find_map(|&(rank, _)| find(rank)),
         };
-        let killed = || failed.iter().copied().find(|(_, ending)| matches!(ending, Ending::Killed { .. }));
+        let killed = || failed.iter().copied().find(|(_, ending)| !matches!(ending, Ending::Exited(_)));
         // Whoever gave the job up may still be about to exit; its status counts all the same.
         let given_up = account
             .aborted
