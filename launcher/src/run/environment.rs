@@ -52,8 +52,9 @@ pub(crate) enum Rendezvous {
     Here { port: u16 },
     /// At a host of the job, served by the first rank there.
     There { master: Endpoint, nodes: usize },
-    /// Where the launcher of the whole job serves; the ranks of this host are a part of all of them.
-    Above { master: Endpoint, nodes: usize, first: usize, all: usize },
+    /// Where the launcher of the whole job serves; the ranks of this host are a part of all of them. A number of hosts
+    /// is told only where each has as many ranks, as everybody takes it to say.
+    Above { master: Endpoint, nodes: Option<usize>, first: usize, all: usize },
 }
 
 /// Everything that the variables depend on.
@@ -123,7 +124,9 @@ impl Plan {
             Rendezvous::Above { master, nodes, first, all } => {
                 set("MASTER_NODE", master.host.clone());
                 set("MASTER_PORT", master.port.to_string());
-                set("NUM_NODES", nodes.to_string());
+                if let Some(nodes) = nodes {
+                    set("NUM_NODES", nodes.to_string());
+                }
                 set("WORLD_SIZE", all.to_string());
                 set("RANK", first.saturating_add(local).to_string());
                 set("RINGWORLD_MASTER_EXTERNAL", "1".to_owned());

@@ -141,7 +141,7 @@ fn run_on_hosts(options: &RunOptions) -> Result<Status, Failure> {
     let of = part_of_each(&parts, count);
     let nofile = raise_open_files();
 
-    let (rendezvous, witness) = rendezvous::open_for_hosts(options, count)?;
+    let (rendezvous, witness) = rendezvous::open_for_hosts(options, count, hosts::alike(&shares))?;
     let labels: Vec<String> = (0..count).map(|rank| rank.to_string()).collect();
     let files = files(options.output_dir.as_deref(), &labels)?;
     let mut job = Job::open(labels, marks(options), files)?;

@@ -87,6 +87,8 @@ pub(crate) fn open(options: &RunOptions, ranks: usize) -> Result<(Plan, Witness)
 pub(crate) struct ForHosts {
     /// Where other hosts may find it; best first, as far as this one knows.
     pub(crate) places: Vec<Endpoint>,
+    /// How many hosts there are, if all have as many ranks.
+    pub(crate) nodes: Option<usize>,
     pub(crate) secret: Secret,
     pub(crate) job: String,
     /// How long hosts may take to answer, and be silent.
@@ -94,18 +96,23 @@ pub(crate) struct ForHosts {
     pub(crate) peer_timeout: Option<Duration>,
 }
 
-/// Opens it, for `ranks` in all. There is a secret always: it reaches the other hosts by what starts the ranks there.
+/// Opens it, for `ranks` in all on `nodes` hosts if all have as many. There is a secret always: it reaches the other hosts by what starts the ranks there.
 ///
 /// # Errors
 ///
 /// As for [`open`].
-pub(crate) fn open_for_hosts(options: &RunOptions, ranks: usize) -> Result<(ForHosts, Witness), Failure> {
+pub(crate) fn open_for_hosts(
+    options: &RunOptions,
+    ranks: usize,
+    nodes: Option<usize>,
+) -> Result<(ForHosts, Witness), Failure> {
     let parent = std::process::id();
     // Only to read the settings as a rank will: where it meets the others plays no part in them.
     let port = options.master.as_ref().map_or(29_500, |master| master.port);
     let rendezvous = Rendezvous::Here { port };
     let plan = Plan { ranks, rendezvous, parent, secret: None, job: None, passed: Vec::new(), threads: None };
     let mut given = checked(&plan, &options.first.env)?;
+    given.num_nodes = nodes;
     if given.secret.is_empty() {
         given.secret = new_secret()?;
     }
@@ -119,7 +126,7 @@ pub(crate) fn open_for_hosts(options: &RunOptions, ranks: usize) -> Result<(ForH
         None => addresses.iter().map(|address| Endpoint { host: address.to_string(), port }).collect(),
     };
     let (timeout, peer_timeout) = (given.timeout, given.peer_timeout);
-    Ok((ForHosts { places, secret: given.secret, job, timeout, peer_timeout }, Witness(Some(master))))
+    Ok((ForHosts { places, nodes, secret: given.secret, job, timeout, peer_timeout }, Witness(Some(master))))
 }
 
 fn new_secret() -> Result<Secret, Failure> {

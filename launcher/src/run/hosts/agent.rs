@@ -217,7 +217,7 @@ impl Agent {
             start.passed.into_iter().map(|(name, value)| (text(name), text(value))).collect();
         passed.retain(|(name, _)| name.to_str().is_some_and(|name| !environment::is_secret(name)));
         let secret = Secret::new(start.secret);
-        let nodes = number(start.nodes);
+        let nodes = start.nodes.map(number);
         let rendezvous =
             |master| Rendezvous::Above { master, nodes, first: number(start.first), all: number(start.all) };
         let first = start

@@ -91,7 +91,8 @@ pub(super) struct Start {
     pub(super) of: Vec<u32>,
     pub(super) first: u32,
     pub(super) all: u32,
-    pub(super) nodes: u32,
+    /// How many hosts there are, if all have as many ranks.
+    pub(super) nodes: Option<u32>,
     /// Where the ranks meet, in any of these places.
     pub(super) places: Vec<Endpoint>,
     pub(super) job: String,

@@ -95,6 +95,12 @@ impl Slots {
     }
 }
 
+/// How many hosts there are, if all have as many ranks.
+pub(crate) fn alike(shares: &[Share]) -> Option<usize> {
+    let first = shares.first()?.count;
+    shares.iter().all(|share| share.count == first).then_some(shares.len())
+}
+
 /// A line of a file, without its comment.
 fn of_line<'a>(first: &str, words: impl Iterator<Item = &'a str>) -> Result<(String, usize), String> {
     let (host, mut slots) = entry(first)?;
@@ -222,6 +228,8 @@ mod tests {
         assert_eq!(shared(None), of(&[("a", 0, 4), ("b", 4, 4), ("c", 8, 1)]));
         assert_eq!(shared(Some(6)), of(&[("a", 0, 4), ("b", 4, 2)]));
         assert_eq!(shared(Some(1)), of(&[("a", 0, 1)]));
+        assert_eq!(alike(&hosts.share(Some(8)).unwrap()), Some(2));
+        assert_eq!(alike(&hosts.share(Some(6)).unwrap()), None);
         let told = hosts.share(Some(10)).unwrap_err();
         assert!(told.contains("10 ranks") && told.contains("room for 9 (a:4, b:4, c:1)"), "{told}");
     }

@@ -37,7 +37,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::time::{Duration, Instant};
 
 pub(crate) use agent::{RUN_HOST, run_host};
-pub(crate) use list::{Share, Slots};
+pub(crate) use list::{Share, Slots, alike};
 pub(crate) use rsh::Rsh;
 
 /// How long the last output may take to come from hosts that are told that the job is over.
@@ -215,9 +215,8 @@ impl Hosts {
             }
             if !started && self.links.iter().all(|link| link.state == State::Greeted) {
                 started = true;
-                let nodes = self.links.len();
                 for link in &mut self.links {
-                    let start = start(options, &link.share, of, rendezvous, nodes)?;
+                    let start = start(options, &link.share, of, rendezvous)?;
                     let said = link.say(&Down::Start(Box::new(start)));
                     said.map_err(|why| {
                         Failure::usage(format!("cannot tell {} what to start: {why}", link.host()))
@@ -370,13 +369,7 @@ fn reader(stdin: Stdin, share: &Share) -> Stdin {
 }
 
 /// What a host is told.
-fn start(
-    options: &RunOptions,
-    share: &Share,
-    of: &[usize],
-    rendezvous: &ForHosts,
-    nodes: usize,
-) -> Result<Start, Failure> {
+fn start(options: &RunOptions, share: &Share, of: &[usize], rendezvous: &ForHosts) -> Result<Start, Failure> {
     let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let folder = std::env::current_dir()
         .map_err(|error| Failure::system("cannot tell in which folder this is", error))?
@@ -395,7 +388,7 @@ fn start(
         of: of.iter().skip(share.first).take(share.count).map(|part| small(*part)).collect(),
         first: small(share.first),
         all: small(of.len()),
-        nodes: small(nodes),
+        nodes: rendezvous.nodes.map(small),
         places: rendezvous.places.clone(),
         job: rendezvous.job.clone(),
         secret: rendezvous.secret.expose().to_vec(),
