@@ -256,9 +256,14 @@ impl Job {
         crew.tick(now, &|rank, which| room.has(rank, which), &mut news);
         for index in 0..self.ranks.len() {
             for which in [OUT, ERR] {
-                let due = self.ranks.get(index).and_then(|rank| rank.lines.get(which)?.due());
-                if due.is_some_and(|due| now >= due) {
+                let lines = self.ranks.get_mut(index).and_then(|rank| rank.lines.get_mut(which));
+                let Some(lines) = lines.filter(|lines| lines.due().is_some_and(|due| now >= due)) else {
+                    continue;
+                };
+                if room.has(index, which) {
                     self.flush(index, which);
+                } else {
+                    lines.wait(now);
                 }
             }
         }

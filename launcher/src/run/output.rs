@@ -44,6 +44,11 @@ impl Lines {
         self.due
     }
 
+    /// The rest of the unfinished line may be there, but nobody has room for it: it has as long again to come.
+    pub(crate) fn wait(&mut self, now: Instant) {
+        self.due = self.due.map(|_| now + PATIENCE);
+    }
+
     /// Gives up the unfinished line.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.due = None;
@@ -134,6 +139,16 @@ mod tests {
         assert_eq!(lines.due(), Some(now + PATIENCE));
         lines.push(b"\n", now + PATIENCE / 2);
         assert_eq!(lines.due(), None);
+    }
+
+    #[test]
+    fn a_line_whose_rest_is_held_back_is_not_cut() {
+        let (mut lines, now) = (Lines::default(), Instant::now());
+        lines.wait(now);
+        assert_eq!(lines.due(), None, "nothing is unfinished");
+        lines.push(b"par", now);
+        lines.wait(now + PATIENCE);
+        assert_eq!(lines.due(), Some(now + 2 * PATIENCE));
     }
 
     #[test]

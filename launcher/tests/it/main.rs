@@ -8,6 +8,7 @@ mod common;
 mod compiling;
 mod crowd;
 mod ending;
+mod hosts;
 mod pictures;
 mod reports;
 mod secret;

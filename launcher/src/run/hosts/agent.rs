@@ -109,7 +109,10 @@ impl Agent {
     }
 
     fn serve(mut self) -> Result<(), Failure> {
-        let Some(start) = self.wait_for_start()? else { return Ok(()) };
+        let Some(start) = self.wait_for_start()? else {
+            self.flush();
+            return Ok(());
+        };
         self.heart = Heart::new(start.patience.map(Duration::from_millis), Instant::now());
         match self.start(start) {
             Ok(mut ranks) => {

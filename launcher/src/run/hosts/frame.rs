@@ -176,8 +176,8 @@ pub(super) enum Greeting {
     Unfinished,
 }
 
-/// How long a line may be that is not the greeting.
-pub(super) const LONGEST_NOISE: usize = 64 * 1024;
+/// How much may come before the greeting.
+pub(super) const LONGEST_NOISE: usize = 16 * 1024;
 
 /// Takes the next line off the beginning of `bytes`.
 pub(super) fn greeting(bytes: &mut Vec<u8>) -> Greeting {

@@ -54,10 +54,14 @@ pub(super) struct Link {
     to: Option<File>,
     /// What does not fit into the pipe yet.
     queue: Vec<u8>,
+    /// Nothing is said after what is in the queue.
+    closing: bool,
     from: Option<File>,
     words: Option<File>,
     lines: Lines,
     greeting: Vec<u8>,
+    /// How much has come before the greeting.
+    noise: usize,
     decoder: Decoder,
     heart: Heart,
     /// Since when nothing can come any more.
@@ -108,10 +112,12 @@ impl Link {
             pid,
             to: file(to)?,
             queue: Vec::new(),
+            closing: false,
             from: file(from)?,
             words: file(said)?,
             lines: Lines::default(),
             greeting: Vec::new(),
+            noise: 0,
             decoder: Decoder::default(),
             heart: Heart::new(patience, Instant::now()),
             parting: None,
@@ -177,6 +183,16 @@ impl Link {
                 }
             }
         }
+        if self.closing {
+            self.to = None;
+        }
+    }
+
+    /// Says that the job is over, and nothing more: some commands end only when their input does.
+    pub(super) fn finish(&mut self) {
+        self.closing = true;
+        // It is short.
+        let _ = self.say(&Down::Finish);
     }
 
     /// Reads once; says whether there may be more.
@@ -196,6 +212,7 @@ impl Link {
         self.heart.heard(Instant::now());
         if self.state == State::Called {
             self.greeting.extend_from_slice(bytes);
+            self.noise += bytes.len();
             self.greet(heard);
         } else {
             self.decoder.push(bytes);
@@ -216,6 +233,9 @@ impl Link {
     fn greet(&mut self, heard: &mut Vec<Heard>) {
         loop {
             match frame::greeting(&mut self.greeting) {
+                Greeting::Noise(_) | Greeting::Unfinished if self.noise > LONGEST_NOISE => {
+                    return self.lose("something else than ringworld answers there".to_owned());
+                }
                 Greeting::Noise(line) => heard.push(Heard::Said(format!("{}: {line}", self.host()))),
                 Greeting::Version(version) if version == VERSION => {
                     self.state = State::Greeted;
@@ -227,9 +247,6 @@ impl Link {
                         "ringworld there is of version {version}, and this one of {VERSION}; install the same on all hosts, \
                          or say by --remote where it is"
                     ));
-                }
-                Greeting::Unfinished if self.greeting.len() > LONGEST_NOISE => {
-                    return self.lose("something else than ringworld answers there".to_owned());
                 }
                 Greeting::Unfinished => return,
             }

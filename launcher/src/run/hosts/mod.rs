@@ -348,13 +348,6 @@ impl Hosts {
         }
         self.input.iter_mut().for_each(|input| input.close_rank(index));
     }
-
-    fn say_to_all(&mut self, down: &Down) {
-        for link in self.links.iter_mut().filter(|link| !link.is_lost()) {
-            // All of these are short.
-            let _ = link.say(down);
-        }
-    }
 }
 
 /// Who of the ranks of a host reads the launcher's input.
@@ -453,7 +446,10 @@ impl Crew for Hosts {
     }
 
     fn signal(&mut self, signal: i32) {
-        self.say_to_all(&Down::Signal(signal));
+        for link in self.links.iter_mut().filter(|link| !link.is_lost()) {
+            // It is short.
+            let _ = link.say(&Down::Signal(signal));
+        }
     }
 
     fn hush(&mut self, rank: usize, which: usize) {
@@ -472,7 +468,7 @@ impl Crew for Hosts {
             if let Some(input) = &mut self.input {
                 input.close();
             }
-            self.say_to_all(&Down::Finish);
+            self.links.iter_mut().for_each(Link::finish);
         }
         Vec::new()
     }
