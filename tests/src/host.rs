@@ -208,6 +208,12 @@ impl Host {
         ip(&["-n", &self.namespace, "link", "set", interface, "up"]);
     }
 
+    /// The namespace, as `ip netns` calls it.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     /// The command `program`, run on this host and under its name.
     #[must_use]
     pub fn command(&self, program: impl AsRef<Path>) -> Command {

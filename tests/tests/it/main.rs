@@ -8,6 +8,7 @@ mod check;
 mod descriptors;
 mod faults;
 mod forks;
+mod hosts;
 mod layers;
 mod mpi_table;
 mod namespaces;
