@@ -1,7 +1,8 @@
-//! The ranks of a job as the job sees them, wherever they run: what they write, how they end, and what they can be told.
+//! The ranks of a job as the job sees them, wherever they run: what they write, how they end, and what they can be
+//! told.
 //!
-//! Two have it: [`processes`](super::processes), for the ranks of this host, and [`hosts`](super::hosts), for those that
-//! run at the other end of connections. `job` waits for either in the same way.
+//! Two have it: [`processes`](super::processes), for the ranks of this host, and [`hosts`](super::hosts), for those
+//! that run at the other end of connections. `job` waits for either in the same way.
 
 use super::supervisor::Ending;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -177,8 +177,8 @@ pub(crate) fn check(env: &[Assignment]) -> Result<(), String> {
     }
 }
 
-/// Those variables of this process that the ranks of other hosts are to have: all settings, but those that say who a rank
-/// is, and secrets, which go another way; and how many threads it may have.
+/// Those variables of this process that the ranks of other hosts are to have: all settings, but those that say who a
+/// rank is, and secrets, which go another way; and how many threads it may have.
 pub(crate) fn passed_on(env: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let owned = owned();
     let is_passed = |name: &str| {

@@ -86,8 +86,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Of ranks with these labels, whose output goes to `files`, one for each, or to the launcher's own if there are none.
-    /// From here on signals are heard.
+    /// Of ranks with these labels, whose output goes to `files`, one for each, or to the launcher's own if there
+    /// are none. From here on signals are heard.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! `ringworld run`: ranks that are started and ended together, on this host or on several.
 //!
 //! This file turns options into a job: it opens the rendezvous and has the ranks started here (`parts`, `environment`,
-//! `cores`, then `processes`) or on other hosts (`hosts`). What happens then is in `job` (signals, output), `supervisor`
-//! (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
+//! `cores`, then `processes`) or on other hosts (`hosts`). What happens then is in `job` (signals, output),
+//! `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
 
 mod complain;
 mod cores;

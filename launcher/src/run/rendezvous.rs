@@ -96,7 +96,8 @@ pub(crate) struct ForHosts {
     pub(crate) peer_timeout: Option<Duration>,
 }
 
-/// Opens it, for `ranks` in all on `nodes` hosts if all have as many. There is a secret always: it reaches the other hosts by what starts the ranks there.
+/// Opens it, for `ranks` in all on `nodes` hosts if all have as many. There is a secret always:
+/// it reaches the other hosts by what starts the ranks there.
 ///
 /// # Errors
 ///

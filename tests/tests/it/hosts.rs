@@ -1,7 +1,8 @@
 //! `ringworld run --hosts` over hosts that are network namespaces: which address of the launcher's host they are given,
 //! and worlds that form over it.
 //!
-//! What happens to jobs whose hosts or connections are lost is tested without networks, in `launcher/tests/it/hosts.rs`.
+//! What happens to jobs whose hosts or connections are lost is tested without networks, in
+//! `launcher/tests/it/hosts.rs`.
 
 use ringworld_tests::host::Network;
 use ringworld_tests::process::Process;

@@ -1,8 +1,8 @@
 //! `ringworld run-host`: the ranks of one host of a job whose launcher is elsewhere.
 //!
-//! It does as the launcher says, over its standard input, and decides nothing. When that input ends, or nothing has come
-//! for too long, the launcher or the way to it is gone, and the ranks are killed. Should this process be killed itself, its
-//! guard and the kernel end them, as those of any launcher.
+//! It does as the launcher says, over its standard input, and decides nothing. When that input ends, or nothing has
+//! come for too long, the launcher or the way to it is gone, and the ranks are killed. Should this process be killed
+//! itself, its guard and the kernel end them, as those of any launcher.
 
 use super::super::complain::complain;
 use super::super::crew::{Crew as _, News, Token, Watch};
@@ -432,8 +432,8 @@ fn work_in(folder: &Path, parts: &[Part]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "the ranks are to work in {}, where the launcher does: {error}; give a folder that is there on this host by --wdir, \
-         and the program's whole path",
+        "the ranks are to work in {}, where the launcher does: {error}; give a folder that is there on this host by \
+         --wdir, and the program's whole path",
         folder.display()
     )))
 }
@@ -462,8 +462,8 @@ fn nearest(settings: &Settings, places: &[Endpoint]) -> Result<Endpoint, String>
         }
     }
     Err(format!(
-        "the launcher's rendezvous cannot be reached from here ({}), so ranks cannot form a world; choose its interface \
-         by RINGWORLD_IF_INCLUDE, or its address and an open port by --master",
+        "the launcher's rendezvous cannot be reached from here ({}), so ranks cannot form a world; choose its \
+         interface by RINGWORLD_IF_INCLUDE, or its address and an open port by --master",
         answers.join("; ")
     ))
 }

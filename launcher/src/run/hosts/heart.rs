@@ -1,6 +1,7 @@
 //! Whether the other end of a connection is alive. Pure: times in, answers out.
 //!
-//! A process that was stopped itself has heard nobody and counts that as no silence: what has come meanwhile lies unread.
+//! A process that was stopped itself has heard nobody and counts that as no silence: what has come meanwhile lies
+//! unread.
 
 use std::time::{Duration, Instant};
 

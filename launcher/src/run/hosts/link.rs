@@ -244,8 +244,8 @@ impl Link {
                 }
                 Greeting::Version(version) => {
                     return self.lose(format!(
-                        "ringworld there is of version {version}, and this one of {VERSION}; install the same on all hosts, \
-                         or say by --remote where it is"
+                        "ringworld there is of version {version}, and this one of {VERSION}; install the same on all \
+                         hosts, or say by --remote where it is"
                     ));
                 }
                 Greeting::Unfinished => return,

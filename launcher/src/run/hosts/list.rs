@@ -1,9 +1,9 @@
-//! Which hosts there are, and which of them starts which ranks. Pure: the words of `--hosts` and of a host file in, hosts
-//! with their ranks out.
+//! Which hosts there are, and which of them starts which ranks. Pure: the words of `--hosts` and of a host file in,
+//! hosts with their ranks out.
 //!
 //! Ranks are given out in the order of the hosts, as many to each as it has slots, so that neighbours share a host. The
-//! forms are those of Open MPI: `a:4,b:4` on the command line, `a slots=4` in a file; a host that is named again has the
-//! slots of both.
+//! forms are those of Open MPI: `a:4,b:4` on the command line, `a slots=4` in a file; a host that is named again has
+//! the slots of both.
 
 /// Hosts, and how many ranks each may have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,8 +77,8 @@ impl Slots {
         if ranks > room {
             let hosts: Vec<String> = self.0.iter().map(|(host, slots)| format!("{host}:{slots}")).collect();
             return Err(format!(
-                "{ranks} ranks are asked for, and there is room for {room} ({}); start fewer, or say how many each host \
-                 may have: --hosts HOST:N, or slots=N in the file",
+                "{ranks} ranks are asked for, and there is room for {room} ({}); start fewer, or say how many each \
+                 host may have: --hosts HOST:N, or slots=N in the file",
                 hosts.join(", ")
             ));
         }

@@ -1,4 +1,5 @@
-//! The command that starts a program on another host, such as ssh. Pure: the words of `--rsh` in, those of a command out.
+//! The command that starts a program on another host, such as ssh. Pure: the words of `--rsh` in, those of a command
+//! out.
 
 /// What stands for the host.
 const HOST: &str = "{host}";
@@ -35,8 +36,8 @@ impl Rsh {
 
     /// The command that starts `program` on `host`.
     ///
-    /// Where it names the host itself, the program's words follow as they are. Else they follow after the host, as ssh and
-    /// its like have it, which hand them to a shell: so they are quoted for one.
+    /// Where it names the host itself, the program's words follow as they are. Else they follow after the host, as ssh
+    /// and its like have it, which hand them to a shell: so they are quoted for one.
     pub(crate) fn command(&self, host: &str, program: &[&str]) -> Vec<String> {
         let named = self.0.iter().any(|word| word.contains(HOST));
         let mut words: Vec<String> = self.0.iter().map(|word| word.replace(HOST, host)).collect();
