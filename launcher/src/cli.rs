@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Parser as _;
 use ringworld_collectives::Collective;
 
-use crate::run::{Rsh, Slots};
+use crate::hosts::{Rsh, Slots};
 use crate::units;
 
 /// The whole command line.

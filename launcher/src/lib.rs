@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Who decides and who acts are apart: `run::supervisor` decides from events and times alone,
-//! `run::environment` and `run::hosts::list` are pure functions, `run::output` cuts bytes into lines;
+//! `run::environment` and `hosts` are pure functions, `run::output` cuts bytes into lines;
 //! `run::processes` owns the processes and pipes, `run::hosts` the connections, `run::job` waits for either.
 //! Nothing of `run` knows messages or collectives; `bench` and `info` use the same public surface as any program,
 //! `check` measures pairs of ranks one by one, and only `simulate` and `explain` look at schedules.
@@ -38,6 +38,7 @@ mod check;
 mod cli;
 mod exit;
 mod explain;
+mod hosts;
 mod info;
 mod mpi;
 mod network;

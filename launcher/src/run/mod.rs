@@ -24,14 +24,13 @@ mod tail;
 
 use crate::cli::{Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
+use crate::hosts::{Share, Slots, alike};
 use complain::complain;
 use environment::Rendezvous;
-use hosts::{Hosts, Share};
+use hosts::Hosts;
 use job::Job;
 use output::Marks;
-use processes::{Processes, Spec};
-use ringworld_bootstrap::raise_descriptor_limit;
-use rustix::process::Resource;
+use processes::{Processes, Spec, raise_open_files};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
@@ -39,7 +38,7 @@ use std::path::Path;
 use std::time::Instant;
 use supervisor::Supervisor;
 
-pub(crate) use hosts::{RUN_HOST, Rsh, Slots, run_host};
+pub(crate) use hosts::{RUN_HOST, run_host};
 pub(crate) use shim::{EXEC_RANK, GUARD, exec_rank, guard};
 
 /// Runs the job to its end.
@@ -141,7 +140,7 @@ fn run_on_hosts(options: &RunOptions) -> Result<Status, Failure> {
     let of = part_of_each(&parts, count);
     let nofile = raise_open_files();
 
-    let (rendezvous, witness) = rendezvous::open_for_hosts(options, count, hosts::alike(&shares))?;
+    let (rendezvous, witness) = rendezvous::open_for_hosts(options, count, alike(&shares))?;
     let labels: Vec<String> = (0..count).map(|rank| rank.to_string()).collect();
     let files = files(options.output_dir.as_deref(), &labels)?;
     let mut job = Job::open(labels, marks(options), files)?;
@@ -183,12 +182,4 @@ fn files(folder: Option<&Path>, labels: &[String]) -> Result<Vec<(String, File)>
         Ok((path.display().to_string(), file))
     };
     labels.iter().map(file).collect()
-}
-
-/// Two pipes per rank may be more files than the usual limit allows. Returns the limit as it was.
-fn raise_open_files() -> u64 {
-    let limit = rustix::process::getrlimit(Resource::Nofile);
-    // As far as it goes; if that is not enough, starting ranks says what is missing.
-    let _ = raise_descriptor_limit(u64::MAX);
-    limit.current.unwrap_or(u64::MAX)
 }

@@ -13,9 +13,10 @@ use super::shortage::Shortage;
 use super::supervisor::Ending;
 use crate::cli::Stdin;
 use crate::exit::Failure;
+use ringworld_bootstrap::raise_descriptor_limit;
 use rustix::event::PollFlags;
 use rustix::io::FdFlags;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::SIGKILL;
 use std::ffi::OsString;
 use std::fs::File;
@@ -364,4 +365,12 @@ pub(super) fn watch_input<'a>(input: Option<&'a Input>, watch: &mut Watch<'a>) {
             }
         }
     }
+}
+
+/// Two pipes per rank may be more files than the usual limit allows. Returns the limit as it was.
+pub(super) fn raise_open_files() -> u64 {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    // As far as it goes; if that is not enough, starting ranks says what is missing.
+    let _ = raise_descriptor_limit(u64::MAX);
+    limit.current.unwrap_or(u64::MAX)
 }

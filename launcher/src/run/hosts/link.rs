@@ -7,7 +7,7 @@ use super::super::output::Lines;
 use super::super::processes::tied;
 use super::frame::{self, Decoder, Down, Greeting, LONGEST_NOISE, Up, VERSION, WINDOW};
 use super::heart::Heart;
-use super::list::Share;
+use crate::hosts::Share;
 use crate::signals;
 use rustix::event::PollFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};

@@ -1,8 +1,6 @@
 //! The ranks of several hosts as one job: a link to each, and what all of them together do.
 //!
 //! ```text
-//! list    which hosts, and which ranks on each            pure
-//! rsh     the command that leads to a host                pure
 //! frame   what is said over it                            pure
 //! heart   whether the other end is alive                  pure
 //! link    one connection, this end                        agent   the other end
@@ -15,8 +13,6 @@ mod agent;
 mod frame;
 mod heart;
 mod link;
-mod list;
-mod rsh;
 
 use super::crew::{Crew, News, Room, Token, Watch};
 use super::environment;
@@ -27,6 +23,7 @@ use super::rendezvous::ForHosts;
 use super::supervisor::Ending;
 use crate::cli::{Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
+use crate::hosts::Share;
 use crate::signals;
 use frame::{Down, PartOf, Start, Up};
 use link::{Heard, Link, State};
@@ -37,8 +34,6 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::time::{Duration, Instant};
 
 pub(crate) use agent::{RUN_HOST, run_host};
-pub(crate) use list::{Share, Slots, alike};
-pub(crate) use rsh::Rsh;
 
 /// How long the last output may take to come from hosts that are told that the job is over.
 const LINGER: Duration = Duration::from_secs(3);

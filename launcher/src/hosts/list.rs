@@ -7,7 +7,7 @@
 
 /// Hosts, and how many ranks each may have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Slots(pub(super) Vec<(String, usize)>);
+pub(crate) struct Slots(Vec<(String, usize)>);
 
 /// Ranks of one host: so many, from this one on.
 #[derive(Clone, Debug, PartialEq, Eq)]
