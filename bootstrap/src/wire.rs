@@ -244,8 +244,13 @@ pub(crate) fn clip(text: String) -> String {
 
 /// The name that a host has given itself, as it may be printed: short, and without control characters.
 pub(crate) fn host(name: &str) -> String {
-    let printable = name.chars().map(|c| if c.is_control() { '?' } else { c });
-    clip_to(printable.take(HOST_LIMIT).collect(), HOST_LIMIT)
+    printable(name, HOST_LIMIT)
+}
+
+/// A text as it may be printed: of `limit` bytes at most, and without control characters.
+pub(crate) fn printable(text: &str, limit: usize) -> String {
+    let printable = text.chars().map(|c| if c.is_control() { '?' } else { c });
+    clip_to(printable.take(limit).collect(), limit)
 }
 
 fn clip_to(mut text: String, limit: usize) -> String {
