@@ -37,6 +37,11 @@ pub enum ControlEvent {
         /// What: bytes that only the two understand.
         words: Vec<u8>,
     },
+    /// The answer to [`Session::ask_story`](crate::Session::ask_story).
+    Story {
+        /// Who is late, or that nobody can move; empty if there is nothing to say.
+        text: String,
+    },
     /// A rank has given the world up.
     Abort {
         /// Which.

@@ -115,36 +115,43 @@ impl Sighting {
 }
 
 async fn ask(address: SocketAddr, settings: &Settings) -> Answer {
-    let mut stream = match TcpStream::connect(address).await {
-        Ok(stream) => stream,
-        Err(error) => return Answer::Nobody(error.to_string()),
-    };
+    let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    match question(address, settings, &ToMaster::Inquire, EARLY_LIMIT).await {
+        Ok(ToRank::State { present, size, formed: false }) => {
+            Answer::Forming { joined: number(present), size: number(size) }
+        }
+        Ok(ToRank::State { present, size, formed: true }) => {
+            Answer::Running { alive: number(present), size: number(size) }
+        }
+        Ok(_) => Answer::Other("it said something out of turn".into()),
+        Err(answer) => answer,
+    }
+}
+
+/// Asks a master one question; its answer, of at most so many bytes, or who else is there.
+pub(crate) async fn question(
+    address: SocketAddr,
+    settings: &Settings,
+    question: &ToMaster,
+    limit: usize,
+) -> Result<ToRank, Answer> {
+    let mut stream = TcpStream::connect(address).await.map_err(|error| Answer::Nobody(error.to_string()))?;
     if let (Ok(local), Ok(peer)) = (stream.local_addr(), stream.peer_addr())
         && local == peer
     {
         // On one host, connecting to a port from the ephemeral range can meet itself.
-        return Answer::Nobody("nobody listens".into());
+        return Err(Answer::Nobody("nobody listens".into()));
     }
     let silent = |error: &dyn std::fmt::Display| Answer::Other(format!("it does not speak ({error})"));
     let session = match handshake::connect(&mut stream, &settings.secret).await {
         Ok((_, session)) => session,
-        Err(HandshakeError::Secret(why)) => return Answer::Secret(why.into()),
-        Err(error @ (HandshakeError::Io(_) | HandshakeError::Silent)) => return silent(&error),
-        Err(error) => return Answer::Other(error.to_string()),
+        Err(HandshakeError::Secret(why)) => return Err(Answer::Secret(why.into())),
+        Err(error @ (HandshakeError::Io(_) | HandshakeError::Silent)) => return Err(silent(&error)),
+        Err(error) => return Err(Answer::Other(error.to_string())),
     };
     let (reading, writing) = stream.split();
-    if let Err(error) = FrameWriter::new(writing, session.sealer).write(&ToMaster::Inquire).await {
-        return silent(&error);
-    }
-    let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-    match FrameReader::new(reading, session.opener).read::<ToRank>(EARLY_LIMIT).await {
-        Ok((ToRank::State { present, size, formed: false }, _)) => {
-            Answer::Forming { joined: number(present), size: number(size) }
-        }
-        Ok((ToRank::State { present, size, formed: true }, _)) => {
-            Answer::Running { alive: number(present), size: number(size) }
-        }
-        Ok(_) => Answer::Other("it said something out of turn".into()),
-        Err(error) => silent(&error),
-    }
+    let asked = FrameWriter::new(writing, session.sealer).write(question).await;
+    asked.map_err(|error| silent(&error))?;
+    let answer = FrameReader::new(reading, session.opener).read::<ToRank>(limit).await;
+    answer.map(|(answer, _)| answer).map_err(|error| silent(&error))
 }

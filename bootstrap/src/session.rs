@@ -1,11 +1,12 @@
 //! A process's part in a world that has formed: who the others are, and what becomes of them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::client::{Client, Command, Formed};
 use crate::event::{Hook, Report};
 use crate::master::{MasterHandle, Outcome};
+use crate::observe::Observer;
 use crate::wire::{Member, TEXT_LIMIT, ToMaster, clip};
 
 /// How long last words may take to reach the master and all others.
@@ -146,6 +147,22 @@ impl Session {
         }
         self.send(Command::Say(ToMaster::Tell { rank: rank as u64, words }));
         Ok(())
+    }
+
+    /// From now on `observer` says what this rank does, when the master asks. Returns at once.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.send(Command::Observe(observer));
+    }
+
+    /// A call of this rank has waited for longer than it should: has one of the ranks say why. Returns at once.
+    pub fn stalled(&self) {
+        self.send(Command::Say(ToMaster::Stalled));
+    }
+
+    /// Asks what everybody does. The answer is a [`ControlEvent::Story`](crate::ControlEvent::Story), within a second
+    /// or two. Returns at once.
+    pub fn ask_story(&self) {
+        self.send(Command::Say(ToMaster::AskStory));
     }
 
     /// Leaves without a goodbye, after a failure. When this returns, all others have been told what this

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::observe::{JobStatus, Whereabouts};
 use crate::process::Process;
 use crate::program::Program;
+use crate::text;
 
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything that travels; the two sides must agree.
-pub(crate) const VERSION: u16 = 7;
+pub(crate) const VERSION: u16 = 8;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
@@ -140,6 +142,17 @@ pub(crate) enum ToMaster {
     },
     /// Instead of a [`Hello`]: how does the world stand? No place is taken.
     Inquire,
+    /// Instead of a [`Hello`]: what does everybody do? No place is taken.
+    AskStatus,
+    /// A call has waited for longer than it should: say why, for all to read.
+    Stalled,
+    /// What does everybody do? Answered to this rank alone.
+    AskStory,
+    /// The answer to [`ToRank::AskWhere`] of this number.
+    Where {
+        number: u64,
+        told: Whereabouts,
+    },
 }
 
 /// From the master to a rank.
@@ -198,6 +211,21 @@ pub(crate) enum ToRank {
         size: u64,
         formed: bool,
     },
+    /// What do you do?
+    AskWhere {
+        number: u64,
+    },
+    /// Why calls wait, to be said by this rank for all.
+    Stall {
+        text: String,
+        deadlock: bool,
+    },
+    /// The answer to [`ToMaster::AskStory`]; empty if there is nothing to say.
+    Story {
+        text: String,
+    },
+    /// The answer to [`ToMaster::AskStatus`].
+    Status(JobStatus),
 }
 
 /// What has become of some ranks.
@@ -239,28 +267,12 @@ pub(crate) fn heartbeat(peer_timeout: Option<Duration>) -> Duration {
 
 /// Cuts a text to [`TEXT_LIMIT`] bytes.
 pub(crate) fn clip(text: String) -> String {
-    clip_to(text, TEXT_LIMIT)
+    text::clip(text, TEXT_LIMIT)
 }
 
 /// The name that a host has given itself, as it may be printed: short, and without control characters.
 pub(crate) fn host(name: &str) -> String {
-    printable(name, HOST_LIMIT)
-}
-
-/// A text as it may be printed: of `limit` bytes at most, and without control characters.
-pub(crate) fn printable(text: &str, limit: usize) -> String {
-    let printable = text.chars().map(|c| if c.is_control() { '?' } else { c });
-    clip_to(printable.take(limit).collect(), limit)
-}
-
-fn clip_to(mut text: String, limit: usize) -> String {
-    if text.len() > limit {
-        let end = (0..=limit).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
-        text.truncate(end);
-        // What is kept for long must not keep what was cut off.
-        text.shrink_to_fit();
-    }
-    text
+    text::printable(name, HOST_LIMIT)
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ pub enum Notice {
         /// Its last collectives on each communicator.
         calls: LastCalls,
     },
+    /// What everybody does, for the error of a call that waits for too long.
+    Story(String),
     /// Memory that nobody has any more.
     Left(Left),
     /// A message that was set aside, and that nobody wants any more.

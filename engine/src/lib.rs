@@ -115,6 +115,7 @@ pub use self::calls::{CallId, Ending};
 pub use self::core::Core;
 pub use self::engine::{Engine, Locked};
 pub use self::fault::Fault;
+pub use self::helper::helpers;
 pub use self::inbox::{Inbox, Notice};
 pub use self::last_calls::LastCalls;
 pub use self::limits::Limits;

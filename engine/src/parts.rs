@@ -23,6 +23,9 @@ pub trait Control: Send + Sync {
     fn ask_last_calls(&self, rank: usize);
     /// A call of this rank has waited for as long as it should be said why.
     fn stalled(&self);
+    /// A call of this rank will soon have waited for too long: asks what everybody does. The answer, if there is one,
+    /// is a notice.
+    fn ask_story(&self);
 }
 
 /// No world beyond this process, or one that needs no telling (simulation).
@@ -34,6 +37,7 @@ impl Control for NoControl {
     fn leave_behind(&self, _: LastCalls) {}
     fn ask_last_calls(&self, _: usize) {}
     fn stalled(&self) {}
+    fn ask_story(&self) {}
 }
 
 /// What an engine is made of.

@@ -67,6 +67,9 @@ pub trait Drive: Send + 'static {
     /// A call has waited for as long as somebody should be told of it.
     fn stalls(&mut self);
 
+    /// A call will soon have heard nothing for too long: what everybody does is to be found out for its error.
+    fn ask_story(&mut self);
+
     fn calls(&mut self) -> &mut Calls;
     fn watchers(&mut self) -> &mut Watchers;
 

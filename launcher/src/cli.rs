@@ -45,6 +45,12 @@ Examples:
   ringworld info --tuning all-reduce --ranks 8             which algorithm serves which size
   ringworld run -n 4 ringworld info --join                 which transport leads where";
 
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  ringworld status --pid 4711                              of a launcher or a rank of this host, and this user
+  ringworld status --master n0:29500 --watch               from anywhere; with a secret, RINGWORLD_SECRET_FILE
+  ringworld status --pid 4711 --json | jq .summary         for programs";
+
 const BENCH_EXAMPLES: &str = "\
 Examples:
   ringworld bench                                          two ranks on this host, 8 bytes to 64 MiB
@@ -97,6 +103,9 @@ pub(crate) enum Command {
     /// Before a long job, as one rank of it on each host: who reaches whom, how fast, and which link is slow
     #[command(after_help = CHECK_EXAMPLES)]
     Check(crate::check::Options),
+    /// Show what a running job does, also while it hangs: each rank's call, its place, since when, and who is late
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(StatusOptions),
     /// Measure messages and collectives between ranks of this host
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchOptions),
@@ -116,6 +125,27 @@ pub(crate) enum Command {
     Cxx(crate::mpi::compiler::Options),
     /// Print what completes this command line in a shell: `source <(ringworld completions bash)`
     Completions(CompletionsOptions),
+}
+
+/// `ringworld status`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StatusOptions {
+    /// Where the job meets; without, as MASTER_NODE and the other settings say. A job with a secret answers only if
+    /// RINGWORLD_SECRET or RINGWORLD_SECRET_FILE is the same here
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "pid")]
+    pub(crate) master: Option<Endpoint>,
+    /// The job of this process of this host and this user: its launcher, or one of its ranks
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// Ask again and again, until the job has ended or is interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Seconds between two answers, with --watch
+    #[arg(long, value_name = "S", value_parser = units::duration, default_value = "1s", requires = "watch")]
+    pub(crate) every: Duration,
+    /// One JSON object, on one line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `ringworld run`.

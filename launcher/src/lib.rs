@@ -1,7 +1,7 @@
 //! The `ringworld` command: `run` starts ranks, here or on several hosts, and takes them all down together,
 //! `info` explains what a rank started here would choose, `check` tries out every link of a job before it starts,
-//! `bench` measures, `simulate` and `explain` show collectives without any network, `mpi`, `cc` and `c++` are for
-//! programs that are made for MPI.
+//! `status` says what a running job does, `bench` measures, `simulate` and `explain` show collectives without any
+//! network, `mpi`, `cc` and `c++` are for programs that are made for MPI.
 //!
 //! ```text
 //!  ringworld run -n 4 -- prog          one process, one poll loop, no busy waiting
@@ -47,6 +47,7 @@ mod progress;
 mod run;
 mod signals;
 mod simulate;
+mod status;
 mod style;
 mod units;
 
@@ -83,6 +84,7 @@ pub fn main() -> ExitCode {
     match command {
         cli::Command::Run(options) => run::run(&options).into(),
         cli::Command::Info(options) => info::info(&options).into(),
+        cli::Command::Status(options) => status::status(&options).into(),
         cli::Command::Bench(options) => bench::bench(&options).into(),
         cli::Command::Check(options) => check::check(&options).into(),
         cli::Command::Simulate(options) => simulate::simulate(&options).into(),

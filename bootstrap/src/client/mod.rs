@@ -7,6 +7,7 @@
 mod reach;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::event::{ControlEvent, Listener, Report};
 use crate::frames::{FrameReader, FrameWriter, ReadError};
 use crate::interfaces::Interface;
 use crate::master::MasterHandle;
+use crate::observe::{Observer, Whereabouts};
 use crate::process::Process;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
@@ -30,6 +32,9 @@ pub(crate) use reach::{Known, listen};
 /// How much longer than the master a rank waits for the world to form: the master knows why it did not.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How often it is looked whether calls have begun.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// What the owner asks of the thread.
 pub(crate) enum Command {
     Ready {
@@ -38,6 +43,8 @@ pub(crate) enum Command {
         reply: SyncSender<Result<Formed, Error>>,
     },
     Report(Report),
+    /// Who knows what this rank does.
+    Observe(Arc<dyn Observer>),
     /// Words that need no answer.
     Say(ToMaster),
     /// Last words; answered when the master has passed them on.
@@ -176,6 +183,7 @@ struct Control {
     bytes: u64,
     /// Says that it waits for the world: nobody on this host hears the master say so.
     speaks: bool,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// Between `Ready` and the end of the table.
@@ -235,12 +243,15 @@ impl Control {
             lost: None,
             bytes: 0,
             speaks: false,
+            observer: None,
         }
     }
 
     async fn run(mut self) {
         let mut heartbeat = interval(wire::heartbeat(self.peer_timeout));
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let patience = self.forming.as_ref().map(|forming| forming.deadline);
             let reminder = self.forming.as_ref().filter(|_| self.speaks);
@@ -251,6 +262,7 @@ impl Control {
                     Some(order) => self.order(order).await,
                 },
                 heard = self.inbound.recv(), if self.lost.is_none() => match heard {
+                    Some(Ok((ToRank::AskWhere { number }, _))) => self.tell_where(number).await,
                     Some(Ok((message, bytes))) => {
                         self.bytes += bytes as u64;
                         self.message(message);
@@ -258,6 +270,9 @@ impl Control {
                     Some(Err(error)) => self.master_lost(error.to_string()),
                     None => self.master_lost("the connection was closed".into()),
                 },
+                _ = look.tick(), if self.observer.is_some() => {
+                    self.observer.iter().for_each(|observer| observer.look());
+                }
                 _ = heartbeat.tick(), if self.lost.is_none() => self.say(&ToMaster::Ping).await,
                 () = sleep_until(reminder.unwrap_or_else(Instant::now)), if reminder.is_some() => self.remind(),
                 () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
@@ -301,6 +316,7 @@ impl Control {
                 };
                 self.say(&message).await;
             }
+            Command::Observe(observer) => self.observer = Some(observer),
             Command::Say(words) => self.say(&words).await,
             Command::Last { words, done } => {
                 if let Some(world) = &mut self.formed {
@@ -315,6 +331,13 @@ impl Control {
             }
             Command::Leave => {}
         }
+    }
+
+    /// Says what this rank does.
+    async fn tell_where(&mut self, number: u64) {
+        let unknown = || Whereabouts { busy: true, ..Whereabouts::default() };
+        let told = self.observer.as_ref().map_or_else(unknown, |observer| observer.tell());
+        self.say(&ToMaster::Where { number, told }).await;
     }
 
     async fn say(&mut self, message: &ToMaster) {
@@ -335,7 +358,14 @@ impl Control {
     fn message(&mut self, message: ToRank) {
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         match message {
-            ToRank::Ping | ToRank::Welcome { .. } | ToRank::State { .. } => {}
+            ToRank::Ping
+            | ToRank::Welcome { .. }
+            | ToRank::State { .. }
+            | ToRank::AskWhere { .. }
+            | ToRank::Status(_) => {}
+            ToRank::Stall { text, deadlock: true } => tracing::error!("{text}"),
+            ToRank::Stall { text, deadlock: false } => tracing::warn!("{text}"),
+            ToRank::Story { text } => self.tell(ControlEvent::Story { text }),
             ToRank::Reject { reason, .. } => {
                 self.fail_forming(Error::Refused { master: self.label.clone(), reason });
             }

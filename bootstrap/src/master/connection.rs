@@ -120,6 +120,15 @@ async fn introduce(
             }
             Ok(None)
         }
+        Ok((ToMaster::AskStatus, _)) => {
+            let (reply, answer) = oneshot::channel();
+            // As above.
+            let _ = common.hub.send(Inbound::Status { reply }).await;
+            if let Ok(status) = answer.await {
+                let _ = writing.write(&ToRank::Status(status)).await;
+            }
+            Ok(None)
+        }
         Ok(_) => Err("it did not introduce itself".into()),
         Err(error) => Err(error.to_string()),
     }

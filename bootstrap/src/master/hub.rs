@@ -5,6 +5,8 @@
 //! more to hear and told at once, and while much happens at intervals, so that the end of a world of n ranks costs some
 //! frames for each rank and not one for each pair; only the first death is told without delay.
 
+mod explain;
+
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,11 +18,13 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::config::MasterConfig;
+use super::inquiry::{Inquiry, LINES, Wanted};
 use super::mail::{Inbound, Outgoing};
 use super::notices::Notices;
 use super::outcome::{Account, Departure, Outcome};
 use super::roster::{self, Roster};
 use crate::frames::{self, ReadError};
+use crate::observe::said::Said;
 use crate::process::Process;
 use crate::program;
 use crate::waiting::{Reminders, so_far};
@@ -50,6 +54,7 @@ enum State {
 struct Rank {
     connection: u64,
     host: String,
+    pid: u32,
     state: State,
     /// What it has left behind.
     left: Option<Vec<u8>>,
@@ -93,6 +98,16 @@ pub(super) struct Hub {
     unauthenticated: Tally,
     /// Since when somebody waits for the world, and when to say so again.
     waiting: Option<(Instant, Reminders)>,
+    /// When the world has.
+    formed: Option<Instant>,
+    inquiry: Inquiry,
+    /// Who wants to know what all ranks do: of the inquiry under way, and of the next one.
+    wanted: Wanted,
+    wanted_next: Wanted,
+    /// Before this, nobody is asked again for a line.
+    rests_until: Instant,
+    /// What has been said of calls that wait for too long.
+    said: Said,
     back: mpsc::Sender<Inbound>,
 }
 
@@ -121,6 +136,12 @@ impl Hub {
             seclusion: config.seclusion.clone(),
             unauthenticated: Tally::default(),
             waiting: None,
+            formed: None,
+            inquiry: Inquiry::new(Instant::now()),
+            wanted: Wanted::default(),
+            wanted_next: Wanted::default(),
+            rests_until: Instant::now(),
+            said: Said::default(),
             back,
         }
     }
@@ -139,6 +160,15 @@ impl Hub {
                 () = sleep_until(deadline), if self.roster.is_some() => {
                     return self.give_up(inbound).await;
                 }
+                () = sleep_until(self.inquiry.until().unwrap_or(deadline)), if self.inquiry.is_under_way() => {
+                    let next = self.inquiry.passed(Instant::now());
+                    self.inquire(next);
+                    continue;
+                }
+                () = sleep_until(self.rests_until), if self.wants_inquiry() => {
+                    self.begin_inquiry();
+                    continue;
+                }
                 () = sleep_until(self.quiet_until), if !self.notices.is_empty() => {
                     self.tell();
                     self.answer();
@@ -156,6 +186,7 @@ impl Hub {
                     Some(Inbound::Suspected { by, rank }) => self.believe(by, Some(rank)),
                     Some(Inbound::Flushed) => self.flushed(),
                     Some(Inbound::Inquiry { reply }) => drop(reply.send(self.state())),
+                    Some(Inbound::Status { reply }) => self.status_asked(reply),
                     Some(Inbound::Unauthenticated { from, reason }) => {
                         self.note_unauthenticated(from, &reason)
                     }
@@ -373,7 +404,23 @@ impl Hub {
                 self.tell_left(connection, other);
             }
             ToMaster::Tell { rank: to, words } => self.pass_on(rank, to, words),
-            ToMaster::Hello(_) | ToMaster::Ready { .. } | ToMaster::Ping | ToMaster::Inquire => {}
+            ToMaster::Stalled => {
+                self.wanted_next.lines = LINES;
+                self.begin_inquiry();
+            }
+            ToMaster::AskStory => {
+                self.wanted_next.stories.insert(connection);
+                self.begin_inquiry();
+            }
+            ToMaster::Where { number, told } => {
+                let next = self.inquiry.told(Instant::now(), rank, number, told);
+                self.inquire(next);
+            }
+            ToMaster::Hello(_)
+            | ToMaster::Ready { .. }
+            | ToMaster::Ping
+            | ToMaster::Inquire
+            | ToMaster::AskStatus => {}
         }
     }
 
@@ -437,6 +484,8 @@ impl Hub {
         self.ranks[rank].state = state;
         self.alive -= 1;
         self.account.departures().push(Departure { rank, finished: state == State::Finished });
+        let next = self.inquiry.gone(Instant::now(), rank);
+        self.inquire(next);
     }
 
     /// Tells everybody what there is to tell.
@@ -505,6 +554,7 @@ impl Hub {
             self.ranks.push(Rank {
                 connection: seat.connection,
                 host: seat.member.host,
+                pid: seat.member.pid,
                 state: State::Alive,
                 left: None,
                 asked_by: HashSet::new(),
@@ -512,6 +562,7 @@ impl Hub {
             });
         }
         self.alive = self.ranks.len();
+        self.formed = Some(Instant::now());
         tracing::debug!("a world of {} ranks has formed", self.size);
     }
 
@@ -576,7 +627,8 @@ impl Hub {
                 // Dropping its outbox refuses it.
                 Ok(Some(Inbound::Joined { .. } | Inbound::Message { .. })) => {}
                 Ok(Some(Inbound::Suspected { .. } | Inbound::Unauthenticated { .. })) => {}
-                Ok(Some(Inbound::Flushed | Inbound::Close | Inbound::Inquiry { .. })) => {}
+                Ok(Some(Inbound::Flushed | Inbound::Close)) => {}
+                Ok(Some(Inbound::Inquiry { .. } | Inbound::Status { .. })) => {}
                 Ok(Some(Inbound::Shutdown) | None) | Err(_) => return,
             }
         }

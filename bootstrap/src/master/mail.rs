@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use crate::frames::ReadError;
+use crate::observe::JobStatus;
 use crate::wire::{Hello, ToMaster, ToRank};
 
 /// Everything that can happen to the master.
@@ -31,6 +32,10 @@ pub(super) enum Inbound {
     /// Somebody asks how the world stands.
     Inquiry {
         reply: oneshot::Sender<ToRank>,
+    },
+    /// Somebody asks what all ranks do.
+    Status {
+        reply: oneshot::Sender<JobStatus>,
     },
     Suspected {
         by: usize,

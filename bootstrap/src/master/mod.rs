@@ -2,13 +2,16 @@
 //!
 //! Runs in a thread of its own, inside the launcher or inside the first process that bound the port.
 //! Neighbours: `roster` decides ranks, `accept` lets connections in, `door` bounds who waits there, `connection` talks
-//! to one process, `hub` is the state machine, and `notices` what it has to tell.
+//! to one process, `hub` is the state machine, `notices` what it has to tell, and `inquiry` when it asks all ranks what
+//! they do.
 
 mod accept;
 mod config;
 mod connection;
 mod door;
 mod hub;
+mod inquiry;
+mod local;
 mod mail;
 mod notices;
 mod outcome;
@@ -100,16 +103,19 @@ impl Master {
             bytes_sent: Arc::clone(&shared.bytes_sent),
             watches,
         });
+        let asked = hub.clone();
         let state = Hub::new(&config, hub, Arc::clone(&shared.account));
         crate::thread::spawn("ringworld-master", move || {
             // Wakes those who wait even if this thread panics.
             let mut last = LastWord { shared, outcome: Outcome::Failed("its thread panicked".into()) };
             last.outcome = runtime.block_on(async {
                 let accepting = tokio::spawn(accept::accept(listener, common));
+                let askers = local::open().map(|listener| tokio::spawn(local::serve(listener, asked)));
                 let outcome = state.run(inbound).await;
                 // Frees the port at once for the next job.
                 accepting.abort();
                 let _ = accepting.await;
+                askers.iter().for_each(tokio::task::JoinHandle::abort);
                 outcome
             });
             // Writers may still be closing; they hold nothing that anybody waits for.

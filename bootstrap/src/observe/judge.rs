@@ -22,9 +22,9 @@
 //!
 //! # Who is late
 //!
-//! From the calls that wait, whom they wait for, whom those wait for, and so on: who comes at the end, and does not wait
-//! itself, is late. A call that any rank could answer says nothing of one of them; it is followed only when nothing
-//! else leads anywhere.
+//! From the calls that wait, whom they wait for, whom those wait for, and so on: who comes at the end, and does not
+//! wait itself, is late. A call that any rank could answer says nothing of one of them; it is followed only when
+//! nothing else leads anywhere.
 
 use std::collections::BTreeSet;
 

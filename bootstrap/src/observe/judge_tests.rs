@@ -1,5 +1,5 @@
-//! Worlds of a few ranks, played through step by step: answers are taken at any moments, and what is judged from them is
-//! held against what the world really does afterwards.
+//! Worlds of a few ranks, played through step by step: answers are taken at any moments, and what is judged from them
+//! is held against what the world really does afterwards.
 
 use std::collections::VecDeque;
 use std::time::Duration;

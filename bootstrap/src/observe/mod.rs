@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire;
+use crate::text;
 
 /// Calls of one rank that are told, at most.
 const WAITS: usize = 8;
@@ -80,14 +80,14 @@ impl Whereabouts {
     pub(crate) fn clipped(mut self) -> Self {
         self.waits.truncate(WAITS);
         for waiting in &mut self.waits {
-            waiting.call = wire::printable(&waiting.call, TEXT);
+            waiting.call = text::printable(&waiting.call, TEXT);
             waiting.peers.truncate(PEERS);
             waiting.peers.shrink_to_fit();
         }
-        self.last = self.last.map(|last| wire::printable(&last, TEXT));
+        self.last = self.last.map(|last| text::printable(&last, TEXT));
         self.routes.truncate(ROUTES);
         for (name, _) in &mut self.routes {
-            *name = wire::printable(name, 32);
+            *name = text::printable(name, 32);
         }
         self.waits.shrink_to_fit();
         self
@@ -98,6 +98,54 @@ impl Whereabouts {
     pub const fn limits() -> (usize, usize, usize) {
         (WAITS, PEERS, ROUTES)
     }
+}
+
+/// Whether a rank is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Standing {
+    /// It is in the world.
+    Present,
+    /// It has left in good order.
+    Finished,
+    /// It has died, or has been given up.
+    Down,
+}
+
+/// One rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RankStatus {
+    /// Name of its host.
+    pub host: String,
+    /// Its process id there.
+    pub pid: u32,
+    /// Whether it is there.
+    pub standing: Standing,
+    /// Others wait for it, and it waits for nobody.
+    pub late: bool,
+    /// What it does, if it is there and has answered.
+    pub told: Option<Whereabouts>,
+}
+
+/// How a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct JobStatus {
+    /// Name of the job, if it has one.
+    pub job: Option<String>,
+    /// How many ranks it has, or is to have.
+    pub size: u64,
+    /// How many of them are there.
+    pub present: u64,
+    /// Since when the world has formed; `None`: it has not.
+    pub age: Option<Duration>,
+    /// Who waits for whom, in words, or that nobody can move; empty when there is nothing to say.
+    pub story: String,
+    /// All wait, and nobody can move.
+    pub deadlock: bool,
+    /// By rank; empty before the world has formed.
+    pub ranks: Vec<RankStatus>,
 }
 
 /// Who knows what a rank does: asked by the control thread, which has other things to do.

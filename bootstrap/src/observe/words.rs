@@ -154,7 +154,7 @@ impl Words<'_> {
         calls.max_by_key(|(waited, rank, _)| (*waited, std::cmp::Reverse(*rank))).map_or_else(
             String::new,
             |(waited, rank, call)| {
-                format!(". {} has waited for {} in {call}", self.named(rank), seconds(waited))
+                format!("; longest {}, for {} in {call}", self.named(rank), seconds(waited))
             },
         )
     }

@@ -31,12 +31,12 @@ fn who_is_late_is_named_with_what_it_does_and_who_waits_how_long_and_where() {
     assert_eq!(
         line(vec![barrier(30), barrier(31), barrier(30), Some(late)]),
         "ranks 0-2 wait for rank 3 on n3, which has been computing for at least 30.0 s, since all_reduce #41 at \
-         src/train.rs:88. rank 1 on n1 has waited for 31.0 s in barrier() #42 at src/train.rs:90"
+         src/train.rs:88; longest rank 1 on n1, for 31.0 s in barrier() #42 at src/train.rs:90"
     );
     assert_eq!(
         line(vec![Some(waits("recv (from rank 1, tag 5) at a.rs:3", 30, &[1])), None]),
-        "rank 0 waits for rank 1 on n1, which does not answer: it is stopped, or its host is busy or out of reach. \
-         rank 0 on n0 has waited for 30.0 s in recv (from rank 1, tag 5) at a.rs:3"
+        "rank 0 waits for rank 1 on n1, which does not answer: it is stopped, or its host is busy or out of reach; \
+         longest rank 0 on n0, for 30.0 s in recv (from rank 1, tag 5) at a.rs:3"
     );
 }
 

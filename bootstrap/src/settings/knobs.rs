@@ -155,6 +155,14 @@ pub const KNOBS: &[Knob] = &[
         "How long one operation may wait for its peers. None: a rank may compute for hours between two operations.",
     ),
     knob(
+        "stall_warning",
+        "duration or `none`",
+        "30s",
+        "A call that waits for longer is explained by one line in the log of one rank: who is late and what that rank \
+         does, or that all wait for one another (docs/observe.md). Long enough for a rank that computes or saves a \
+         checkpoint; the job goes on as before.",
+    ),
+    knob(
         "if_include",
         "list of names, `prefix*`, CIDR",
         "all usable",

@@ -68,6 +68,8 @@ pub struct Settings {
     pub peer_timeout: Option<Duration>,
     /// How long one operation may wait; `None` for ever.
     pub op_timeout: Option<Duration>,
+    /// After how long a call that waits is explained by a line; `None`: never.
+    pub stall_warning: Option<Duration>,
     /// Interfaces to use.
     pub if_include: Vec<String>,
     /// Interfaces not to use.
@@ -141,6 +143,7 @@ impl Default for Settings {
             timeout: Duration::from_secs(60),
             peer_timeout: Some(Duration::from_secs(20)),
             op_timeout: None,
+            stall_warning: Some(Duration::from_secs(30)),
             if_include: Vec::new(),
             if_exclude: Vec::new(),
             nccl_socket_ifname: None,
@@ -264,6 +267,7 @@ impl Settings {
             timeout: r.read("timeout", parse::positive_duration)?.unwrap_or(d.timeout),
             peer_timeout: r.read("peer_timeout", parse::none_or_duration)?.unwrap_or(d.peer_timeout),
             op_timeout: r.read("op_timeout", parse::none_or_duration)?.flatten(),
+            stall_warning: r.read("stall_warning", parse::none_or_duration)?.unwrap_or(d.stall_warning),
             if_include: r.read("if_include", list)?.unwrap_or_default(),
             if_exclude: r.read("if_exclude", list)?.unwrap_or_default(),
             nccl_socket_ifname: r.read("nccl_socket_ifname", any)?,

@@ -67,6 +67,7 @@ impl Drive for Core {
             Notice::Fault(fault) => self.fail(fault),
             Notice::Finished { rank } => self.has_left(rank),
             Notice::LastCalls { rank, calls } => self.heard_last_calls(rank, &calls),
+            Notice::Story(text) => self.story = Some(text),
             Notice::Left(left) => self.let_go(left),
             Notice::Released(matched) => self.machine.release(matched),
             Notice::Unwatched(watch) => self.watchers.remove(watch),
@@ -102,6 +103,11 @@ impl Drive for Core {
 
     fn stalls(&mut self) {
         self.control.stalled();
+    }
+
+    fn ask_story(&mut self) {
+        self.story = None;
+        self.control.ask_story();
     }
 
     #[inline]

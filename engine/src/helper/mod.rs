@@ -19,3 +19,4 @@ mod state;
 mod thread;
 
 pub(crate) use state::Helper;
+pub use thread::helpers;

@@ -1,5 +1,6 @@
 //! The thread itself: looks, watches, drives, sleeps.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,33 @@ fn look<C: Drive>(shell: &Shell<C>, seen: &mut u64) -> Look {
     if core.awaited() > 0 || before == *seen { Look::Abandoned } else { Look::InHand }
 }
 
+/// Helper threads that run, of all engines.
+static HELPERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads of this process are engines' own. One that begins or ends may be missing.
+#[must_use]
+pub fn helpers() -> usize {
+    HELPERS.load(Ordering::SeqCst)
+}
+
+/// A helper, from within.
+struct Counted;
+
+impl Counted {
+    fn enter() -> Self {
+        HELPERS.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        HELPERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 fn serve<C: Drive>(shell: &Weak<Shell<C>>, shared: &Shared) {
+    let _counted = Counted::enter();
     // Nobody has polled so often: the first look only watches.
     let mut seen = u64::MAX;
     let mut grace = GRACE;

@@ -200,6 +200,8 @@ impl Drive for Toy {
 
     fn stalls(&mut self) {}
 
+    fn ask_story(&mut self) {}
+
     fn calls(&mut self) -> &mut Calls {
         &mut self.calls
     }

@@ -13,6 +13,10 @@ use super::super::sync::thread;
 use super::super::waiters::Topic;
 use super::share::{BLIND, For};
 
+/// How long before the end of a call that waits for too long it is asked what everybody does, at most; a quarter of
+/// `op_timeout` where that is short.
+const ANSWER: Duration = Duration::from_secs(2);
+
 impl<C: Drive> Shell<C> {
     /// Waits until the operation of `call` has ended, and takes its ending.
     pub(crate) fn end_of(
@@ -99,6 +103,8 @@ impl<C: Drive> Shell<C> {
         let mut began = None;
         let mut asleep = None;
         let mut warn_after = self.waits.stall_warning;
+        let first_ask = self.waits.op_timeout.map(|limit| limit - (limit / 4).min(ANSWER));
+        let mut ask_after = first_ask;
         let mut offers = self.waits.offers();
         let mut remind_after = self.waits.remind;
         loop {
@@ -116,7 +122,7 @@ impl<C: Drive> Shell<C> {
             }
             core.comes_back(true);
             if moved {
-                (idle_since, known_idle) = (None, None);
+                (idle_since, known_idle, ask_after) = (None, None, first_ask);
                 offers = self.waits.offers();
                 drop(core);
                 if self.is_wanted() {
@@ -156,6 +162,14 @@ impl<C: Drive> Shell<C> {
                 continue;
             }
             let mut alarm = self.waits.op_timeout.map(|limit| limit.saturating_sub(idle));
+            if let Some(after) = ask_after {
+                if idle >= after {
+                    ask_after = None;
+                    core.ask_story();
+                    continue;
+                }
+                alarm = sooner(alarm, after - idle);
+            }
             if let Some(after) = warn_after {
                 let waited = since.duration_since(began) + idle;
                 if waited >= after {

@@ -180,7 +180,7 @@ impl<'a> Post<'a> {
             ControlEvent::Abort { rank, reason, .. } => {
                 self.over = Some(format!("rank {rank} has given up: {}", printable(&reason)));
             }
-            ControlEvent::Fault { .. } | ControlEvent::Left { .. } => {}
+            ControlEvent::Fault { .. } | ControlEvent::Left { .. } | ControlEvent::Story { .. } => {}
         }
         Ok(())
     }

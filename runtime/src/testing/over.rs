@@ -167,6 +167,8 @@ impl Control for Seat {
     }
 
     fn stalled(&self) {}
+
+    fn ask_story(&self) {}
 }
 
 /// What a test may choose.

@@ -5,6 +5,7 @@
 
 mod descriptors;
 pub mod logging;
+mod lookout;
 pub mod pair;
 mod route;
 mod transports;
@@ -20,6 +21,7 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Placement;
 use ringworld_transport::log;
 
+use self::lookout::Lookout;
 use self::transports::Place;
 use crate::communicator::context_id::ContextIds;
 use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
@@ -132,7 +134,7 @@ impl World {
             inbox,
             spin: spin(settings, local_size),
             op_timeout: settings.op_timeout,
-            stall_warning: None,
+            stall_warning: settings.stall_warning,
             remind: REMIND,
         };
         logging::this_is(rank);
@@ -216,7 +218,7 @@ impl World {
             inbox: Arc::default(),
             spin: Spin::NONE,
             op_timeout: settings.op_timeout,
-            stall_warning: None,
+            stall_warning: settings.stall_warning,
             remind: REMIND,
         };
         logging::this_is(0);
@@ -240,7 +242,11 @@ impl World {
             cause: error.to_string(),
         })?;
         let plane: Box<dyn Plane> = match &link {
-            Some(link) => Box::new(Arc::clone(link)),
+            Some(link) => {
+                let lookout = Lookout::new(Arc::downgrade(&engine), settings.stall_warning, &routes);
+                link.session.observe(Arc::new(lookout));
+                Box::new(Arc::clone(link))
+            }
             None => Box::new(Nobody),
         };
         let context_ids = ContextIds::default();
@@ -324,7 +330,13 @@ impl Control for Link {
         self.session.ask_left(rank);
     }
 
-    fn stalled(&self) {}
+    fn stalled(&self) {
+        self.session.stalled();
+    }
+
+    fn ask_story(&self) {
+        self.session.ask_story();
+    }
 }
 
 impl Plane for Arc<Link> {
@@ -347,6 +359,7 @@ fn notice(event: ControlEvent) -> Option<Notice> {
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
         ControlEvent::Left { rank, left } => Notice::LastCalls { rank, calls: LastCalls::from_bytes(&left) },
         ControlEvent::Fault { fault, .. } => Notice::Fault(heard(fault)),
+        ControlEvent::Story { text } => Notice::Story(text),
         ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
         // Ranks of a world have their messages.
         ControlEvent::Told { .. } => return None,

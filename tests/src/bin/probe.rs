@@ -101,8 +101,22 @@ enum Scenario {
         #[arg(long)]
         messages: u64,
     },
-    /// Wait for a message from the next rank that never comes
-    Recv,
+    /// Wait for a message from the next rank that never comes; where `answer` is given, from this rank it does after
+    /// all, by another thread
+    Recv {
+        #[arg(long)]
+        answer: Option<usize>,
+        /// When, in milliseconds
+        #[arg(long, default_value_t = 0)]
+        ms: u64,
+    },
+    /// All-reduce; then one rank sleeps, and the others wait for it in a barrier
+    Sleep {
+        #[arg(long)]
+        rank: usize,
+        #[arg(long)]
+        ms: u64,
+    },
     /// One rank does something unusual; the others wait for it in an all-reduce
     Victim {
         #[arg(long)]
@@ -255,7 +269,8 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Pause { ms, elements } => pause(&world, Duration::from_millis(ms), elements),
         Scenario::First { ms, sender } => first(&world, Duration::from_millis(ms), sender),
         Scenario::Flood { ms, bytes, messages } => flood(&world, Duration::from_millis(ms), bytes, messages),
-        Scenario::Recv => recv(&world),
+        Scenario::Recv { answer, ms } => recv(&world, answer, Duration::from_millis(ms)),
+        Scenario::Sleep { rank, ms } => sleep(&world, rank, Duration::from_millis(ms)),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
         Scenario::Mismatch { kind } => mismatch(&world, kind),
@@ -475,11 +490,34 @@ fn flood(world: &World, pause: Duration, bytes: usize, messages: u64) -> Result<
     Ok(world.barrier()?)
 }
 
-fn recv(world: &World) -> Result<(), Trouble> {
+fn recv(world: &World, answer: Option<usize>, pause: Duration) -> Result<(), Trouble> {
     world.barrier()?;
     say("looping", Some(world.rank()), "");
-    world.recv(&mut [0u8; 8], (world.rank() + 1) % world.size(), 7)?;
-    Err(Trouble::Wrong("a message that nobody sent has arrived".to_owned()))
+    let (rank, size) = (world.rank(), world.size());
+    let pass_on = || world.send(&[0u8; 8], (rank + size - 1) % size, 7);
+    std::thread::scope(|scope| {
+        if answer == Some(rank) {
+            scope.spawn(move || {
+                std::thread::sleep(pause);
+                pass_on()
+            });
+        }
+        world.recv(&mut [0u8; 8], (rank + 1) % size, 7)
+    })?;
+    match answer {
+        None => Err(Trouble::Wrong("a message that nobody sent has arrived".to_owned())),
+        Some(first) if first == rank => Ok(()),
+        Some(_) => Ok(pass_on()?),
+    }
+}
+
+fn sleep(world: &World, who: usize, pause: Duration) -> Result<(), Trouble> {
+    world.all_reduce(&mut [1f32; 100], Op::Sum)?;
+    say("looping", Some(world.rank()), "");
+    if world.rank() == who {
+        std::thread::sleep(pause);
+    }
+    Ok(world.barrier()?)
 }
 
 #[expect(clippy::panic, reason = "the scenario is a rank that panics")]

@@ -16,5 +16,7 @@ mod processes;
 mod programs;
 mod silent_networks;
 mod socket_folder;
+mod stalls;
+mod status;
 mod two_levels;
 mod virtual_time;

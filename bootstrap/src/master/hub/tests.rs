@@ -2,6 +2,7 @@
 //! pair. Ranks are outboxes here, so that worlds of hundreds cost nothing else.
 
 use super::*;
+use crate::observe::{Waiting, Whereabouts};
 use crate::settings::Settings;
 use crate::wire::Notice;
 
@@ -245,5 +246,115 @@ fn words_for_a_rank_that_does_not_read_are_bounded() {
         world.says(0, tell()).await;
         world.quiet().await;
         assert_eq!(told(&world), first + 1);
+    });
+}
+
+impl World {
+    /// What `rank` has been asked for since this was asked last: the number of the question.
+    fn asked(&mut self, rank: usize) -> Option<u64> {
+        let at = self.frames[rank].iter().position(|frame| matches!(frame, ToRank::AskWhere { .. }))?;
+        match self.frames[rank].remove(at) {
+            ToRank::AskWhere { number } => Some(number),
+            _ => None,
+        }
+    }
+
+    /// All ranks answer as these do, and again when they are asked again; others are quiet.
+    async fn answers(&mut self, told: &[Whereabouts]) {
+        for _ in 0..2 {
+            let mut numbers = Vec::new();
+            while numbers.len() < told.len() {
+                sleep(Duration::from_millis(1)).await;
+                self.write();
+                let next = numbers.len();
+                numbers.extend(self.asked(next));
+            }
+            for (rank, told) in told.iter().enumerate() {
+                self.says(rank, ToMaster::Where { number: numbers[rank], told: told.clone() }).await;
+            }
+        }
+        sleep(Duration::from_millis(1)).await;
+        self.write();
+    }
+
+    /// The lines that ranks have been told to say.
+    fn lines(&mut self) -> Vec<(usize, String, bool)> {
+        let lines = |(rank, frames): (usize, &Vec<ToRank>)| {
+            let line = |frame: &ToRank| match frame {
+                ToRank::Stall { text, deadlock } => Some((rank, text.clone(), *deadlock)),
+                _ => None,
+            };
+            frames.iter().filter_map(line).collect::<Vec<_>>()
+        };
+        self.frames.iter().enumerate().flat_map(lines).collect()
+    }
+}
+
+fn waits(number: u64, peer: u64) -> Whereabouts {
+    let waited = Duration::from_secs(30);
+    let waiting =
+        Waiting { number, waited, stalled: true, call: "recv".into(), peers: vec![peer], any: false };
+    Whereabouts { waits: vec![waiting], others: Some(0), ..Whereabouts::default() }
+}
+
+#[test]
+fn a_stall_is_said_by_one_rank_once_and_a_deadlock_too() {
+    each_size(async |size, mut world| {
+        world.sent();
+        let mut told = vec![waits(1, 3); size];
+        told[3] = Whereabouts { last: Some("barrier #4".into()), ..Whereabouts::default() };
+        for _ in 0..2 {
+            for rank in (0..size).filter(|rank| *rank != 3) {
+                world.says(rank, ToMaster::Stalled).await;
+            }
+            world.answers(&told).await;
+        }
+        let lines = world.lines();
+        let [(0, line, false)] = &lines[..] else { panic!("{lines:?}") };
+        assert!(line.contains("wait for rank 3 on n3") && line.contains("since barrier #4"), "{line}");
+        world.sent();
+        told[3] = waits(9, 0);
+        world.says(3, ToMaster::Stalled).await;
+        world.answers(&told).await;
+        let lines = world.lines();
+        assert!(matches!(&lines[..], [(0, line, true)] if line.starts_with("deadlock: ")), "{lines:?}");
+    });
+}
+
+#[test]
+fn who_asks_before_its_time_is_over_is_told_what_others_do() {
+    each_size(async |size, mut world| {
+        world.sent();
+        world.says(5, ToMaster::AskStory).await;
+        let mut told = vec![Whereabouts::default(); size];
+        told[5] = waits(1, 2);
+        world.answers(&told).await;
+        let stories: Vec<_> =
+            world.frames[5].iter().filter(|frame| matches!(frame, ToRank::Story { .. })).collect();
+        let [ToRank::Story { text }] = &stories[..] else { panic!("{stories:?}") };
+        assert!(text.contains("rank 5 waits for rank 2 on n2"), "{text}");
+    });
+}
+
+#[test]
+fn however_often_ranks_want_to_know_and_whatever_they_answer_all_are_asked_now_and_then() {
+    each_size(async |size, mut world| {
+        world.sent();
+        let begin = Instant::now();
+        for time in 0..20 {
+            for rank in 0..size.min(50) {
+                world.says(rank, ToMaster::Stalled).await;
+                // Of no question, of no rank, and without measure.
+                let peers = vec![u64::MAX; 10_000];
+                let mut told = waits(time, 7);
+                (told.waits[0].peers, told.sent) = (peers, u64::MAX);
+                world.says(rank, ToMaster::Where { number: time, told }).await;
+            }
+            sleep(Duration::from_millis(50)).await;
+            world.write();
+        }
+        let seconds = 1 + begin.elapsed().as_secs() as usize;
+        let sent = world.sent();
+        assert!(sent <= 10 * seconds * size, "{sent} frames for {size} ranks in {seconds} s");
     });
 }
