@@ -1,4 +1,4 @@
-"""What `torchrun --nproc-per-node N PROGRAM` is to a program, without torch, which is 2 GB: the variables that it sets,
+"""What `torchrun --nproc-per-node N PROGRAM` is to a program, without torch, which is 5 GB: the variables that it sets,
 and a store that listens at MASTER_PORT. Ends as the program does; with 70 if anybody but the store's own came to it.
 """
 
