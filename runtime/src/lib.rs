@@ -178,6 +178,8 @@ pub use ringworld_engine::{Locatable, Located, Raw, Reducible, Reduction, Scaled
 pub use world::World;
 #[doc(alias = "backend")]
 pub use world::available_transports;
-pub use world::{Builder, Route, TransportReport, compiled_in as transports};
+pub use world::{
+    Builder, CallStatistics, PeerStatistics, Route, Statistics, TransportReport, compiled_in as transports,
+};
 #[doc(hidden)]
 pub use world::{logging, pair};

@@ -8,9 +8,11 @@ pub mod logging;
 mod lookout;
 pub mod pair;
 mod route;
+mod statistics;
 mod transports;
 
 pub use route::Route;
+pub use statistics::{CallStatistics, PeerStatistics, Statistics};
 pub use transports::{TransportReport, available_transports, compiled_in};
 
 use std::collections::BTreeMap;
