@@ -191,6 +191,13 @@ impl Job {
             self.flush(index, ERR);
         }
         self.repeat(supervisor);
+        self.wait_for_reader()?;
+        self.look_for_lost_output(Instant::now(), crew, supervisor);
+        Ok(())
+    }
+
+    /// Waits until all that is to be printed is written.
+    pub(super) fn wait_for_reader(&mut self) -> io::Result<()> {
         while !self.channels.iter().chain(&self.files).all(|channel| channel.sink.is_empty()) {
             self.poll_own()?;
             let mut sink = [0; 64];
@@ -201,7 +208,6 @@ impl Job {
                 break;
             }
         }
-        self.look_for_lost_output(Instant::now(), crew, supervisor);
         Ok(())
     }
 

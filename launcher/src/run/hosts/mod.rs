@@ -265,6 +265,8 @@ impl Hosts {
         }
         // That the commands end now is no news.
         self.bury(PARTING);
+        // What they have said before comes before what the launcher makes of it; if it cannot wait, it goes without.
+        let _ = job.wait_for_reader();
     }
 
     /// Makes of what a host has said what has happened to ranks of the job.
