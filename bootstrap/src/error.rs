@@ -26,6 +26,12 @@ pub enum Error {
         /// What the last attempt met.
         last: String,
     },
+    /// The world runs already, and may let this process in: see [`Elastic::knock`](crate::Elastic::knock).
+    #[error("the world runs already; one that is elastic lets others in that are (RINGWORLD_ELASTIC=1)")]
+    Running {
+        /// Where its members are.
+        running: Vec<u8>,
+    },
     /// The others did not come in time.
     #[error("the world did not form: {0}")]
     Incomplete(String),

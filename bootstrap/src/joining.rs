@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::appointment::Appointment;
-use crate::client::{Begun, Client, Command, Formed};
+use crate::client::{Begun, Client, Command, Formed, Known};
+use crate::elastic::{Elastic, Meeting};
 use crate::error::Error;
 use crate::event::{ControlEvent, Hook, Listener};
 use crate::host::{host_identity, host_name};
@@ -19,6 +20,7 @@ use crate::pmi;
 use crate::session::Session;
 use crate::settings::{Settings, SettingsError};
 use crate::wire::Member;
+use ringworld_membership::Table;
 
 /// A process that has a place at the master and has not said yet where it is reached.
 pub struct Joining {
@@ -52,7 +54,7 @@ impl Joining {
         }
         let size = settings.size().unwrap_or(1);
         let node = match (&settings.master_node, &settings.pmi) {
-            (Some(node), _) if size > 1 || settings.launcher => Some(node),
+            (Some(node), _) if size > 1 || settings.launcher || settings.elastic => Some(node),
             (None, Some(_)) if size > 1 => None,
             (None, None) if size > 1 => {
                 return Err(SettingsError::Inconsistent(format!(
@@ -74,14 +76,14 @@ impl Joining {
             (None, Some(pmi)) => {
                 let Appointment { settings, node, known } =
                     Appointment::make(settings, pmi, size, &found, &choice)?;
-                let begun = Client::start(&settings, &node, Some(known), size, found, only_loopback)?;
-                let local = addresses(&node, begun.1.local, &choice);
+                let begun = Client::start(&settings, &node, Some(known), None, size, found, only_loopback)?;
+                let local = addresses_of(&node, begun.1.local, &choice);
                 (begun, local)
             }
             (node, _) => {
                 let node = node.map_or("", String::as_str);
-                let begun = Client::start(settings, node, None, size, found, only_loopback)?;
-                let local = addresses(node, begun.1.local, &choice);
+                let begun = Client::start(settings, node, None, None, size, found, only_loopback)?;
+                let local = addresses_of(node, begun.1.local, &choice);
                 (begun, local)
             }
         };
@@ -89,6 +91,57 @@ impl Joining {
         tracing::debug!("reached the master {label}; offering the addresses {local:?}");
         let appointed = node.is_none();
         Ok(Self { job, local, peer_timeout, hook, appointed, link: Some((client, master)) })
+    }
+
+    /// The way into a generation of an elastic world in which this process is.
+    ///
+    /// # Errors
+    ///
+    /// When no interface can be used, or those without whom it cannot form are gone.
+    pub fn enter(settings: &Settings, elastic: &Elastic, table: &Table) -> Result<Self, Error> {
+        let hook = Hook::default();
+        if let Some(pid) = settings.parent_pid {
+            parent::watch(pid, hook.clone())?;
+        }
+        let found = interfaces::enumerate()?;
+        let choice = interfaces::choose(&found, settings)?;
+        let only_loopback = choice.only_loopback();
+        let Meeting { mut addresses, node, rank, size, master, cancelled } = elastic.meet(table)?;
+        // Sorting keeps the order of those that are alike.
+        addresses.sort_by_key(|address| !found.iter().any(|interface| interface.reaches(address.ip())));
+        let settings = Settings {
+            rank: Some(rank),
+            world_size: Some(size),
+            num_nodes: None,
+            local_rank: None,
+            local_world_size: None,
+            master_port: addresses.first().map_or(0, std::net::SocketAddr::port),
+            timeout: settings.recover_timeout.min(settings.timeout),
+            ..settings.clone()
+        };
+        let known = Known { addresses, master };
+        let (client, begun) =
+            Client::start(&settings, &node, Some(known), Some(cancelled), size, found, only_loopback)?;
+        let Begun { job, local, peer_timeout, master, label } = begun;
+        let local = addresses_of(settings.master_node.as_deref().unwrap_or_default(), local, &choice);
+        tracing::debug!("reached the master {label}; offering the addresses {local:?}");
+        Ok(Self { job, local, peer_timeout, hook, appointed: false, link: Some((client, master)) })
+    }
+
+    /// Where a process that comes later may be reached, best first.
+    ///
+    /// # Errors
+    ///
+    /// When no interface can be used.
+    pub fn own_addresses(settings: &Settings) -> Result<Vec<IpAddr>, Error> {
+        let found = interfaces::enumerate()?;
+        let choice = interfaces::choose(&found, settings)?;
+        let node = settings.master_node.as_deref().unwrap_or_default();
+        let loopback = std::net::Ipv4Addr::LOCALHOST.into();
+        Ok(match is_here_alone(node) && !choice.explicit {
+            true => vec![loopback],
+            false => choice.chosen.iter().map(|(interface, _)| interface.addr).collect(),
+        })
     }
 
     /// The random number that tells this job from all others.
@@ -130,8 +183,16 @@ impl Joining {
         let Some((client, master)) = self.link else {
             let me =
                 Member { host: host_name(), host_id: host_identity(), pid: std::process::id(), addresses };
-            let alone =
-                Formed { rank: 0, size: 1, local_rank: 0, local_size: 1, members: vec![me], bytes: 0 };
+            let alone = Formed {
+                rank: 0,
+                size: 1,
+                local_rank: 0,
+                local_size: 1,
+                serving: None,
+                arbiter: None,
+                members: vec![me],
+                bytes: 0,
+            };
             return Ok(Session::new(self.job, alone, None, self.hook));
         };
         let (reply, formed) = std::sync::mpsc::sync_channel(1);
@@ -158,13 +219,17 @@ impl Joining {
     }
 }
 
+/// Whether everything is on this host.
+fn is_here_alone(node: &str) -> bool {
+    node == "localhost" || node.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
 /// See [`Joining::local_addresses`].
-fn addresses(node: &str, reached: IpAddr, choice: &Choice) -> Vec<IpAddr> {
+fn addresses_of(node: &str, reached: IpAddr, choice: &Choice) -> Vec<IpAddr> {
     let chosen: Vec<IpAddr> = choice.chosen.iter().map(|(interface, _)| interface.addr).collect();
     // Only a literal loopback address says that everything is on this host; a name may mean 127.0.1.1
     // here and the real address elsewhere.
-    let all_here = node == "localhost" || node.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    if all_here && !choice.explicit {
+    if is_here_alone(node) && !choice.explicit {
         return vec![reached];
     }
     let link_local = matches!(reached, IpAddr::V6(v6) if v6.is_unicast_link_local());
@@ -193,7 +258,7 @@ mod tests {
     }
 
     fn offered(node: &str, reached: &str, choice: &Choice) -> Vec<String> {
-        addresses(node, reached.parse().unwrap(), choice).iter().map(ToString::to_string).collect()
+        addresses_of(node, reached.parse().unwrap(), choice).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub struct Session {
     pub local_size: usize,
     /// The random number that tells this job from all others.
     pub job: u64,
+    /// The rank whose process serves the rendezvous, if one does.
+    pub serving: Option<usize>,
+    /// Who decides on later generations, if one process does alone; for `elastic` to read.
+    pub(crate) arbiter: Option<Vec<u8>>,
     /// Everybody, by rank.
     pub members: Vec<Member>,
     /// Bytes received from the master until the world had formed; grows linearly with its size.
@@ -68,13 +72,15 @@ impl Session {
             Some((client, master)) => (Some(client), master),
             None => (None, None),
         };
-        let Formed { rank, size, local_rank, local_size, members, bytes } = formed;
+        let Formed { rank, size, local_rank, local_size, serving, arbiter, members, bytes } = formed;
         Self {
             rank,
             size,
             local_rank,
             local_size,
             job,
+            serving,
+            arbiter,
             members,
             bytes_received: bytes,
             link: Mutex::new(client),
@@ -87,6 +93,11 @@ impl Session {
     #[must_use]
     pub fn serves(&self) -> bool {
         self.master.is_some()
+    }
+
+    /// What those are to be told who come to the rendezvous later. Returns at once.
+    pub(crate) fn announce(&self, running: Vec<u8>) {
+        self.send(Command::Say(ToMaster::Running { running }));
     }
 
     /// Passes on what this rank has found out. Returns at once.

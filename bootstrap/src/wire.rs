@@ -102,6 +102,8 @@ pub(crate) struct Hello {
     pub(crate) program: Program,
     /// Its process serves this very rendezvous.
     pub(crate) serves: bool,
+    /// It may come later, when the world runs.
+    pub(crate) elastic: bool,
 }
 
 /// From a rank to the master.
@@ -130,6 +132,15 @@ pub(crate) enum ToMaster {
     /// About to say goodbye; `left` is kept for those who ask.
     LeftBehind {
         left: Vec<u8>,
+    },
+    /// What to tell those who come later.
+    Running {
+        running: Vec<u8>,
+    },
+    /// Instead of a [`Hello`]: the world of that job runs already, and need not form here.
+    RunsAlready {
+        job: Option<String>,
+        running: Vec<u8>,
     },
     /// What has that rank left behind?
     AskLeft {
@@ -169,6 +180,10 @@ pub(crate) enum ToRank {
         reason: String,
         retry: bool,
     },
+    /// The world runs and admits newcomers; where, is for `elastic` to read.
+    Running {
+        running: Vec<u8>,
+    },
     Incomplete {
         reason: String,
     },
@@ -178,6 +193,8 @@ pub(crate) enum ToRank {
         local_rank: u64,
         local_size: u64,
         serving: Option<u64>,
+        /// Who decides on later generations, if one process does alone; for `elastic` to read.
+        arbiter: Option<Vec<u8>>,
     },
     Members(Vec<Member>),
     Ping,

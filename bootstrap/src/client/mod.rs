@@ -7,12 +7,13 @@
 mod reach;
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use crate::error::Error;
@@ -70,6 +71,8 @@ pub(crate) struct Formed {
     pub(crate) size: usize,
     pub(crate) local_rank: usize,
     pub(crate) local_size: usize,
+    pub(crate) serving: Option<usize>,
+    pub(crate) arbiter: Option<Vec<u8>>,
     pub(crate) members: Vec<Member>,
     pub(crate) bytes: u64,
 }
@@ -86,6 +89,7 @@ impl Client {
         settings: &Settings,
         node: &str,
         known: Option<Known>,
+        cancelled: Option<watch::Receiver<bool>>,
         world_size: usize,
         interfaces: Vec<Interface>,
         only_loopback: Option<String>,
@@ -109,7 +113,15 @@ impl Client {
                     only_loopback: only_loopback.as_deref(),
                 };
                 let label = search.label();
-                match search.run(master.flatten()).await {
+                let cancelled = Cancelled(cancelled);
+                let reached = tokio::select! {
+                    reached = search.run(master.flatten()) => reached,
+                    () = cancelled.clone().come() => Err(Error::Lost {
+                        master: label.clone(),
+                        reason: "a process without which this generation cannot form is gone".into(),
+                    }),
+                };
+                match reached {
                     Err(error) => drop(reply.send(Err(error))),
                     Ok(Reached {
                         reading,
@@ -128,7 +140,7 @@ impl Client {
                             let speaks = elsewhere && settings.local_rank.unwrap_or(0) == 0;
                             let halves = (reading, writing, process);
                             let control = Control::new(halves, orders, peer_timeout, patience, label);
-                            Control { speaks, ..control }.run().await;
+                            Control { speaks, ..control }.run(cancelled).await;
                         }
                     }
                 }
@@ -164,6 +176,22 @@ impl Drop for Client {
     }
 }
 
+/// Comes when a generation cannot form, if it is one.
+#[derive(Clone)]
+struct Cancelled(Option<watch::Receiver<bool>>);
+
+impl Cancelled {
+    async fn come(self) {
+        if let Some(mut cancelled) = self.0
+            && cancelled.wait_for(|cancelled| *cancelled).await.is_ok()
+        {
+            return;
+        }
+        // Nobody cancels it any more.
+        std::future::pending().await
+    }
+}
+
 type Heard = Result<(ToRank, usize), ReadError>;
 
 /// The state of the thread.
@@ -180,6 +208,8 @@ struct Control {
     /// Those who wait for their last words to be heard.
     waiting: Vec<SyncSender<()>>,
     lost: Option<String>,
+    /// Where its world runs already, if it does.
+    runs_already: Option<Vec<u8>>,
     bytes: u64,
     /// Says that it waits for the world: nobody on this host hears the master say so.
     speaks: bool,
@@ -241,13 +271,15 @@ impl Control {
             formed: None,
             waiting: Vec::new(),
             lost: None,
+            runs_already: None,
             bytes: 0,
             speaks: false,
             observer: None,
         }
     }
 
-    async fn run(mut self) {
+    async fn run(mut self, cancelled: Cancelled) {
+        let mut cancelled = pin!(cancelled.come());
         let mut heartbeat = interval(wire::heartbeat(self.peer_timeout));
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut look = interval(LOOK);
@@ -273,6 +305,8 @@ impl Control {
                 _ = look.tick(), if self.observer.is_some() => {
                     self.observer.iter().for_each(|observer| observer.look());
                 }
+                // Once it has formed, what happens is told in the ordinary way.
+                () = &mut cancelled, if self.formed.is_none() => return,
                 _ = heartbeat.tick(), if self.lost.is_none() => self.say(&ToMaster::Ping).await,
                 () = sleep_until(reminder.unwrap_or_else(Instant::now)), if reminder.is_some() => self.remind(),
                 () = sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
@@ -302,9 +336,10 @@ impl Control {
                 let since = Instant::now();
                 let (deadline, reminders) = (since + self.patience, Reminders::default());
                 self.forming = Some(Forming { reply, listener, since, deadline, reminders, assigned: None });
-                match self.lost.clone() {
-                    Some(cause) => self.fail_forming(self.lost_before(cause)),
-                    None => self.say(&ToMaster::Ready { addresses }).await,
+                match (self.runs_already.clone(), self.lost.clone()) {
+                    (Some(running), _) => self.fail_forming(Error::Running { running }),
+                    (None, Some(cause)) => self.fail_forming(self.lost_before(cause)),
+                    (None, None) => self.say(&ToMaster::Ready { addresses }).await,
                 }
             }
             Command::Report(report) => {
@@ -370,18 +405,24 @@ impl Control {
                 self.fail_forming(Error::Refused { master: self.label.clone(), reason });
             }
             ToRank::Incomplete { reason } => self.fail_forming(Error::Incomplete(reason)),
-            ToRank::Assigned { rank, size, local_rank, local_size, serving } => {
+            ToRank::Assigned { rank, size, local_rank, local_size, serving, arbiter } => {
                 if let Some(forming) = &mut self.forming {
                     let formed = Formed {
                         rank: number(rank),
                         size: number(size),
                         local_rank: number(local_rank),
                         local_size: number(local_size),
+                        serving: serving.map(number),
+                        arbiter,
                         members: Vec::new(),
                         bytes: 0,
                     };
                     forming.assigned = Some((formed, serving));
                 }
+            }
+            ToRank::Running { running } => {
+                self.fail_forming(Error::Running { running: running.clone() });
+                self.runs_already = Some(running);
             }
             ToRank::Members(batch) => self.members(batch),
             ToRank::Notices(notices) => notices.into_iter().for_each(|notice| self.notice(notice)),

@@ -25,6 +25,8 @@ use crate::wire::{EARLY_LIMIT, Hello, ToMaster, ToRank};
 
 /// How long one connection attempt may take before the next address gets its turn.
 const CONNECT: Duration = Duration::from_secs(3);
+/// The same for a host where an elastic world may run already.
+const NEAR: Duration = Duration::from_millis(500);
 /// How long one exchange of greetings may take.
 const GREETING: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
@@ -112,6 +114,11 @@ impl Search<'_> {
                     }
                     let mut met = Vec::new();
                     let mut taken = false;
+                    // An elastic world may run already, and be found at another of its hosts.
+                    if let Some(error) = self.runs_elsewhere(deadline).await {
+                        stop(master);
+                        return Err(error);
+                    }
                     if master.is_none() && self.may_serve(&found) {
                         match self.serve(&found) {
                             Ok(handle) => {
@@ -196,6 +203,26 @@ impl Search<'_> {
         Ok(found)
     }
 
+    /// Where the world that this process belongs to runs already, if another of the hosts that are named says so.
+    async fn runs_elsewhere(&self, deadline: Instant) -> Option<Error> {
+        if self.known.is_some() {
+            return None;
+        }
+        for node in &self.settings.other_nodes {
+            // A host that is not there, or whose name is unknown here, has nothing to say.
+            let found = (node.as_str(), self.settings.master_port).to_socket_addrs();
+            for address in found.into_iter().flatten() {
+                let near = deadline.min(Instant::now() + NEAR);
+                if let Err(Failure::Final(error @ Error::Running { .. })) =
+                    self.attempt(address, false, near).await
+                {
+                    return Some(error);
+                }
+            }
+        }
+        None
+    }
+
     /// Says that the master is still waited for; of the ranks of a host that know their places, one does.
     fn remind(&self, waited: Duration, last: &str) {
         let so_far = so_far(waited, self.settings.timeout);
@@ -251,7 +278,7 @@ impl Search<'_> {
 
     /// Only on the master's host, and only if nobody else is in charge of serving.
     fn may_serve(&self, found: &[SocketAddr]) -> bool {
-        !self.settings.launcher && self.known.is_none() && self.is_here(found)
+        !self.settings.launcher && !self.settings.rejoin && self.known.is_none() && self.is_here(found)
     }
 
     /// Whether the master is on this host.
@@ -393,6 +420,7 @@ impl Search<'_> {
                 let peer_timeout = (peer_timeout_ms > 0).then(|| Duration::from_millis(peer_timeout_ms));
                 Ok(Greeted { reading, writing, job, peer_timeout, process })
             }
+            Ok((ToRank::Running { running }, _)) => Err(Failure::Final(Error::Running { running })),
             Ok((ToRank::Reject { reason, retry: true }, _)) => Err(Failure::Passing(reason)),
             Ok((ToRank::Reject { reason, retry: false }, _)) => {
                 let reason = reason + &self.port_origin();
@@ -416,6 +444,7 @@ impl Search<'_> {
             local_rank: wide(self.settings.local_rank),
             program: Program::of_this_process(self.settings.rank, self.settings.local_rank),
             serves,
+            elastic: self.settings.elastic,
         }
     }
 }

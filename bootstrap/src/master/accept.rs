@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::connection::{self, Common};
 use super::mail::Inbound;
-use super::places::Places;
+use crate::places::Places;
 
 /// The most connections that may wait, of those of which nothing is known and of those that have spoken well.
 pub(super) const MOST: usize = 1024;

@@ -22,6 +22,8 @@ pub struct MasterConfig {
     pub timeout: Duration,
     /// Silence after which a rank is declared dead, if any; told to every joiner.
     pub peer_timeout: Option<Duration>,
+    /// Nobody is let in any more once the world has formed.
+    pub(crate) once: bool,
     /// Why ranks of other hosts may not find this master.
     pub(crate) seclusion: Option<String>,
 }
@@ -37,6 +39,7 @@ impl MasterConfig {
             job: settings.job.clone(),
             timeout: settings.timeout,
             peer_timeout: settings.peer_timeout,
+            once: false,
             seclusion: None,
         }
     }

@@ -16,9 +16,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::mail::{Inbound, Outgoing};
-use super::places::Waiting;
 use crate::frames::{self, FrameReader, FrameWriter, ReadError};
 use crate::handshake;
+use crate::places::Waiting;
 use crate::process::Process;
 use crate::wire::{self, EARLY_LIMIT, Hello, RANK_LIMIT, ToMaster, ToRank};
 
@@ -127,6 +127,10 @@ async fn introduce(
             if let Ok(status) = answer.await {
                 let _ = writing.write(&ToRank::Status(status)).await;
             }
+            Ok(None)
+        }
+        Ok((ToMaster::RunsAlready { job, running }, _)) => {
+            let _ = common.hub.send(Inbound::RunsAlready { job, running }).await;
             Ok(None)
         }
         Ok(_) => Err("it did not introduce itself".into()),

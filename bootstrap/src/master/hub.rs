@@ -15,11 +15,12 @@ use std::time::Duration;
 use ringworld_auth::Tally;
 use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::config::MasterConfig;
 use super::inquiry::{Inquiry, LINES, Wanted};
-use super::mail::{Inbound, Outgoing};
+use super::mail::{Arbiter, Inbound, Outgoing};
 use super::notices::Notices;
 use super::outcome::{Account, Departure, Outcome};
 use super::roster::{self, Roster};
@@ -108,6 +109,12 @@ pub(super) struct Hub {
     rests_until: Instant,
     /// What has been said of calls that wait for too long.
     said: Said,
+    /// What to tell those who come later, if the world admits them.
+    running: Option<Vec<u8>>,
+    /// Who decides on later generations, if one process does alone.
+    arbiter: Option<Arbiter>,
+    /// Ends with the forming of the world.
+    door: Option<AbortHandle>,
     back: mpsc::Sender<Inbound>,
 }
 
@@ -142,12 +149,21 @@ impl Hub {
             wanted_next: Wanted::default(),
             rests_until: Instant::now(),
             said: Said::default(),
+            running: None,
+            arbiter: None,
+            door: None,
             back,
         }
     }
 
     /// Runs until the world has ended or failed to form.
-    pub(super) async fn run(mut self, mut inbound: mpsc::Receiver<Inbound>) -> Outcome {
+    /// The door is closed when it has formed.
+    pub(super) async fn run(
+        mut self,
+        mut inbound: mpsc::Receiver<Inbound>,
+        door: Option<AbortHandle>,
+    ) -> Outcome {
+        self.door = door;
         let deadline = Instant::now() + self.timeout;
         loop {
             let reminder = self.waiting.as_ref().map(|(since, reminders)| *since + reminders.next());
@@ -158,7 +174,12 @@ impl Hub {
                     continue;
                 }
                 () = sleep_until(deadline), if self.roster.is_some() => {
-                    return self.give_up(inbound).await;
+                    let reason = match &self.roster {
+                        Some(roster) => roster.describe(self.timeout) + &self.hint(roster),
+                        None => String::new(),
+                    };
+                    let said = ToRank::Incomplete { reason: reason.clone() };
+                    return self.give_up(inbound, &said, reason).await;
                 }
                 () = sleep_until(self.inquiry.until().unwrap_or(deadline)), if self.inquiry.is_under_way() => {
                     let next = self.inquiry.passed(Instant::now());
@@ -187,6 +208,14 @@ impl Hub {
                     Some(Inbound::Flushed) => self.flushed(),
                     Some(Inbound::Inquiry { reply }) => drop(reply.send(self.state())),
                     Some(Inbound::Status { reply }) => self.status_asked(reply),
+                    Some(Inbound::Arbiter(arbiter)) => self.arbiter = Some(arbiter),
+                    Some(Inbound::RunsAlready { job, running }) => {
+                        let same = roster::of_another_job(&self.job, &job).is_none();
+                        if same && self.roster.is_some() {
+                            let reason = "its world runs already, and is found elsewhere".to_owned();
+                            return self.give_up(inbound, &ToRank::Running { running }, reason).await;
+                        }
+                    }
                     Some(Inbound::Unauthenticated { from, reason }) => {
                         self.note_unauthenticated(from, &reason)
                     }
@@ -221,14 +250,11 @@ impl Hub {
         }
     }
 
-    async fn give_up(mut self, inbound: mpsc::Receiver<Inbound>) -> Outcome {
-        let reason = match &self.roster {
-            Some(roster) => roster.describe(self.timeout) + &self.hint(roster),
-            None => String::new(),
-        };
+    /// The world does not form here; those who wait for it are told so.
+    async fn give_up(mut self, inbound: mpsc::Receiver<Inbound>, said: &ToRank, reason: String) -> Outcome {
         let joined: Vec<u64> = self.roster.iter().flat_map(Roster::connections).collect();
         for connection in joined {
-            self.send(connection, &ToRank::Incomplete { reason: reason.clone() });
+            self.send(connection, said);
         }
         self.close(inbound).await;
         Outcome::Incomplete(reason)
@@ -280,6 +306,14 @@ impl Hub {
 
     fn joined(&mut self, connection: u64, hello: Hello, outbox: mpsc::UnboundedSender<Outgoing>) {
         let who = format!("process {} on {}", hello.process.pid, hello.host);
+        if let Some(running) = self.later(&hello) {
+            if let Some(bytes) = encode(&running) {
+                let _ = outbox.send(Outgoing::Frame(bytes));
+            }
+            // It ends by itself, as one that is refused.
+            self.open.insert(connection);
+            return;
+        }
         let verdict = match &mut self.roster {
             Some(roster) => roster.admit(connection, hello).map_err(|reason| (reason, false)),
             None => {
@@ -321,6 +355,16 @@ impl Hub {
         self.open.insert(connection);
     }
 
+    /// What an elastic world that has formed says to those who come later.
+    fn later(&self, hello: &Hello) -> Option<ToRank> {
+        let same = roster::of_another_job(&self.job, &hello.job).is_none();
+        let running = self.running.clone().filter(|_| same)?;
+        Some(match hello.elastic {
+            true => ToRank::Running { running },
+            false => ToRank::Reject { reason: roster::not_elastic(), retry: false },
+        })
+    }
+
     fn message(&mut self, connection: u64, message: ToMaster) {
         if let Some(roster) = &mut self.roster {
             if let ToMaster::Ready { addresses } = message
@@ -339,6 +383,12 @@ impl Hub {
             return;
         }
         match message {
+            ToMaster::Running { running } => {
+                if let Some(arbiter) = &self.arbiter {
+                    (arbiter.begin)(&running);
+                }
+                self.running = Some(running);
+            }
             ToMaster::PeerLost { rank: lost, cause } => {
                 let Ok(lost) = usize::try_from(lost) else { return };
                 let alive = self.ranks.get(lost).is_some_and(|lost| lost.state == State::Alive);
@@ -420,7 +470,8 @@ impl Hub {
             | ToMaster::Ready { .. }
             | ToMaster::Ping
             | ToMaster::Inquire
-            | ToMaster::AskStatus => {}
+            | ToMaster::AskStatus
+            | ToMaster::RunsAlready { .. } => {}
         }
     }
 
@@ -543,6 +594,7 @@ impl Hub {
                 local_rank: seat.local_rank as u64,
                 local_size: seat.local_size as u64,
                 serving,
+                arbiter: self.arbiter.as_ref().map(|arbiter| arbiter.node.clone()),
             };
             self.send(seat.connection, &assigned);
             if let Some(outbox) = self.outboxes.get(&seat.connection) {
@@ -563,6 +615,10 @@ impl Hub {
         }
         self.alive = self.ranks.len();
         self.formed = Some(Instant::now());
+        let _ = self.account.formed.set(());
+        if let Some(door) = self.door.take() {
+            door.abort();
+        }
         tracing::debug!("a world of {} ranks has formed", self.size);
     }
 
@@ -629,6 +685,7 @@ impl Hub {
                 Ok(Some(Inbound::Suspected { .. } | Inbound::Unauthenticated { .. })) => {}
                 Ok(Some(Inbound::Flushed | Inbound::Close)) => {}
                 Ok(Some(Inbound::Inquiry { .. } | Inbound::Status { .. })) => {}
+                Ok(Some(Inbound::RunsAlready { .. } | Inbound::Arbiter(_))) => {}
                 Ok(Some(Inbound::Shutdown) | None) | Err(_) => return,
             }
         }

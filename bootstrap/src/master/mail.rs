@@ -29,6 +29,13 @@ pub(super) enum Inbound {
         from: SocketAddr,
         reason: String,
     },
+    /// From now on, this one decides on later generations.
+    Arbiter(Arbiter),
+    /// The world of that job runs already.
+    RunsAlready {
+        job: Option<String>,
+        running: Vec<u8>,
+    },
     /// Somebody asks how the world stands.
     Inquiry {
         reply: oneshot::Sender<ToRank>,
@@ -46,6 +53,16 @@ pub(super) enum Inbound {
     /// The process that serves is leaving.
     Close,
     Shutdown,
+}
+
+/// Called with what a rank says of the generation that has formed.
+pub(crate) type Begin = Box<dyn Fn(&[u8]) + Send>;
+
+/// The process that decides alone on later generations of an elastic world, as the ranks are told of it.
+pub(crate) struct Arbiter {
+    pub(crate) node: Vec<u8>,
+    /// To be called when the first one has formed, with what a rank says of it.
+    pub(crate) begin: Begin,
 }
 
 /// Something for the writer.

@@ -8,14 +8,12 @@
 mod accept;
 mod config;
 mod connection;
-mod door;
 mod hub;
 mod inquiry;
 mod local;
 mod mail;
 mod notices;
 mod outcome;
-mod places;
 mod roster;
 
 use std::net::{SocketAddr, TcpListener};
@@ -32,7 +30,9 @@ use mail::Inbound;
 use outcome::Account;
 
 pub use config::MasterConfig;
+pub(crate) use mail::Arbiter;
 pub use outcome::{Departure, Outcome};
+pub(crate) use roster::{not_elastic, of_another_job};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
@@ -55,13 +55,14 @@ impl Master {
         let mut job = [0; 8];
         getrandom::fill(&mut job).map_err(|e| Error::system("drawing a job id", e))?;
         let job = u64::from_le_bytes(job);
-        if config.secret.is_empty() && !address.ip().is_loopback() {
+        // Of a later generation it has been said before.
+        if config.secret.is_empty() && !address.ip().is_loopback() && !config.once {
             tracing::warn!(
                 "the rendezvous at {address} can be reached from other hosts and anybody may join; set \
                  RINGWORLD_SECRET to the same value for all processes of the job"
             );
         }
-        if config.secret.is_weak() {
+        if config.secret.is_weak() && !config.once {
             tracing::warn!(
                 "the secret has fewer than {} bytes: whoever records one connection of this job can find it by \
                  trying; use a longer one, such as 64 random hexadecimal digits",
@@ -104,14 +105,16 @@ impl Master {
             watches,
         });
         let asked = hub.clone();
+        let once = config.once;
         let state = Hub::new(&config, hub, Arc::clone(&shared.account));
         crate::thread::spawn("ringworld-master", move || {
             // Wakes those who wait even if this thread panics.
             let mut last = LastWord { shared, outcome: Outcome::Failed("its thread panicked".into()) };
             last.outcome = runtime.block_on(async {
                 let accepting = tokio::spawn(accept::accept(listener, common));
+                let door = once.then(|| accepting.abort_handle());
                 let askers = local::open().map(|listener| tokio::spawn(local::serve(listener, asked)));
-                let outcome = state.run(inbound).await;
+                let outcome = state.run(inbound, door).await;
                 // Frees the port at once for the next job.
                 accepting.abort();
                 let _ = accepting.await;
@@ -153,7 +156,8 @@ impl Drop for LastWord {
     }
 }
 
-/// A running master. Dropping the handle leaves it running until its world has ended.
+/// A running master, of which there may be several handles. Dropping them leaves it running until its world has ended.
+#[derive(Clone)]
 pub struct MasterHandle {
     address: SocketAddr,
     job: u64,
@@ -184,6 +188,17 @@ impl MasterHandle {
     #[must_use]
     pub fn bytes_sent(&self) -> u64 {
         self.shared.bytes_sent.load(Ordering::Relaxed)
+    }
+
+    /// From now on that process decides on later generations. To be called before any rank has come.
+    pub(crate) fn arbitrated_by(&self, arbiter: Arbiter) {
+        // A full queue means a busy master: wait for room.
+        let _ = self.hub.blocking_send(Inbound::Arbiter(arbiter));
+    }
+
+    /// Whether all ranks have come.
+    pub(crate) fn has_formed(&self) -> bool {
+        self.shared.account.formed.get().is_some()
     }
 
     /// How the world ended; `None` while it goes on.

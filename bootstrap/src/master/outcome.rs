@@ -31,6 +31,8 @@ pub enum Outcome {
 #[derive(Default)]
 pub(super) struct Account {
     pub(super) aborted: OnceLock<(usize, i32)>,
+    /// All ranks have come.
+    pub(super) formed: OnceLock<()>,
     departures: Mutex<Vec<Departure>>,
 }
 

@@ -343,8 +343,13 @@ impl Roster {
     }
 }
 
+/// Why a process may not come in where the world runs already.
+pub(crate) fn not_elastic() -> String {
+    "its world runs and is elastic, and this process is not; set RINGWORLD_ELASTIC=1 to join it".into()
+}
+
 /// Why a process may not come in that names another job than the master does.
-pub(super) fn of_another_job(ours: &Option<String>, theirs: &Option<String>) -> Option<String> {
+pub(crate) fn of_another_job(ours: &Option<String>, theirs: &Option<String>) -> Option<String> {
     let name = |job: &Option<String>| job.as_ref().map_or("none".into(), |job| format!("{job:?}"));
     (ours != theirs).then(|| {
         format!(
@@ -434,6 +439,7 @@ mod tests {
             local_rank: None,
             program: Program::default(),
             serves: false,
+            elastic: false,
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Gathered {
     pub(super) not_started: Option<String>,
     /// The launcher's process manager, which knows where the ranks meet.
     pub(super) pmi: Option<PmiOffer>,
+    /// Hosts of the rendezvous behind the first.
+    pub(super) other_nodes: Vec<String>,
     /// What is odd and no error.
     pub(super) warnings: Vec<String>,
 }
@@ -313,11 +315,23 @@ impl Gathered {
         else {
             return Ok(());
         };
-        let (host, port) = parse::node(&node.value).map_err(|expected| SettingsError::Invalid {
+        let wrong = |expected| SettingsError::Invalid {
             origin: node.source.clone(),
             value: node.value.clone(),
             expected,
-        })?;
+        };
+        let mut nodes = node.value.split(',');
+        let (host, port) = parse::node(nodes.next().unwrap_or_default()).map_err(wrong)?;
+        for other in nodes {
+            match parse::node(other).map_err(wrong)? {
+                (other, None) => self.other_nodes.push(other),
+                (_, Some(_)) => {
+                    return Err(wrong(
+                        "expected a port behind the first host only; it is the same on all".into(),
+                    ));
+                }
+            }
+        }
         if let Some(port) = port {
             self.say(port_knob, node.strength, node.source.clone(), &port.to_string());
         }

@@ -58,10 +58,11 @@ pub const KNOBS: &[Knob] = &[
         schedulers: &["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"],
         ..knob(
             "master_node",
-            "IPv4, IPv6 or name, optionally with `:port`",
+            "IPv4, IPv6 or name, optionally with `:port`; of an elastic world, several with commas",
             "none",
             "Where the processes of a job meet. Needed whenever the world is larger than one. From Slurm: the first \
-             host of the node list; from `mpirun`, where all ranks are on one host: 127.0.0.1.",
+             host of the node list; from `mpirun`, where all ranks are on one host: 127.0.0.1. An elastic world begins \
+             at the first of several, and is found at each of them later.",
         )
     },
     Knob {
@@ -161,6 +162,39 @@ pub const KNOBS: &[Knob] = &[
         "A call that waits for longer is explained by one line in the log of one rank: who is late and what that rank \
          does, or that all wait for one another (docs/observe.md). Long enough for a rank that computes or saves a \
          checkpoint; the job goes on as before.",
+    ),
+    knob(
+        "elastic",
+        "`1` or `0`",
+        "0",
+        "The world may go on after a failure, and admits newcomers: see docs/elastic.md. All processes must agree.",
+    ),
+    knob(
+        "min_ranks",
+        "count",
+        "1",
+        "The fewest ranks with which an elastic world goes on. With fewer, `recover` waits for newcomers, and fails \
+         after `recover_timeout`.",
+    ),
+    knob(
+        "max_ranks",
+        "count",
+        "none",
+        "The most ranks that an elastic world takes; who comes later waits at the door.",
+    ),
+    knob(
+        "recover_timeout",
+        "duration",
+        "60s",
+        "How long `recover` and `regroup` may take. For half of it they wait for ranks that are alive and have not \
+         called them; those are left behind then.",
+    ),
+    knob(
+        "rejoin",
+        "`1` or `0`",
+        "0",
+        "This process joins an elastic world that runs already, and never serves a rendezvous. Set by `ringworld run \
+         --restarts` for what it starts again.",
     ),
     knob(
         "if_include",

@@ -50,6 +50,8 @@ pub struct Source {
 pub struct Settings {
     /// Host or address of the rendezvous, without port and brackets.
     pub master_node: Option<String>,
+    /// Further hosts where who comes later may find an elastic world.
+    pub other_nodes: Vec<String>,
     /// Port of the rendezvous.
     pub master_port: u16,
     /// Number of hosts.
@@ -70,6 +72,16 @@ pub struct Settings {
     pub op_timeout: Option<Duration>,
     /// After how long a call that waits is explained by a line; `None`: never.
     pub stall_warning: Option<Duration>,
+    /// The world may go on after a failure, and admits newcomers.
+    pub elastic: bool,
+    /// The fewest ranks that a later generation may have.
+    pub min_ranks: usize,
+    /// The most ranks that a later generation may have.
+    pub max_ranks: Option<usize>,
+    /// How long a next generation may take.
+    pub recover_timeout: Duration,
+    /// This process was started again, and joins a world that runs.
+    pub rejoin: bool,
     /// Interfaces to use.
     pub if_include: Vec<String>,
     /// Interfaces not to use.
@@ -134,6 +146,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             master_node: None,
+            other_nodes: Vec::new(),
             master_port: 29500,
             num_nodes: None,
             world_size: None,
@@ -144,6 +157,11 @@ impl Default for Settings {
             peer_timeout: Some(Duration::from_secs(20)),
             op_timeout: None,
             stall_warning: Some(Duration::from_secs(30)),
+            elastic: false,
+            min_ranks: 1,
+            max_ranks: None,
+            recover_timeout: Duration::from_secs(60),
+            rejoin: false,
             if_include: Vec::new(),
             if_exclude: Vec::new(),
             nccl_socket_ifname: None,
@@ -258,6 +276,7 @@ impl Settings {
         let r = &mut reader;
         let mut settings = Self {
             master_node: r.read("master_node", any)?,
+            other_nodes: std::mem::take(&mut r.gathered.other_nodes),
             master_port: r.read("master_port", port)?.unwrap_or(d.master_port),
             num_nodes: r.read("num_nodes", parse::count)?,
             world_size: r.read("world_size", parse::count)?,
@@ -268,6 +287,13 @@ impl Settings {
             peer_timeout: r.read("peer_timeout", parse::none_or_duration)?.unwrap_or(d.peer_timeout),
             op_timeout: r.read("op_timeout", parse::none_or_duration)?.flatten(),
             stall_warning: r.read("stall_warning", parse::none_or_duration)?.unwrap_or(d.stall_warning),
+            elastic: r.read("elastic", parse::flag)?.unwrap_or(false),
+            min_ranks: r.read("min_ranks", parse::count)?.unwrap_or(d.min_ranks),
+            max_ranks: r.read("max_ranks", parse::count)?,
+            recover_timeout: r
+                .read("recover_timeout", parse::positive_duration)?
+                .unwrap_or(d.recover_timeout),
+            rejoin: r.read("rejoin", parse::flag)?.unwrap_or(false),
             if_include: r.read("if_include", list)?.unwrap_or_default(),
             if_exclude: r.read("if_exclude", list)?.unwrap_or_default(),
             nccl_socket_ifname: r.read("nccl_socket_ifname", any)?,
@@ -630,6 +656,35 @@ impl Reader {
                 "this is local rank {rank} ({}), but this host has {size} ranks ({})",
                 source("local_rank"),
                 source("local_world_size")
+            ));
+        }
+        for key in ["min_ranks", "max_ranks", "recover_timeout", "rejoin"] {
+            if !settings.elastic
+                && self.sources.iter().any(|entry| entry.key == key && entry.source != "default")
+            {
+                return wrong(format!(
+                    "{key} ({}) is about worlds that go on after a failure; set RINGWORLD_ELASTIC=1 for one, or unset \
+                     it",
+                    source(key)
+                ));
+            }
+        }
+        if let Some(other) = settings.other_nodes.first().filter(|_| !settings.elastic) {
+            return wrong(format!(
+                "{} names {other} beside {}; a world meets at one host, unless it is elastic (RINGWORLD_ELASTIC=1)",
+                source("master_node"),
+                settings.master_node.as_deref().unwrap_or_default()
+            ));
+        }
+        if let Some(most) = settings.max_ranks
+            && most < settings.min_ranks.max(settings.world_size.unwrap_or(1))
+        {
+            return wrong(format!(
+                "at most {most} ranks are wanted ({}), but the world begins with {} and has at least {} ({})",
+                source("max_ranks"),
+                settings.world_size.unwrap_or(1),
+                settings.min_ranks,
+                source("min_ranks")
             ));
         }
         if !settings.if_include.is_empty() && !settings.if_exclude.is_empty() {

@@ -19,7 +19,7 @@ impl World {
     async fn form(size: usize) -> Self {
         let config = MasterConfig::new(size, &Settings::default());
         let (inbound, orders) = mpsc::channel(1024);
-        let hub = tokio::spawn(Hub::new(&config, inbound.clone(), Arc::default()).run(orders));
+        let hub = tokio::spawn(Hub::new(&config, inbound.clone(), Arc::default()).run(orders, None));
         let mut outboxes = Vec::new();
         for rank in 0..size as u64 {
             let hello = Hello {
@@ -33,6 +33,7 @@ impl World {
                 local_rank: None,
                 program: program::Program::default(),
                 serves: false,
+                elastic: false,
             };
             let (outbox, written) = mpsc::unbounded_channel();
             inbound.send(Inbound::Joined { connection: rank, hello, outbox }).await.ok().unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::AbortHandle;
 
-use super::door::Door;
+use crate::door::Door;
 
 struct Shared {
     door: Door,
@@ -28,16 +28,16 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 }
 
 /// Those that wait, and what drops them.
-pub(super) struct Places(Arc<Mutex<Shared>>);
+pub(crate) struct Places(Arc<Mutex<Shared>>);
 
 impl Places {
     /// Places for so many of each kind.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self(Arc::new(Mutex::new(Shared { door: Door::new(limit), tasks: HashMap::new() })))
     }
 
     /// A place for connection `number`; whether another was dropped for it.
-    pub(super) fn enter(&self, number: u64, from: IpAddr) -> (Waiting, bool) {
+    pub(crate) fn enter(&self, number: u64, from: IpAddr) -> (Waiting, bool) {
         let mut shared = lock(&self.0);
         let dropped = shared.door.enter(number, from);
         let dropped = shared.make_room(dropped);
@@ -45,12 +45,12 @@ impl Places {
     }
 
     /// What to abort in order to drop a connection that waits.
-    pub(super) fn note(&self, number: u64, task: AbortHandle) {
+    pub(crate) fn note(&self, number: u64, task: AbortHandle) {
         lock(&self.0).tasks.insert(number, task);
     }
 
     /// Drops a connection, if one waits of which nothing is known.
-    pub(super) fn drop_one(&self) -> bool {
+    pub(crate) fn drop_one(&self) -> bool {
         let mut shared = lock(&self.0);
         let dropped = shared.door.drop_one();
         shared.make_room(dropped)
@@ -58,19 +58,19 @@ impl Places {
 }
 
 /// The place of a connection at the door, until it is dropped.
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     number: u64,
     shared: Arc<Mutex<Shared>>,
 }
 
 impl Waiting {
     /// The connection's number.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// Its first words were made with the secret.
-    pub(super) fn vouch(&self) {
+    pub(crate) fn vouch(&self) {
         let mut shared = lock(&self.shared);
         let dropped = shared.door.vouch(self.number);
         shared.make_room(dropped);

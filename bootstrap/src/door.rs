@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Connections that wait, by number.
-pub(super) struct Door {
+pub(crate) struct Door {
     limit: usize,
     /// Where each has come from; numbers that are no longer here are left over in the queues.
     unknown: HashMap<u64, IpAddr>,
@@ -39,13 +39,13 @@ fn host(address: IpAddr) -> IpAddr {
 
 impl Door {
     /// A door where `limit` of each kind may wait.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         let (unknown, queues) = (HashMap::new(), HashMap::new());
         Self { limit, unknown, queues, vouched: HashSet::new(), vouched_queue: VecDeque::new() }
     }
 
     /// Connection `number`, higher than any before, waits; another is to be dropped for it.
-    pub(super) fn enter(&mut self, number: u64, from: IpAddr) -> Option<u64> {
+    pub(crate) fn enter(&mut self, number: u64, from: IpAddr) -> Option<u64> {
         let dropped = if self.unknown.len() >= self.limit { self.drop_one() } else { None };
         let host = host(from);
         self.unknown.insert(number, host);
@@ -56,7 +56,7 @@ impl Door {
     }
 
     /// Its first words were made with the secret; another of those is to be dropped for it.
-    pub(super) fn vouch(&mut self, number: u64) -> Option<u64> {
+    pub(crate) fn vouch(&mut self, number: u64) -> Option<u64> {
         self.leave(number);
         let mut dropped = None;
         while dropped.is_none() && self.vouched.len() >= self.limit {
@@ -68,7 +68,7 @@ impl Door {
     }
 
     /// It no longer waits.
-    pub(super) fn leave(&mut self, number: u64) {
+    pub(crate) fn leave(&mut self, number: u64) {
         if self.vouched.remove(&number) {
             let vouched = &self.vouched;
             tidy(&mut self.vouched_queue, vouched.len(), |number| vouched.contains(number));
@@ -85,7 +85,7 @@ impl Door {
     }
 
     /// The oldest of the address that has the most.
-    pub(super) fn drop_one(&mut self) -> Option<u64> {
+    pub(crate) fn drop_one(&mut self) -> Option<u64> {
         let queue = self.queues.values_mut().max_by_key(|queue| queue.count)?;
         let unknown = &self.unknown;
         let oldest = std::iter::from_fn(|| queue.numbers.pop_front()).find(|n| unknown.contains_key(n))?;

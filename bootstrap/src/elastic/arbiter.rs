@@ -1,0 +1,89 @@
+//! The process that decides alone on generations, and serves those that it decides: a launcher that has started all
+//! ranks.
+//!
+//! It outlives them, and its end is theirs, so no part of the world can go on without it: what takes a quorum elsewhere
+//! takes one word here, and a single rank may go on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringworld_membership::{Id, Limits, Machine, Node, Patience, Table};
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+
+use super::running::Running;
+use super::server::Server;
+use super::service::Order;
+use crate::master::{Arbiter, MasterHandle};
+
+/// How often to look whether a generation has formed.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What the master of the first generation needs to know of the arbiter.
+pub(super) fn arbiter(
+    me: Node,
+    orders: mpsc::UnboundedSender<Order>,
+    limits: Limits,
+    patience: Patience,
+) -> Arbiter {
+    // A vector has room for everything.
+    let node = postcard::to_stdvec(&me).unwrap_or_default();
+    let begin = move |running: &[u8]| {
+        let machine = postcard::from_bytes::<Running>(running).map_err(|error| error.to_string());
+        let machine = machine.and_then(|running| {
+            Machine::arbiter(me.clone(), running.table, limits, patience).map_err(|error| error.to_string())
+        });
+        match machine {
+            Ok(machine) => drop(orders.send(Order::Begin(Box::new(machine)))),
+            Err(error) => tracing::error!("this world cannot go on after a failure: {error}"),
+        }
+    };
+    Arbiter { node, begin: Box::new(begin) }
+}
+
+/// Serves each generation that is decided and that this process is to serve without being in it.
+pub(super) async fn serve(
+    me: Id,
+    mut decided: watch::Receiver<Option<Table>>,
+    server: Arc<Server>,
+    orders: mpsc::UnboundedSender<Order>,
+) {
+    while decided.changed().await.is_ok() {
+        let Some(table) = decided.borrow_and_update().clone() else { continue };
+        if table.arbiter.as_ref().is_none_or(|arbiter| arbiter.id != me) || table.serves != me {
+            continue;
+        }
+        let (cancel, mut cancelled) = watch::channel(false);
+        let _ = orders.send(Order::Forming { generation: table.generation, cancel });
+        let (serving, size) = (Arc::clone(&server), table.members.len());
+        // It may wait for the end of the one before.
+        let master = match tokio::task::spawn_blocking(move || serving.serve(size)).await {
+            Ok(Ok(master)) => master,
+            Ok(Err(error)) => {
+                tracing::error!("generation {} cannot be served: {error}", table.generation);
+                continue;
+            }
+            Err(_) => return,
+        };
+        tokio::select! {
+            () = formed(&master) => drop(orders.send(Order::Formed)),
+            () = called_off(&mut cancelled) => {
+                tracing::debug!("generation {} cannot form", table.generation);
+                let _ = tokio::task::spawn_blocking(move || master.shutdown()).await;
+            }
+        }
+    }
+}
+
+async fn called_off(cancelled: &mut watch::Receiver<bool>) {
+    if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+        // Nobody calls it off any more.
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn formed(master: &MasterHandle) {
+    while !master.has_formed() && master.outcome().is_none() {
+        sleep(LOOK).await;
+    }
+}
