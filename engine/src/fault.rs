@@ -55,4 +55,9 @@ pub enum Fault {
     },
     /// This rank has left the world.
     Finalized,
+    /// This rank has gone on to a later generation of its world.
+    Superseded {
+        /// The one that has ended.
+        generation: u64,
+    },
 }

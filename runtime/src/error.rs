@@ -255,6 +255,37 @@ pub enum Error {
         operation: String,
     },
 
+    /// This rank has gone on to a later generation of its world: see [`World::recover`](crate::World::recover).
+    #[error(
+        "{operation} failed: generation {generation} of this world is over, and with it its communicators; use the \
+         World that recover or regroup has returned"
+    )]
+    Superseded {
+        /// The call.
+        operation: String,
+        /// The generation that this communicator belongs to.
+        generation: u64,
+    },
+
+    /// There is no next generation of the world for this rank: see [`World::recover`](crate::World::recover).
+    #[error("{operation} failed: {cause}")]
+    NoGeneration {
+        /// The call.
+        operation: String,
+        /// Why.
+        cause: String,
+    },
+
+    /// Ranks that should have the same state have others:
+    /// see [`Communicator::share_state`](crate::Communicator::share_state).
+    #[error("{operation} failed: {detail}")]
+    StateDiffers {
+        /// The call.
+        operation: String,
+        /// Which ranks, and how they differ.
+        detail: String,
+    },
+
     /// The system refused something.
     #[error("{operation} failed: {cause}")]
     System {
@@ -296,8 +327,31 @@ impl Error {
             Self::Cancelled { .. } => "Cancelled",
             Self::OtherWorld { .. } => "OtherWorld",
             Self::Finalized { .. } => "Finalized",
+            Self::Superseded { .. } => "Superseded",
+            Self::NoGeneration { .. } => "NoGeneration",
+            Self::StateDiffers { .. } => "StateDiffers",
             Self::System { .. } => "System",
         }
+    }
+
+    /// Whether an elastic world may go on after it, by [`World::recover`](crate::World::recover): others are gone or
+    /// out of reach, and what was to be done with them can be done without them.
+    ///
+    /// ```
+    /// # use ringworld::Error;
+    /// let gone = Error::MasterLost { operation: "barrier".into(), cause: "its host is gone".into() };
+    /// assert!(gone.is_recoverable());
+    /// assert!(!Error::Bootstrap("MASTER_NODE is missing".into()).is_recoverable());
+    /// ```
+    #[must_use]
+    pub fn is_recoverable(&self) -> bool {
+        matches!(
+            self,
+            Self::PeerFailed { .. }
+                | Self::PeerFinished { .. }
+                | Self::MasterLost { .. }
+                | Self::TimedOut { .. }
+        )
     }
 
     /// The same error, of the call that a user made and that this operation was a part of.
@@ -322,6 +376,9 @@ impl Error {
             | Self::Object { operation, .. }
             | Self::Cancelled { operation }
             | Self::Finalized { operation }
+            | Self::Superseded { operation, .. }
+            | Self::NoGeneration { operation, .. }
+            | Self::StateDiffers { operation, .. }
             | Self::System { operation, .. } => *operation = call,
         }
         self
@@ -343,6 +400,7 @@ pub(crate) fn fault_error(engine: &Engine, fault: Fault, operation: String) -> E
         Fault::System { detail } => Error::System { operation, cause: detail },
         Fault::Master { cause } => Error::MasterLost { operation, cause },
         Fault::Finalized => Error::Finalized { operation },
+        Fault::Superseded { generation } => Error::Superseded { operation, generation },
     }
 }
 

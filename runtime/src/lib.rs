@@ -179,7 +179,8 @@ pub use world::World;
 #[doc(alias = "backend")]
 pub use world::available_transports;
 pub use world::{
-    Builder, CallStatistics, PeerStatistics, Route, Statistics, TransportReport, compiled_in as transports,
+    Builder, CallStatistics, PeerStatistics, Route, SharedState, StateVector, Statistics, TransportReport,
+    compiled_in as transports,
 };
 #[doc(hidden)]
 pub use world::{logging, pair};

@@ -120,6 +120,13 @@ impl Core {
         self.watchers.notify_if(|_| true);
     }
 
+    /// Ends everything as [`fail`](Self::fail) does, and whatever has ended it before, this is what calls return from
+    /// now on: this rank has gone on to a later generation than this one.
+    pub fn supersede(&mut self, generation: u64) {
+        self.fail(Fault::Superseded { generation });
+        self.fault = Some(Fault::Superseded { generation });
+    }
+
     /// Why no message for `selector` can come any more, if that is so.
     pub fn ended(&self, selector: &Selector) -> Option<Failure> {
         self.machine.ended(selector.source)

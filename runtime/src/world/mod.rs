@@ -3,19 +3,24 @@
 //! Neighbours: `bootstrap` finds the others and watches them, `transports` opens the wires, the engine
 //! moves the bytes. This file only introduces them to one another.
 
+mod builder;
 mod descriptors;
+mod elastic;
 pub mod logging;
 mod lookout;
 pub mod pair;
+mod part;
 mod route;
+mod state;
 mod statistics;
 mod transports;
 
+pub use builder::Builder;
 pub use route::Route;
+pub use state::{SharedState, StateVector};
 pub use statistics::{CallStatistics, PeerStatistics, Statistics};
 pub use transports::{TransportReport, available_transports, compiled_in};
 
-use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -24,6 +29,7 @@ use ringworld_collectives::Placement;
 use ringworld_transport::log;
 
 use self::lookout::Lookout;
+use self::part::Part;
 use self::transports::Place;
 use crate::communicator::context_id::ContextIds;
 use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
@@ -56,6 +62,8 @@ pub struct World {
     communicator: Communicator,
     link: Option<Arc<Link>>,
     routes: Vec<Route>,
+    /// Its part in the generations of an elastic world.
+    part: Option<Part>,
     ended: bool,
 }
 
@@ -68,55 +76,29 @@ impl Deref for World {
 }
 
 impl World {
-    /// Brings the world together as the environment says: `MASTER_NODE`, `MASTER_PORT`, `NUM_NODES` and
-    /// the rest of `docs/settings.md`. With nothing set, a world of this one process.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Bootstrap`] when a setting is wrong or contradicts another, no interface is left, or the
-    /// others do not come in time. The message says what to change.
-    ///
-    /// ```no_run
-    /// let world = ringworld::World::from_env()?;
-    /// println!("rank {} of {}", world.rank(), world.size());
-    /// # Ok::<(), ringworld::Error>(())
-    /// ```
-    #[doc(alias(
-        "MPI_Init",
-        "MPI_Init_thread",
-        "init_process_group",
-        "initialize",
-        "Universe",
-        "mpiexec",
-        "torchrun",
-    ))]
-    pub fn from_env() -> Result<Self> {
-        Self::builder().build()
-    }
-
-    /// Settings in code, which win over the environment.
-    ///
-    /// ```
-    /// let world = ringworld::World::builder().set("world_size", "1").build()?;
-    /// assert_eq!(world.size(), 1);
-    /// # Ok::<(), ringworld::Error>(())
-    /// ```
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
-    fn join(settings: &Settings) -> Result<Self> {
-        let bootstrap = |error: &dyn std::fmt::Display| Error::Bootstrap(error.to_string());
-        let joining = Joining::begin(settings).map_err(|error| bootstrap(&error))?;
+    /// Opens the wires, joins, and puts everything together.
+    fn form(settings: &Settings, joining: Joining, part: Option<Part>) -> Result<Self, Unformed> {
         let prepared = transports::prepare(settings, &Place::of(&joining))?;
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
+        let listener = part.as_ref().map(Part::listener);
         let on_event = Box::new(move |event| {
+            if let Some(listener) = &listener {
+                listener(&event);
+            }
             if let Some(notice) = notice(event) {
                 events.put(notice);
             }
         });
-        let session = joining.join(prepared.addresses(), on_event).map_err(|error| bootstrap(&error))?;
+        let mut addresses = prepared.addresses();
+        addresses.extend(part.as_ref().map(Part::address));
+        let session = joining.join(addresses, on_event).map_err(|error| match error {
+            ringworld_bootstrap::Error::Running { running } => Unformed::Runs(running),
+            error => bootstrap(error).into(),
+        })?;
+        if let Some(part) = &part {
+            part.formed(&session)?;
+        }
         descriptors::provide(settings, session.size, session.local_rank == 0);
         let opened = prepared.open(session.rank, &session.members)?;
 
@@ -140,7 +122,9 @@ impl World {
             remind: REMIND,
         };
         logging::this_is(rank);
-        Self::assemble(parts, opened.reasons, Some(link), settings, host_ids)
+        let mut world = Self::assemble(parts, opened.reasons, Some(link), settings, host_ids)?;
+        world.part = part;
+        Ok(world)
     }
 
     /// Which transport carries what goes to `rank` of the world, and why that one.
@@ -185,10 +169,10 @@ impl World {
     /// Ends this rank's part, once; what has ended the world before, or is found only now.
     fn end(&mut self) -> Option<Fault> {
         self.ended = true;
-        log::heard(|| self.leave())
+        log::heard(|| self.part_ways())
     }
 
-    fn leave(&mut self) -> Option<Fault> {
+    fn part_ways(&mut self) -> Option<Fault> {
         let engine = self.communicator.engine();
         let Some(link) = self.link.take() else { return engine.finish() };
         let fault = engine.finish();
@@ -254,8 +238,34 @@ impl World {
         let context_ids = ContextIds::default();
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, context_ids });
         let communicator = Communicator::new(shared, 0, rank, None, size, Arc::new(options));
-        Ok(Self { communicator, link, routes, ended: false })
+        Ok(Self { communicator, link, routes, part: None, ended: false })
     }
+}
+
+/// Why a world did not form.
+enum Unformed {
+    /// It runs already, and may let this process in.
+    Runs(Vec<u8>),
+    Failed(Error),
+}
+
+impl Unformed {
+    fn error(self) -> Error {
+        match self {
+            Self::Runs(running) => bootstrap(ringworld_bootstrap::Error::Running { running }),
+            Self::Failed(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Unformed {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+fn bootstrap(error: ringworld_bootstrap::Error) -> Error {
+    Error::Bootstrap(error.to_string())
 }
 
 fn limits(size: usize, settings: &Settings) -> Result<Limits> {
@@ -319,7 +329,8 @@ impl Control for Link {
             Fault::System { detail } => Told::System { detail },
             Fault::TimedOut { waiter, after, waiting_for } => Told::TimedOut { waiter, after, waiting_for },
             // Those come from the control plane, which has told everybody, or concern this rank alone.
-            Fault::Peer { .. } | Fault::Aborted { .. } | Fault::Master { .. } | Fault::Finalized => return,
+            Fault::Peer { .. } | Fault::Aborted { .. } | Fault::Master { .. } => return,
+            Fault::Finalized | Fault::Superseded { .. } => return,
         };
         self.session.report(Report::Fault(told));
     }
@@ -376,97 +387,5 @@ fn heard(fault: ringworld_bootstrap::Fault) -> Fault {
         Told::Panicked { detail } => Fault::Panicked { detail },
         Told::System { detail } => Fault::System { detail },
         Told::TimedOut { waiter, after, waiting_for } => Fault::TimedOut { waiter, after, waiting_for },
-    }
-}
-
-/// Settings in code. Whatever is not set here comes from the environment and the file that `RINGWORLD_CONFIG` names.
-///
-/// ```no_run
-/// // As the environment would say it: MASTER_NODE=n0 MASTER_PORT=29500 WORLD_SIZE=4 RANK=2
-/// let world = ringworld::World::builder().master_node("n0").master_port(29500).world_size(4).rank(2).build()?;
-/// assert_eq!((world.rank(), world.size()), (2, 4));
-/// # Ok::<(), ringworld::Error>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Builder {
-    overrides: Vec<(String, String)>,
-    ignores_environment: bool,
-}
-
-impl Builder {
-    /// Nothing but what is set here counts: no variable of the environment, of schedulers or of launchers, and no file
-    /// but one that is set as `config`. For programs that bring their ranks together by means of their own, and for
-    /// tests ([`testing::ranks`](crate::testing::ranks)).
-    ///
-    /// ```
-    /// // Whatever a scheduler says around it.
-    /// let world = ringworld::World::builder().ignore_environment().build()?;
-    /// assert_eq!(world.size(), 1);
-    /// # Ok::<(), ringworld::Error>(())
-    /// ```
-    #[must_use]
-    pub fn ignore_environment(mut self) -> Self {
-        self.ignores_environment = true;
-        self
-    }
-
-    /// Sets one key of `docs/settings.md`, such as `master_node` or `if_exclude`.
-    #[must_use]
-    pub fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.overrides.push((key.into(), value.into()));
-        self
-    }
-
-    /// The address of the rendezvous: a host name or an IP address.
-    #[must_use]
-    #[doc(alias = "MASTER_ADDR")]
-    pub fn master_node(self, node: impl Into<String>) -> Self {
-        self.set("master_node", node)
-    }
-
-    /// The port of the rendezvous.
-    #[must_use]
-    pub fn master_port(self, port: u16) -> Self {
-        self.set("master_port", port.to_string())
-    }
-
-    /// How many ranks the world has.
-    #[must_use]
-    pub fn world_size(self, size: usize) -> Self {
-        self.set("world_size", size.to_string())
-    }
-
-    /// This process's rank; without, the master gives it one.
-    #[must_use]
-    pub fn rank(self, rank: usize) -> Self {
-        self.set("rank", rank.to_string())
-    }
-
-    pub(crate) fn overrides(&self) -> &[(String, String)] {
-        &self.overrides
-    }
-
-    /// Brings the world together.
-    ///
-    /// # Errors
-    ///
-    /// As for [`World::from_env`].
-    pub fn build(self) -> Result<World> {
-        let settings = if self.ignores_environment {
-            Settings::load(&self.overrides, &BTreeMap::new())
-        } else {
-            Settings::from_env_with(&self.overrides)
-        };
-        let settings = settings.map_err(|error| Error::Bootstrap(error.to_string()))?;
-        logging::choose(settings.log.as_deref()).map_err(Error::Bootstrap)?;
-        panics::remember();
-        // Under a launcher even a single rank joins: the launcher waits for it, and it watches the launcher.
-        let launched = settings.launcher || settings.parent_pid.is_some();
-        // The launcher has said so for all.
-        for warning in settings.warnings().iter().filter(|_| !launched) {
-            tracing::warn!("{warning}");
-        }
-        let alone = settings.size().unwrap_or(1) == 1 && !launched;
-        log::heard(|| if alone { World::alone(&settings) } else { World::join(&settings) })
     }
 }

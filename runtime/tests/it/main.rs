@@ -29,6 +29,7 @@ mod refusals;
 mod registered;
 mod requests;
 mod roots;
+mod state;
 mod sweep;
 mod tasks;
 mod users_tests;
