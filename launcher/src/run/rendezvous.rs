@@ -10,7 +10,7 @@ use super::supervisor::Account;
 use crate::cli::{Assignment, Endpoint, RunOptions};
 use crate::exit::Failure;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Master, MasterConfig, MasterHandle, Settings, hand_over, serve_hosts};
+use ringworld_bootstrap::{Elastic, Master, MasterConfig, MasterHandle, Settings, hand_over, serve_hosts};
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -20,12 +20,17 @@ const ACCOUNT: Duration = Duration::from_millis(50);
 
 /// The master served here, asked which rank failed first: it is told in that order.
 #[derive(Debug, Default)]
-pub(crate) struct Witness(Option<MasterHandle>);
+pub(crate) struct Witness {
+    master: Option<MasterHandle>,
+    /// Where the world is elastic: decides on its later generations, and serves them.
+    arbiter: Option<Elastic>,
+}
 
 impl Witness {
     /// What the master has seen. When `all_ended`, it is given a moment to see the end as well.
     pub(crate) fn account(&self, all_ended: bool) -> Account {
-        let Some(master) = &self.0 else { return Account::default() };
+        let later = self.arbiter.as_ref().and_then(Elastic::serving);
+        let Some(master) = later.as_ref().or(self.master.as_ref()) else { return Account::default() };
         if all_ended {
             let _ = master.wait(Some(ACCOUNT));
         }
@@ -77,10 +82,12 @@ pub(crate) fn open(options: &RunOptions, ranks: usize) -> Result<(Plan, Witness)
     if given.job.is_none() {
         plan.job = Some(format!("run-{parent}"));
     }
-    let config = MasterConfig::new(ranks, &settings(&plan, &options.first.env)?);
-    let master = Master::serve(listener, config)
-        .map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
-    Ok((plan, Witness(Some(master))))
+    let settings = settings(&plan, &options.first.env)?;
+    let serving = |error| Failure::system("cannot serve the rendezvous", error);
+    let master = Master::serve(listener, MasterConfig::new(ranks, &settings)).map_err(serving)?;
+    let arbiter = settings.elastic.then(|| Elastic::arbitrate(&settings, &master));
+    let arbiter = arbiter.transpose().map_err(serving)?;
+    Ok((plan, Witness { master: Some(master), arbiter }))
 }
 
 /// A rendezvous for the ranks of several hosts.
@@ -127,7 +134,10 @@ pub(crate) fn open_for_hosts(
         None => addresses.iter().map(|address| Endpoint { host: address.to_string(), port }).collect(),
     };
     let (timeout, peer_timeout) = (given.timeout, given.peer_timeout);
-    Ok((ForHosts { places, nodes, secret: given.secret, job, timeout, peer_timeout }, Witness(Some(master))))
+    Ok((
+        ForHosts { places, nodes, secret: given.secret, job, timeout, peer_timeout },
+        Witness { master: Some(master), arbiter: None },
+    ))
 }
 
 fn new_secret() -> Result<Secret, Failure> {
