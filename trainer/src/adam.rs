@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// How far a weight moves per step at most, roughly.
 const RATE: f32 = 0.002;
 /// How slowly the mean of the gradients forgets.
@@ -22,30 +24,47 @@ const EPSILON: f32 = 1e-8;
 pub(crate) struct Adam {
     means: Vec<f32>,
     squares: Vec<f32>,
+    powers: Powers,
+}
+
+/// How far the bias of both means has gone: all that changes with a step as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Powers {
     /// `MEAN_DECAY` and `SQUARE_DECAY` to the number of steps, by repeated products: a library's power
     /// function may round differently elsewhere.
-    mean_power: f32,
-    square_power: f32,
+    mean: f32,
+    square: f32,
 }
 
 impl Adam {
     /// For this many weights, with no step taken yet.
     pub(crate) fn new(weights: usize) -> Self {
-        Self { means: vec![0.0; weights], squares: vec![0.0; weights], mean_power: 1.0, square_power: 1.0 }
+        let powers = Powers { mean: 1.0, square: 1.0 };
+        Self { means: vec![0.0; weights], squares: vec![0.0; weights], powers }
     }
 
     /// Begins a step, in which [`Adam::update`] may move every weight once.
     pub(crate) fn begin_step(&mut self) {
-        self.mean_power *= MEAN_DECAY;
-        self.square_power *= SQUARE_DECAY;
+        self.powers.mean *= MEAN_DECAY;
+        self.powers.square *= SQUARE_DECAY;
+    }
+
+    /// Part of its state.
+    pub(crate) fn powers(&mut self) -> &mut Powers {
+        &mut self.powers
+    }
+
+    /// The rest of its state.
+    pub(crate) fn means_and_squares(&mut self) -> [&mut Vec<f32>; 2] {
+        [&mut self.means, &mut self.squares]
     }
 
     /// Moves the weights of `range` against their `gradient`, of which each element is multiplied by `scale` first.
     /// `weights` are all there are, `gradient` is that of the range.
     pub(crate) fn update(&mut self, range: Range<usize>, weights: &mut [f32], gradient: &[f32], scale: f32) {
         // Both means start at zero; these undo that bias.
-        let rate = RATE / (1.0 - self.mean_power);
-        let correction = 1.0 / (1.0 - self.square_power);
+        let rate = RATE / (1.0 - self.powers.mean);
+        let correction = 1.0 / (1.0 - self.powers.square);
         let memory = self.means[range.clone()].iter_mut().zip(&mut self.squares[range.clone()]);
         for ((weight, slope), (mean, square)) in weights[range].iter_mut().zip(gradient).zip(memory) {
             let slope = slope * scale;

@@ -46,19 +46,33 @@ pub(crate) struct Summary {
 }
 
 impl Console {
-    /// Starts the display of a run of so many epochs and steps.
-    pub(crate) fn new(epochs: u64, steps: u64) -> Self {
+    /// Starts the display of a run of so many epochs and steps, of which some are done.
+    pub(crate) fn new(epochs: u64, steps: u64, done: u64) -> Self {
         let bar = ProgressBar::new(steps);
         // The template is fixed and valid; if it were not, the default style would serve.
         if let Ok(style) = ProgressStyle::with_template("{wide_bar} step {pos}/{len}  {msg}  {eta} left") {
             bar.set_style(style);
         }
+        bar.set_position(done);
         Self { bar, epochs, epoch_begin: Instant::now() }
     }
 
-    /// One step is done.
-    pub(crate) fn step(&self) {
-        self.bar.inc(1);
+    /// So many steps are done.
+    pub(crate) fn step(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
+    /// A generation of an elastic world has made its first step.
+    ///
+    /// # Errors
+    ///
+    /// When standard output cannot be written.
+    pub(crate) fn generation(&self, line: &str) -> std::io::Result<()> {
+        self.bar.suspend(|| {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{line}")?;
+            out.flush()
+        })
     }
 
     /// An epoch is done: `loss` is the mean over its images, each taken before the step that used it.

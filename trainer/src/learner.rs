@@ -1,13 +1,14 @@
 //! One rank's share of the learning: the gradients of some images, bucket by bucket, then a step by the sums of all
 //! ranks.
 //!
-//! A step is [`Learner::begin`], then for every bucket in order [`Learner::gradient`] and, at any time after that,
-//! [`Learner::update`] with what the ranks' gradients of that bucket add up to, which is the caller's work.
+//! A step is [`Learner::begin`], then for every bucket in order [`Learner::gradient`]; and, once
+//! [`Learner::begin_update`] has been called, at any time after its gradient, [`Learner::update`] with what the ranks'
+//! gradients of that bucket add up to, which is the caller's work. What has come before `begin_update` leaves no trace.
 //! Invariant: the weights depend on those sums and on nothing that differs between ranks, nor on when they came,
 //! so learners that start equal stay equal, bit for bit. Neighbours: `network` and `adam` do the arithmetic,
 //! `bucket` cuts, `training` adds up.
 
-use crate::adam::Adam;
+use crate::adam::{Adam, Powers};
 use crate::bucket::{Bucket, buckets};
 use crate::digits::Image;
 use crate::network::{Network, Workspace};
@@ -39,7 +40,6 @@ impl Learner {
 
     /// Begins a step on `images`, which may be none: runs them through and returns the sum of their losses.
     pub(crate) fn begin(&mut self, images: &[&Image]) -> f32 {
-        self.adam.begin_step();
         self.network.losses(images, &mut self.workspace)
     }
 
@@ -54,6 +54,22 @@ impl Learner {
             self.network.backward(layer, images, &mut self.workspace, gradient);
             rest = earlier;
         }
+    }
+
+    /// From here on the step changes weights.
+    pub(crate) fn begin_update(&mut self) {
+        self.adam.begin_step();
+    }
+
+    /// What it has learnt so far, apart from [`Learner::powers`]: weights, and the memory of the optimiser for each.
+    pub(crate) fn vectors(&mut self) -> [&mut Vec<f32>; 3] {
+        let [means, squares] = self.adam.means_and_squares();
+        [self.network.parameters_mut(), means, squares]
+    }
+
+    /// What else the optimiser knows.
+    pub(crate) fn powers(&mut self) -> &mut Powers {
+        self.adam.powers()
     }
 
     /// Moves the weights of one bucket by `sums` over a global batch of `images` (not 0).
@@ -104,6 +120,7 @@ mod tests {
     /// Takes the step, with the gradients of all buckets one behind the other, in this order of buckets.
     fn update(learner: &mut Learner, sums: &[f32], images: usize, order: impl Iterator<Item = usize>) {
         let lengths: Vec<usize> = learner.buckets().collect();
+        learner.begin_update();
         for bucket in order {
             let start = lengths[..bucket].iter().sum();
             learner.update(bucket, &sums[start..][..lengths[bucket]], images);
@@ -176,6 +193,7 @@ mod tests {
             early.begin(&images);
             let lengths: Vec<usize> = early.buckets().collect();
             assert_eq!(lengths.len(), 3, "one per layer");
+            early.begin_update();
             for (bucket, length) in lengths.into_iter().enumerate() {
                 let mut sums = vec![0.0; length];
                 early.gradient(bucket, &images, &mut sums);

@@ -4,11 +4,12 @@
 //! number of ranks; each rank works on its shard of it, all-reduces sum the gradients, and all ranks take the same
 //! step. So more ranks do not change what is learnt, and at the end the ranks prove to one another that their
 //! weights agree bit for bit. The gradients of the last layers are on their way while those of the first are still
-//! being computed. The pages to read are `reducer` and `training`: the only ones that communicate.
+//! being computed. The pages to read are `reducer`, `training` and `elastic`: the only ones that communicate.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `training` | the loop, the checks between ranks |
+//! | `training` | the phases, the checks between ranks |
+//! | `elastic`, `events` | on through failures, with those that are left and those that come; what is told of it |
 //! | `reducer` | a step: all-reduces that overlap with the backward pass |
 //! | `learner`, `bucket` | one rank's share: gradients, bucket by bucket, and updates |
 //! | `network`, `adam` | forward and backward, the optimiser |
@@ -21,7 +22,9 @@ mod adam;
 mod bucket;
 mod console;
 mod digits;
+mod elastic;
 mod error;
+mod events;
 mod learner;
 mod network;
 mod options;
@@ -43,6 +46,7 @@ use crate::digits::Split;
 use crate::error::Error;
 use crate::options::Options;
 use crate::rng::SplitMix64;
+use crate::training::Training;
 
 fn main() -> ExitCode {
     // Before the world, so that a wrong argument or `--help` keeps no other rank waiting.
@@ -65,8 +69,11 @@ fn run(options: &Options) -> Result<(), Error> {
         .filter(|batch| *batch <= images)
         .ok_or(Error::Batch { given: options.batch, images })?;
     let world = World::from_env()?;
-    training::check_options(&world, options)?;
-    training::train(&world, &split, options, batch, &mut rng)
+    let start = || Training::new(&split, options, batch, rng.clone());
+    if options.elastic {
+        return elastic::train(world, options, start);
+    }
+    training::train(&world, &mut start())
 }
 
 #[cfg(test)]

@@ -79,8 +79,8 @@ impl Network {
         &self.parameters
     }
 
-    /// All weights and biases, to be changed.
-    pub(crate) fn parameters_mut(&mut self) -> &mut [f32] {
+    /// All weights and biases, to be changed but not in number.
+    pub(crate) fn parameters_mut(&mut self) -> &mut Vec<f32> {
         &mut self.parameters
     }
 

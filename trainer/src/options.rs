@@ -37,13 +37,24 @@ pub(crate) struct Options {
     /// Whether a bucket is reduced while the gradients of earlier layers are computed, or after all of them
     #[arg(long, default_value = "on")]
     pub(crate) overlap: Overlap,
+    /// Go on from memory when a rank fails, and let others in that come later; needs RINGWORLD_ELASTIC=1
+    #[arg(long)]
+    pub(crate) elastic: bool,
+    /// Compare the whole state of all ranks after each step
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Every rank tells what happens in lines for programs
+    #[arg(long)]
+    pub(crate) events: bool,
 }
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { epochs, batch, seed, hidden, bucket, overlap } = self;
+        let Self { epochs, batch, seed, hidden, bucket, overlap, elastic, check, events } = self;
         write!(f, "--epochs {epochs} --batch {batch} --seed {seed} --hidden {hidden} --bucket {bucket} ")?;
-        write!(f, "--overlap {overlap}")
+        write!(f, "--overlap {overlap}")?;
+        let flags = [(elastic, "--elastic"), (check, "--check"), (events, "--events")];
+        flags.iter().filter(|(set, _)| **set).try_for_each(|(_, name)| write!(f, " {name}"))
     }
 }
 
@@ -151,6 +162,9 @@ mod tests {
             hidden: Widths(vec![128, 64]),
             bucket: Bytes(262_144),
             overlap: Overlap::On,
+            elastic: false,
+            check: false,
+            events: false,
         }
     }
 
@@ -198,6 +212,8 @@ mod tests {
             hidden: Widths(vec![9, 512, 512, 7]),
             bucket: Bytes(1_025),
             overlap: Overlap::Off,
+            elastic: true,
+            events: true,
             ..defaults()
         };
         for options in [defaults(), options] {

@@ -8,8 +8,10 @@
 //! The generator is by Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014,
 //! with the output function that Java's `SplittableRandom` uses.
 
+use serde::{Deserialize, Serialize};
+
 /// A stream of random numbers that its seed determines entirely.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SplitMix64 {
     state: u64,
 }
