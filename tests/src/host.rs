@@ -134,6 +134,12 @@ impl Network {
         ip(&["-n", &self.switch(), "link", "set", &format!("p{host}{interface}"), "nomaster"]);
     }
 
+    /// Plugs the cable in again that [`cut`](Self::cut) has cut, into a segment of the switch.
+    pub fn mend(&self, host: usize, interface: &str, segment: usize) {
+        let bridge = format!("br{segment}");
+        ip(&["-n", &self.switch(), "link", "set", &format!("p{host}{interface}"), "master", &bridge]);
+    }
+
     /// From here on nothing that is sent to a host alone arrives by this interface, like with a firewall that drops it
     /// without a word; what the host sends does, and so does what is meant for all, such as who has which address.
     /// There must be another host with an interface of this name on the segment.

@@ -6,6 +6,7 @@
 mod aliases;
 mod check;
 mod descriptors;
+mod elastic;
 mod faults;
 mod forks;
 mod hosts;

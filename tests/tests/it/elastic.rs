@@ -1,0 +1,293 @@
+//! Worlds that go on: ranks that are killed, replaced, cut off, stopped, that leave and come.
+//!
+//! The agreement itself is checked in `membership`, without a network. Here are processes and hosts. The numbers are
+//! those of the program (`member`): a vector that follows from the number of steps alone, whoever took part in them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests, which fail by a panic"
+)]
+
+use std::time::Duration;
+
+use ringworld_tests::clock;
+use ringworld_tests::host::Network;
+use ringworld_tests::job::Job;
+use ringworld_tests::line::Line;
+use ringworld_tests::process::{PATIENCE, Process};
+use rustix::process::Signal;
+
+use super::namespaces::{possible, usual};
+use super::programs::{FAILED, LEFT, MEMBER};
+
+/// From a kill to the first step of the next generation.
+const PROMISE: Duration = Duration::from_secs(1);
+/// What a machine that also builds and runs other tests may add.
+const SLACK: Duration = Duration::from_secs(2);
+
+fn job(size: usize) -> Job {
+    let job = Job::new(MEMBER, size).with("RINGWORLD_ELASTIC", Some("1"));
+    job.with("RINGWORLD_RECOVER_TIMEOUT", Some("20s"))
+}
+
+/// What one process has said of the generation that it entered as its `index`th.
+fn entered(process: &Process, index: usize) -> Line {
+    process.wait_events("entered", index + 1, PATIENCE).swap_remove(index)
+}
+
+/// All have come to the same end, with the same numbers.
+fn done(processes: &mut [&mut Process], size: usize) {
+    let mut ends = Vec::new();
+    for process in processes.iter_mut() {
+        let line = process.wait_event("done");
+        assert_eq!(line.number("size"), size as u64, "{}", process.transcript());
+        ends.push((line.number("generation"), line.number("step"), line.value("digest").unwrap().to_owned()));
+        process.succeeds();
+    }
+    ends.dedup();
+    assert_eq!(ends.len(), 1, "{ends:?}");
+}
+
+fn others(processes: &mut [Process], victim: usize) -> Vec<&mut Process> {
+    processes.iter_mut().enumerate().filter(|(rank, _)| *rank != victim).map(|(_, other)| other).collect()
+}
+
+#[test]
+fn whoever_is_killed_the_others_go_on_in_their_order() {
+    for (victim, transport) in (0..4).flat_map(|victim| ["shm", "tcp"].map(|name| (victim, name))) {
+        let job = job(4).with("RINGWORLD_TRANSPORT", Some(transport));
+        let mut processes = job.start_ranks(4, &["--steps", "150", "--pause", "5"]);
+        for process in &processes {
+            process.wait_event("step");
+        }
+        let killed = processes[victim].kill();
+        let mut slowest = Duration::ZERO;
+        for (rank, process) in processes.iter().enumerate().filter(|(rank, _)| *rank != victim) {
+            let line = entered(process, 1);
+            assert_eq!(line.rank(), rank - usize::from(rank > victim), "{}", process.transcript());
+            assert_eq!((line.number("size"), line.number("generation")), (3, 1));
+            assert_eq!(line.number("previous"), rank as u64);
+            let step = process.wait_events("step", 2, PATIENCE).swap_remove(1);
+            slowest = slowest.max(clock::between(killed, step.number("at")));
+        }
+        println!("  {transport}, rank {victim}: {:.1} ms to the next step", slowest.as_secs_f64() * 1e3);
+        assert!(slowest < PROMISE + SLACK, "{slowest:?}");
+        done(&mut others(&mut processes, victim), 3);
+    }
+}
+
+#[test]
+fn a_replacement_takes_part_whoever_died_and_however_it_is_started() {
+    // The first knows that it comes later; the second is started as the dead one was, at once, and so finds the port of
+    // the rendezvous free where the dead one served it.
+    for (victim, variables) in [
+        (2, &[("RINGWORLD_REJOIN", "1")][..]),
+        (0, &[("RINGWORLD_REJOIN", "1")]),
+        (0, &[("RANK", "0")]),
+        (3, &[("RANK", "3")]),
+    ] {
+        println!("  rank {victim}, {variables:?}");
+        let job = job(4);
+        let arguments = ["--steps", "400", "--pause", "5"];
+        let mut processes = job.start_ranks(4, &arguments);
+        for process in &processes {
+            process.wait_event("step");
+        }
+        processes[victim].kill();
+        let mut replacement = job.start(variables, &arguments);
+        let line = entered(&replacement, 0);
+        assert_eq!((line.rank(), line.number("size")), (3, 4), "{}", replacement.transcript());
+        assert_eq!(line.value("previous"), Some("none"));
+        let mut all = others(&mut processes, victim);
+        all.push(&mut replacement);
+        done(&mut all, 4);
+    }
+}
+
+#[test]
+fn a_world_grows_and_shrinks_while_it_works() {
+    let job = job(2);
+    // At step 300 whoever is rank 3 or more leaves; nobody has begun before there were 8.
+    let arguments = ["--steps", "400", "--wait-for", "8", "--leave", "300:3"];
+    let mut processes = job.start_ranks(2, &arguments);
+    for process in &processes {
+        assert_eq!(entered(process, 0).number("size"), 2);
+    }
+    for _ in 0..6 {
+        processes.push(job.start(&[("RINGWORLD_REJOIN", "1")], &arguments));
+    }
+    for process in &processes {
+        process.wait_event("step");
+    }
+    let (mut stay, mut left) = (Vec::new(), Vec::new());
+    for process in &mut processes {
+        match process.wait_event("step").rank() {
+            0..3 => stay.push(process),
+            _ => left.push(process),
+        }
+    }
+    assert_eq!((stay.len(), left.len()), (3, 5));
+    for process in left {
+        process.ends_with(LEFT);
+    }
+    done(&mut stay, 3);
+}
+
+#[test]
+fn half_of_a_world_goes_on_with_its_first_rank_and_without_it_ends_by_name() {
+    for (victim, goes_on) in [(1, true), (0, false)] {
+        let mut processes = job(2).start_ranks(2, &["--steps", "300", "--pause", "5"]);
+        for process in &processes {
+            process.wait_event("step");
+        }
+        processes[victim].kill();
+        let survivor = &mut processes[1 - victim];
+        if goes_on {
+            done(&mut [survivor], 1);
+            continue;
+        }
+        let text = survivor.wait_event("gone").value("text").unwrap().to_owned();
+        for part in ["recover failed", "of the 2 ranks of generation 0 only 1 rank (1)", "more than half"] {
+            assert!(text.contains(part), "no {part:?} in {text:?}");
+        }
+        survivor.ends_with(FAILED);
+    }
+}
+
+#[test]
+fn too_few_ranks_wait_for_others_and_say_so_in_the_end() {
+    let job = job(3).with("RINGWORLD_MIN_RANKS", Some("3"));
+    let arguments = ["--steps", "200", "--pause", "5"];
+    let waiting = job.with("RINGWORLD_RECOVER_TIMEOUT", Some("8s"));
+    let mut processes = waiting.start_ranks(3, &arguments);
+    for process in &processes {
+        process.wait_event("step");
+    }
+    processes[1].kill();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(processes[0].events("entered").len() == 1, "it went on with too few");
+    let mut replacement = waiting.start(&[("RINGWORLD_REJOIN", "1")], &arguments);
+    entered(&replacement, 0);
+    replacement.kill();
+    for rank in [0, 2] {
+        let text = processes[rank].wait_event("gone").value("text").unwrap().to_owned();
+        assert!(text.contains("there are 2 ranks") && text.contains("min_ranks"), "{text}");
+        processes[rank].ends_with(FAILED);
+    }
+}
+
+#[test]
+fn a_rank_that_computes_is_waited_for_and_one_that_is_stopped_is_left_behind() {
+    let job = job(4).with("RINGWORLD_RECOVER_TIMEOUT", Some("4s"));
+    let mut processes: Vec<Process> = (0..4)
+        .map(|rank| {
+            let late = if rank == 2 { "700" } else { "0" };
+            let rank = rank.to_string();
+            job.start(&[("RANK", &rank)], &["--steps", "300", "--pause", "5", "--late", late])
+        })
+        .collect();
+    for process in &processes {
+        process.wait_event("step");
+    }
+    processes[3].kill();
+    for process in &processes[..3] {
+        assert_eq!(entered(process, 1).number("size"), 3, "{}", process.transcript());
+    }
+    // The one that leads, so that the next takes over; it hears, when it goes on, that the others have left it.
+    processes[0].signal(Signal::STOP);
+    processes[2].kill();
+    drop(job.start(&[("RINGWORLD_REJOIN", "1")], &["--steps", "1"]));
+    std::thread::sleep(Duration::from_millis(200));
+    processes[0].signal(Signal::CONT);
+    for process in &processes[..2] {
+        assert_eq!(entered(process, 2).number("size"), 2, "{}", process.transcript());
+    }
+    let [first, second, ..] = &mut processes[..] else { panic!() };
+    done(&mut [first, second], 2);
+}
+
+/// One member on each host, which meet at the first.
+fn on_hosts(network: &Network, hosts: usize, arguments: &[&str]) -> Vec<Process> {
+    let size = hosts.to_string();
+    let variables = variables(&size);
+    let start = |host: usize| {
+        let rank = host.to_string();
+        let all: Vec<_> = variables.iter().copied().chain([("RANK", rank.as_str())]).collect();
+        network.host(host).start(MEMBER, &all, arguments)
+    };
+    (0..hosts).map(start).collect()
+}
+
+fn variables(size: &str) -> [(&str, &str); 8] {
+    [
+        ("MASTER_NODE", "10.77.0.1,10.77.0.2,10.77.0.3"),
+        ("MASTER_PORT", "29500"),
+        ("WORLD_SIZE", size),
+        ("RINGWORLD_ELASTIC", "1"),
+        ("RINGWORLD_PEER_TIMEOUT", "1s"),
+        ("RINGWORLD_RECOVER_TIMEOUT", "8s"),
+        ("RINGWORLD_IF_INCLUDE", "eth0"),
+        ("RINGWORLD_SECRET", "an elastic secret"),
+    ]
+}
+
+#[test]
+fn the_host_that_serves_loses_its_cable_and_joins_again_when_it_is_back() {
+    if !possible("the_host_that_serves_loses_its_cable_and_joins_again_when_it_is_back") {
+        return;
+    }
+    let network = usual(3);
+    let arguments = ["--steps", "1500", "--pause", "10"];
+    let mut processes = on_hosts(&network, 3, &arguments);
+    for process in &processes {
+        process.wait_event("step");
+    }
+    network.cut(0, "eth0");
+    for process in &processes[1..] {
+        let line = entered(process, 1);
+        assert_eq!((line.number("size"), line.rank()), (2, line.number("previous") as usize - 1));
+    }
+    // One against two.
+    let text = processes[0].wait_event("gone").value("text").unwrap().to_owned();
+    assert!(text.contains("of the 3 ranks of generation 0 only 1 rank (0)"), "{text}");
+    processes[0].ends_with(FAILED);
+    network.mend(0, "eth0", 0);
+    // As it was started the first time.
+    let variables = variables("3");
+    let all: Vec<_> = variables.iter().copied().chain([("RANK", "0")]).collect();
+    let mut again = network.host(0).start(MEMBER, &all, &arguments);
+    assert_eq!(
+        (entered(&again, 0).number("size"), entered(&again, 0).rank()),
+        (3, 2),
+        "{}",
+        again.transcript()
+    );
+    let [_, second, third] = &mut processes[..] else { panic!() };
+    done(&mut [second, third, &mut again], 3);
+}
+
+#[test]
+fn of_two_halves_exactly_one_goes_on() {
+    if !possible("of_two_halves_exactly_one_goes_on") {
+        return;
+    }
+    // Hosts 0 and 3 against 1 and 2: the half with rank 0 goes on.
+    let network = usual(4);
+    let mut processes = on_hosts(&network, 4, &["--steps", "600", "--pause", "10"]);
+    for process in &processes {
+        process.wait_event("step");
+    }
+    for host in [1, 2] {
+        network.cut(host, "eth0");
+        network.mend(host, "eth0", 1);
+    }
+    for rank in [1, 2] {
+        let text = processes[rank].wait_event("gone").value("text").unwrap().to_owned();
+        assert!(text.contains("of the 4 ranks of generation 0 only 2 ranks (1, 2)"), "{text}");
+        processes[rank].ends_with(FAILED);
+    }
+    let [first, _, _, last] = &mut processes[..] else { panic!() };
+    done(&mut [first, last], 2);
+}
