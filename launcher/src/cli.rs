@@ -33,11 +33,13 @@ Examples:
   ringworld run -n 6 --hostfile nodes --rsh 'podman exec -i {host}' ./trainer
                                                            by another command, on what the file lists
   ringworld run -n 1 ./server : -n 4 ./client              ranks of two programs in one world
+  ringworld run -n 8 --restarts 5 --min-ranks 6 ./trainer  goes on after failures, if it calls World::recover
 Options after the program's name are the program's own.
 OMP_NUM_THREADS and RAYON_NUM_THREADS are set where they are not: to the processors that may be used, divided by
 the ranks of this host, at least 1; with --bind-to core they are left alone.
 The exit status is that of the first rank that failed, 128 + signal when a signal ended it, and
-124 after --timeout.";
+124 after --timeout. With --restarts or --min-ranks it is 0 also after failures, if the others have ended well;
+else that of the first failure that could not be mended.";
 
 const INFO_EXAMPLES: &str = "\
 Examples:
@@ -176,6 +178,17 @@ pub(crate) struct RunOptions {
     /// of this one
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) master: Option<Endpoint>,
+    /// Let the world go on when a rank fails, and start that rank again, with an empty standard input, to join it; so
+    /// often in all, for the ranks of this host
+    #[arg(long, value_name = "N")]
+    pub(crate) restarts: Option<usize>,
+    /// Let the world go on, also without ranks for which no restart is left, as long as so many of all ranks are (1 if
+    /// nothing is said); the job ends with fewer. With --nnodes each launcher takes the ranks of the others to be well
+    #[arg(long, value_name = "M", value_parser = positive)]
+    pub(crate) min_ranks: Option<usize>,
+    /// With --restarts or --min-ranks: how many ranks the world lets in, also of those that come by themselves
+    #[arg(long, value_name = "X", value_parser = positive)]
+    pub(crate) max_ranks: Option<usize>,
     /// Begin every line of output with the rank that wrote it
     #[arg(long)]
     pub(crate) tag_output: bool,
@@ -211,6 +224,9 @@ impl RunOptions {
             remote: None,
             nnodes: None,
             master: None,
+            restarts: None,
+            min_ranks: None,
+            max_ranks: None,
             tag_output: false,
             timestamp_output: false,
             timeout: None,

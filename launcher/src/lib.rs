@@ -29,7 +29,8 @@
 //! Exit status of `run`: that of the first rank that failed (128 + signal when a signal killed it),
 //! 0 when all succeed, 124 when `--timeout` passed, 128 + signal when the launcher was told to end,
 //! 127 and 126 when the program is missing or cannot be executed, 2 for a wrong command line,
-//! 1 when the system refused something.
+//! 1 when the system refused something. With `--restarts` or `--min-ranks` a failure that was mended, or that the job
+//! bears, does not count.
 
 #![forbid(unsafe_code)]
 

@@ -115,6 +115,19 @@ pub(super) trait Crew {
     /// Sends the signal to the process group of every rank.
     fn signal(&mut self, signal: i32);
 
+    /// What messages call a rank: with its process and its host.
+    fn name(&self, rank: usize) -> String;
+
+    /// Ends what is left of the process group of a rank that has ended.
+    fn clear(&mut self, rank: usize);
+
+    /// Starts a rank that has ended again, in its place; what it and its group have still written comes as news before.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no process or descriptor to give, or the ranks of this crew cannot be started again.
+    fn start_again(&mut self, rank: usize, news: &mut Vec<News>) -> io::Result<()>;
+
     /// Nobody reads this stream of a rank any more; it learns of it as it would without a launcher: by SIGPIPE.
     fn hush(&mut self, rank: usize, which: usize);
 

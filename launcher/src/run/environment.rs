@@ -4,6 +4,7 @@
 //! sizes and the rendezvous is removed, because it describes the launcher and not its ranks; everything
 //! else is inherited. What the launcher itself decides cannot be overridden with `--env`.
 
+use super::restart::{Bounds, REJOIN};
 use crate::cli::{Assignment, Endpoint};
 use ringworld_bootstrap::KNOBS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,6 +73,8 @@ pub(crate) struct Plan {
     pub(crate) passed: Vec<(OsString, OsString)>,
     /// How many threads a rank is to have, for those libraries that else have one on each processor of the host.
     pub(crate) threads: Option<usize>,
+    /// The world is to go on after failures.
+    pub(crate) elastic: Option<Bounds>,
 }
 
 /// What those libraries read.
@@ -81,6 +84,20 @@ const THREADS: [&str; 2] = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"];
 pub(crate) type Changes = BTreeMap<OsString, Option<OsString>>;
 
 impl Plan {
+    /// For so many ranks of this host, which are told nothing but who they are and where they meet.
+    pub(crate) fn new(ranks: usize, rendezvous: Rendezvous) -> Self {
+        Self {
+            ranks,
+            rendezvous,
+            parent: std::process::id(),
+            secret: None,
+            job: None,
+            passed: Vec::new(),
+            threads: None,
+            elastic: None,
+        }
+    }
+
     /// The changes for the rank with this place among those of this host, which works in `folder` if not where the
     /// launcher does.
     pub(crate) fn changes<'n>(
@@ -99,7 +116,7 @@ impl Plan {
             .filter(|name| {
                 name.to_str().is_some_and(|name| {
                     // A host has no settings of its own where the job's are passed on.
-                    owned.contains(name) || is_foreign(name) || above && is_setting(name)
+                    owned.contains(name) || is_foreign(name) || name == REJOIN || above && is_setting(name)
                 })
             })
             .map(|name| (name.to_owned(), None))
@@ -140,6 +157,9 @@ impl Plan {
         }
         if let Some(job) = &self.job {
             set("RINGWORLD_JOB", job.clone());
+        }
+        for (name, value) in self.elastic.iter().flat_map(|bounds| bounds.variables()) {
+            set(name, value);
         }
         if let Some(threads) = self.threads {
             for name in unset {
@@ -183,7 +203,7 @@ pub(crate) fn passed_on(env: impl Iterator<Item = (OsString, OsString)>) -> Vec<
     let owned = owned();
     let is_passed = |name: &str| {
         let wanted = is_setting(name) || THREADS.contains(&name);
-        wanted && !owned.contains(name) && !is_foreign(name) && !is_secret(name)
+        wanted && !owned.contains(name) && !is_foreign(name) && !is_secret(name) && name != REJOIN
     };
     env.filter(|(name, _)| name.to_str().is_some_and(is_passed)).collect()
 }
@@ -227,6 +247,7 @@ mod tests {
             job: Some("j".to_owned()),
             passed: Vec::new(),
             threads: None,
+            elastic: None,
         }
     }
 

@@ -154,7 +154,7 @@ impl Job {
                 let signals: Vec<i32> = self.signals.pending().collect();
                 for &signal in signals.iter().filter(|&&signal| signal != SIGCHLD) {
                     let actions = supervisor.signalled(now, signal);
-                    self.act(crew, actions);
+                    self.act(crew, supervisor, actions);
                 }
                 if signals.contains(&SIGCHLD) {
                     crew.children(&mut news)?;
@@ -166,10 +166,10 @@ impl Job {
             if supervisor.verdict_due(now) {
                 let account = witness.account(supervisor.all_ended());
                 let actions = supervisor.conclude(now, &account);
-                self.act(crew, actions);
+                self.act(crew, supervisor, actions);
             }
             let actions = supervisor.tick(now);
-            self.act(crew, actions);
+            self.act(crew, supervisor, actions);
         }
         Ok(())
     }
@@ -349,15 +349,37 @@ impl Job {
         errors.print(index, &label, &lines);
     }
 
-    fn act(&mut self, crew: &mut dyn Crew, actions: Vec<Action>) {
+    fn act(&mut self, crew: &mut dyn Crew, supervisor: &mut Supervisor, actions: Vec<Action>) {
         for action in actions {
             match action {
                 Action::Signal(signal) => crew.signal(signal),
                 Action::Say(sentence) => self.say(&sentence),
+                Action::Clear(rank) => crew.clear(rank),
+                Action::Start(rank) => self.start_again(rank, crew, supervisor),
                 Action::Suspend => {
                     // If it fails the launcher merely goes on while the ranks are stopped.
                     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
                 }
+            }
+        }
+    }
+
+    /// Starts a rank that has failed again. What it and its group have still written is printed before.
+    fn start_again(&mut self, rank: usize, crew: &mut dyn Crew, supervisor: &mut Supervisor) {
+        let mut news = Vec::new();
+        let started = crew.start_again(rank, &mut news);
+        self.tell(news);
+        let now = Instant::now();
+        match started {
+            Ok(()) => {
+                supervisor.started(now, rank, crew.name(rank));
+                // It learns what the others have learned.
+                let hushed = self.hushed.iter().enumerate().filter(|(_, hushed)| **hushed);
+                hushed.for_each(|(which, _)| crew.hush(rank, which));
+            }
+            Err(error) => {
+                let actions = supervisor.not_started(now, rank, &error.to_string());
+                self.act(crew, supervisor, actions);
             }
         }
     }
@@ -373,7 +395,7 @@ impl Job {
         let all: Vec<_> = self.channels.iter().chain(&self.files).filter_map(lost).collect();
         for (name, error) in all {
             let actions = supervisor.lost_output(now, &format!("cannot write to {name}: {error}"));
-            self.act(crew, actions);
+            self.act(crew, supervisor, actions);
         }
     }
 }

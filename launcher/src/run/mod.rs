@@ -2,7 +2,7 @@
 //!
 //! This file turns options into a job: it opens the rendezvous and has the ranks started here (`parts`, `environment`,
 //! `cores`, then `processes`) or on other hosts (`hosts`). What happens then is in `job` (signals, output),
-//! `supervisor` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
+//! `supervisor` and `restart` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
 
 mod complain;
 mod cores;
@@ -16,6 +16,7 @@ mod output;
 mod parts;
 mod processes;
 mod rendezvous;
+mod restart;
 mod shim;
 mod shortage;
 mod sink;
@@ -24,8 +25,9 @@ mod tail;
 
 use crate::cli::{Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
-use crate::hosts::{Share, Slots, alike};
+use crate::hosts::{Slots, alike};
 use complain::complain;
+use crew::Crew as _;
 use environment::Rendezvous;
 use hosts::Hosts;
 use job::Job;
@@ -99,6 +101,12 @@ fn run_here(options: &RunOptions) -> Result<Status, Failure> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
 
     let (mut plan, witness) = rendezvous::open(options, count)?;
+    let mending = match plan.elastic {
+        Some(_) => {
+            Some(restart::Limits::new(options, count, &rendezvous::settings(&plan, &options.first.env)?))
+        }
+        None => None,
+    };
     plan.threads = parts::threads(count, options.bind_to);
     let ranks = parts::prepare(&parts, &of, &plan, options.bind_to)?;
     let alone = matches!(plan.rendezvous, Rendezvous::Here { .. });
@@ -109,6 +117,8 @@ fn run_here(options: &RunOptions) -> Result<Status, Failure> {
     let job = Job::open(labels, marks(options), files)?;
     let noun = if alone { "rank" } else { "local rank" };
     let input = io::stdin();
+    // Without restarts the secret is handed over once, and who looks into this process finds it no more.
+    let again = mending.is_some_and(|limits| limits.restarts > 0);
     let mut processes = Processes::start(Spec {
         ranks,
         secret: plan.secret.take(),
@@ -116,14 +126,24 @@ fn run_here(options: &RunOptions) -> Result<Status, Failure> {
         stdin: options.stdin,
         input: input.as_fd(),
         nofile,
+        again,
     })?;
-    let pids = processes.pids();
-    let names = pids.iter().enumerate().map(|(index, pid)| format!("{noun} {index} (pid {pid}) on {host}"));
-    let supervisor = Supervisor::new(names.collect(), options.grace, options.timeout, Instant::now());
+    let names = (0..count).map(|rank| processes.name(rank)).collect();
+    let now = Instant::now();
+    let mut supervisor = Supervisor::new(names, options.grace, options.timeout, now);
+    if let Some(limits) = mending {
+        supervisor = supervisor.mending(limits, now);
+    }
     job.run(&mut processes, supervisor, &witness)
 }
 
 fn run_on_hosts(options: &RunOptions) -> Result<Status, Failure> {
+    if options.restarts.is_some() || options.min_ranks.is_some() || options.max_ranks.is_some() {
+        return Err(Failure::usage(
+            "--restarts, --min-ranks and --max-ranks are not there yet with --hosts and --hostfile: start the same \
+             line on each host, with --nnodes and --master",
+        ));
+    }
     let slots = match (&options.hosts, &options.hostfile) {
         (Some(slots), _) => slots.clone(),
         (None, Some(file)) => hosts_of_file(file)?,
@@ -144,17 +164,11 @@ fn run_on_hosts(options: &RunOptions) -> Result<Status, Failure> {
     let labels: Vec<String> = (0..count).map(|rank| rank.to_string()).collect();
     let files = files(options.output_dir.as_deref(), &labels)?;
     let mut job = Job::open(labels, marks(options), files)?;
-    let (mut hosts, ended) = Hosts::start(&mut job, options, shares.clone(), &of, &rendezvous, nofile)?;
+    let (mut hosts, ended) = Hosts::start(&mut job, options, shares, &of, &rendezvous, nofile)?;
     // The hosts have the secret now; the master keeps its own.
     drop(rendezvous);
-    let name = |share: &Share, rank: usize| {
-        let pid = hosts.pids().get(rank).copied().unwrap_or(0);
-        format!("rank {rank} (pid {pid}) on {}", share.host)
-    };
-    let ranks = |share: &Share| share.first..share.first + share.count;
-    let names =
-        shares.iter().flat_map(|share| ranks(share).map(|rank| name(share, rank)).collect::<Vec<_>>());
-    let mut supervisor = Supervisor::new(names.collect(), options.grace, options.timeout, Instant::now());
+    let names = (0..count).map(|rank| hosts.name(rank)).collect();
+    let mut supervisor = Supervisor::new(names, options.grace, options.timeout, Instant::now());
     supervisor.ended(Instant::now(), ended);
     job.run(&mut hosts, supervisor, &witness)
 }

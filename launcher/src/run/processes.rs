@@ -1,13 +1,15 @@
 //! The ranks of this host: their processes, pipes and input, and whatever they have started.
 //!
-//! Invariant: a rank that has ended stays a zombie until the whole job is over, so that its process id,
-//! which names its process group, cannot be reused by another process while the group may still be signalled.
+//! Invariant: a rank that has ended stays a zombie until the whole job is over, or until another process takes its
+//! place, so that its process id, which names its process group, cannot be reused by another process while the group
+//! may still be signalled. Before it is reaped, its group is killed and struck off the guard's list.
 //! Neighbours: `job` prints what they write and decides; or `hosts::agent` does, for a job that runs from elsewhere.
 
 use super::crew::{Crew, ERR, News, OUT, Room, Token, Watch};
 use super::descendants;
 use super::environment::Changes;
 use super::input::{Input, Interest};
+use super::restart::REJOIN;
 use super::shim;
 use super::shortage::Shortage;
 use super::supervisor::Ending;
@@ -67,6 +69,16 @@ pub(crate) struct Spec<'a> {
     pub(crate) input: BorrowedFd<'a>,
     /// Limit on open files to give back to the ranks.
     pub(crate) nofile: u64,
+    /// Ranks may be started again: what that takes is kept, the secret too.
+    pub(crate) again: bool,
+}
+
+/// What it takes to start ranks again.
+struct Again {
+    ranks: Vec<RankSpec>,
+    nofile: u64,
+    /// At the number that the ranks are told; it only has to stay open.
+    _secret: Option<OwnedFd>,
 }
 
 struct Process {
@@ -98,6 +110,13 @@ impl Guard {
     pub(super) fn add(&mut self, group: Pid) {
         if let Some(guard) = &mut self.0.stdin {
             let _ = writeln!(guard, "{}", group.as_raw_pid());
+        }
+    }
+
+    /// This group, which the guard was told of, is not the job's any more.
+    fn forget(&mut self, group: Pid) {
+        if let Some(guard) = &mut self.0.stdin {
+            let _ = writeln!(guard, "{}{}", shim::FORGET, group.as_raw_pid());
         }
     }
 
@@ -135,6 +154,9 @@ pub(crate) struct Processes {
     /// Children of this process from before it was the launcher.
     foreign: Vec<Pid>,
     shortage: Shortage,
+    noun: &'static str,
+    /// How to start a rank again, where that may be.
+    again: Option<Again>,
 }
 
 impl Processes {
@@ -145,7 +167,7 @@ impl Processes {
     /// # Errors
     ///
     /// When the system has no process or descriptor to give.
-    pub(crate) fn start(mut spec: Spec<'_>) -> Result<Self, Failure> {
+    pub(crate) fn start(spec: Spec<'_>) -> Result<Self, Failure> {
         let system = |error: io::Error| Failure::system("cannot prepare the job", error);
         let foreign = descendants::adopt();
         let mut job = Self {
@@ -157,6 +179,8 @@ impl Processes {
             },
             foreign,
             shortage: Shortage::watch(),
+            noun: spec.noun,
+            again: None,
         };
         let count = spec.ranks.len();
         if let Some(secret) = &spec.secret {
@@ -164,7 +188,7 @@ impl Processes {
             rustix::io::fcntl_setfd(secret, FdFlags::empty()).map_err(|error| system(error.into()))?;
         }
         for (index, rank) in spec.ranks.iter().enumerate() {
-            if let Err(error) = job.spawn(index, rank, &spec) {
+            if let Err(error) = job.spawn(index, rank, spec.stdin.is_for(index), spec.nofile) {
                 job.signal(SIGKILL);
                 job.end_descendants();
                 job.bury(BURIAL);
@@ -172,15 +196,18 @@ impl Processes {
                 return Err(Failure::system(what, error));
             }
         }
-        // It has been handed over; who looks into this process finds it no more.
-        spec.secret = None;
+        // Else the secret goes here: it has been handed over, and who looks into this process finds it no more.
+        if spec.again {
+            job.again = Some(Again { ranks: spec.ranks, nofile: spec.nofile, _secret: spec.secret });
+        }
         Ok(job)
     }
 
-    fn spawn(&mut self, index: usize, rank: &RankSpec, spec: &Spec<'_>) -> io::Result<()> {
-        let mut command = tied(&rank.program, spec.nofile, &rank.cores);
+    /// Starts the rank: for the first time, or in the place of one that has ended.
+    fn spawn(&mut self, index: usize, rank: &RankSpec, reads: bool, nofile: u64) -> io::Result<()> {
+        let mut command = tied(&rank.program, nofile, &rank.cores);
         command
-            .stdin(if spec.stdin.is_for(index) { Stdio::piped() } else { Stdio::null() })
+            .stdin(if reads { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         for (name, value) in &rank.environment {
@@ -188,6 +215,9 @@ impl Processes {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
+        }
+        if self.ranks.len() > index {
+            command.env(REJOIN, "1");
         }
         if let Some(folder) = &rank.folder {
             command.current_dir(folder);
@@ -197,10 +227,21 @@ impl Processes {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let stdin: Option<ChildStdin> = child.stdin.take();
         // Listed before anything below can fail, so that a failure kills this one too.
-        self.ranks.push(Process { child, pid, pipes: [None, None], ended: false });
         self.guard.add(pid);
+        match self.ranks.get_mut(index) {
+            Some(rank) => {
+                let mut old = std::mem::replace(&mut rank.child, child);
+                let group = std::mem::replace(&mut rank.pid, pid);
+                rank.ended = false;
+                // Before it is reaped, after which the number may be anybody's.
+                self.guard.forget(group);
+                let _ = old.wait();
+            }
+            None => self.ranks.push(Process { child, pid, pipes: [None, None], ended: false }),
+        }
         let pipes = [out.map(OwnedFd::from), err.map(OwnedFd::from)];
-        for (slot, pipe) in self.ranks.last_mut().map(|rank| &mut rank.pipes).into_iter().flatten().zip(pipes)
+        for (slot, pipe) in
+            self.ranks.get_mut(index).map(|rank| &mut rank.pipes).into_iter().flatten().zip(pipes)
         {
             let Some(pipe) = pipe else { continue };
             rustix::io::ioctl_fionbio(&pipe, true)?;
@@ -309,6 +350,36 @@ impl Crew for Processes {
             // neither leaves anything to do.
             let _ = kill_process_group(rank.pid, signal);
         }
+    }
+
+    fn name(&self, rank: usize) -> String {
+        let pid = self.ranks.get(rank).map_or(0, |rank| rank.pid.as_raw_pid());
+        format!(
+            "{} {rank} (pid {pid}) on {}",
+            self.noun,
+            rustix::system::uname().nodename().to_string_lossy()
+        )
+    }
+
+    fn clear(&mut self, rank: usize) {
+        if let Some(rank) = self.ranks.get(rank).filter(|rank| rank.ended) {
+            let _ = kill_process_group(rank.pid, Signal::KILL);
+        }
+    }
+
+    fn start_again(&mut self, rank: usize, news: &mut Vec<News>) -> io::Result<()> {
+        let again = self.again.take().ok_or(io::ErrorKind::Unsupported)?;
+        self.clear(rank);
+        for which in [OUT, ERR] {
+            let _ = (0..LAST_READS).take_while(|_| self.read(rank, which, news)).count();
+            self.hush(rank, which);
+            news.push(News::Closed { rank, which });
+        }
+        // What the one before has read is gone; the rest makes no sense to one that begins anew.
+        let spec = again.ranks.get(rank).ok_or(io::ErrorKind::NotFound.into());
+        let started = spec.and_then(|spec| self.spawn(rank, spec, false, again.nofile));
+        self.again = Some(again);
+        started
     }
 
     fn hush(&mut self, rank: usize, which: usize) {

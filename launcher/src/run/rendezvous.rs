@@ -6,6 +6,7 @@
 
 use super::complain::complain;
 use super::environment::{Plan, Rendezvous};
+use super::restart::Bounds;
 use super::supervisor::Account;
 use crate::cli::{Assignment, Endpoint, RunOptions};
 use crate::exit::Failure;
@@ -62,8 +63,9 @@ pub(crate) fn open(options: &RunOptions, ranks: usize) -> Result<(Plan, Witness)
         }
     };
     let parent = std::process::id();
-    let mut plan =
-        Plan { ranks, rendezvous, parent, secret: None, job: None, passed: Vec::new(), threads: None };
+    let all = ranks.saturating_mul(options.nnodes.unwrap_or(1));
+    let elastic = Bounds::of(options, all).map_err(Failure::usage)?;
+    let mut plan = Plan { elastic, ..Plan::new(ranks, rendezvous) };
     let given = checked(&plan, &options.first.env)?;
     let Some(listener) = listener else {
         if given.job.is_none() {
@@ -118,7 +120,7 @@ pub(crate) fn open_for_hosts(
     // Only to read the settings as a rank will: where it meets the others plays no part in them.
     let port = options.master.as_ref().map_or(29_500, |master| master.port);
     let rendezvous = Rendezvous::Here { port };
-    let plan = Plan { ranks, rendezvous, parent, secret: None, job: None, passed: Vec::new(), threads: None };
+    let plan = Plan::new(ranks, rendezvous);
     let mut given = checked(&plan, &options.first.env)?;
     given.num_nodes = nodes;
     if given.secret.is_empty() {

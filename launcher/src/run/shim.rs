@@ -24,6 +24,9 @@ pub(crate) const GUARD: &str = "guard";
 /// The guard's word for "the job is over, you may go".
 pub(crate) const DONE: &str = "done";
 
+/// Before the number of a process group that the guard was told of and is not to end any more: a word, and a blank.
+pub(crate) const FORGET: &str = "not ";
+
 /// Ties this process to its parent and becomes the program. Returns only when it cannot.
 ///
 /// The process stays the same, so process id, group and exit status are the program's. `NOFILE` is the
@@ -74,7 +77,13 @@ pub(crate) fn guard() -> Status {
     for line in io::stdin().lock().lines() {
         match line {
             Ok(line) if line == DONE => return Status::SUCCESS,
-            Ok(line) => groups.extend(line.parse().ok().and_then(Pid::from_raw)),
+            Ok(line) => match line.strip_prefix(FORGET) {
+                Some(number) => {
+                    let forgotten = number.parse().ok().and_then(Pid::from_raw);
+                    groups.retain(|group| Some(*group) != forgotten);
+                }
+                None => groups.extend(line.parse().ok().and_then(Pid::from_raw)),
+            },
             Err(_) => break,
         }
     }

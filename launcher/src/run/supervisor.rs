@@ -8,11 +8,15 @@
 //! reports its death, so that ranks which lose a peer, and give up with an error, may be seen to end
 //! before the peer does. The verdict therefore waits for [`SETTLING`], in which survivors can also say
 //! what they lost.
+//!
+//! Where the world may go on after failures, [`restart`](super::restart) is asked first what to do about each. One that
+//! it cannot mend is treated like any failure of any other job; so is a job that was given up.
 
+use super::restart::{Failure, Limits, Mend, Mending};
 use crate::exit::Status;
 use crate::signals;
 use signal_hook::consts::{SIGCONT, SIGINT, SIGKILL, SIGTERM, SIGTSTP};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// From the first failure seen to the verdict, unless all ranks end sooner.
@@ -79,13 +83,15 @@ pub(crate) enum Action {
     Say(String),
     /// Stop the launcher too, as Ctrl-Z asked; it goes on from here after SIGCONT.
     Suspend,
+    /// End whatever is left of the process group of this rank, which has failed.
+    Clear(usize),
+    /// Start this rank again, and tell how that went: [`Supervisor::started`], [`Supervisor::not_started`].
+    Start(usize),
 }
 
 #[derive(Debug)]
 enum Phase {
-    Running {
-        until: Option<Instant>,
-    },
+    Running,
     /// Ranks have failed; which of them was first is not decided. In the order in which they were seen.
     Settling {
         until: Instant,
@@ -112,6 +118,14 @@ pub(crate) struct Supervisor {
     status: Status,
     grace: Duration,
     timeout: Option<Duration>,
+    /// When that is over.
+    until: Option<Instant>,
+    /// What may be done about failures, if anything.
+    mending: Option<Mending<Ending>>,
+    /// Why it is of no use any more.
+    beyond: Option<String>,
+    /// What those were called that had failed then; others may have taken their places since.
+    former: BTreeMap<usize, String>,
 }
 
 impl Supervisor {
@@ -121,22 +135,49 @@ impl Supervisor {
             alive: (0..names.len()).collect(),
             accused: None,
             names,
-            // A time-out too far away to be named is none.
-            phase: Phase::Running { until: timeout.and_then(|timeout| now.checked_add(timeout)) },
+            phase: Phase::Running,
             status: Status::SUCCESS,
             grace,
             timeout,
+            // A time-out too far away to be named is none.
+            until: timeout.and_then(|timeout| now.checked_add(timeout)),
+            mending: None,
+            beyond: None,
+            former: BTreeMap::new(),
         }
+    }
+
+    /// The world goes on after failures, within these limits.
+    pub(crate) fn mending(self, limits: Limits, now: Instant) -> Self {
+        Self { mending: Some(Mending::new(limits, self.names.len(), now)), ..self }
     }
 
     /// Whether every rank has ended, and a verdict has been given if one was due.
     pub(crate) fn finished(&self) -> bool {
-        self.alive.is_empty() && !matches!(self.phase, Phase::Settling { .. })
+        self.alive.is_empty() && !self.starting() && !matches!(self.phase, Phase::Settling { .. })
+    }
+
+    /// Whether nothing has ended the job yet: no failure has been seen, or none that has to.
+    fn running(&self) -> bool {
+        match self.phase {
+            Phase::Running => true,
+            Phase::Settling { .. } => self.mending.is_some() && self.beyond.is_none(),
+            _ => false,
+        }
+    }
+
+    /// Whether ranks are to be started again.
+    fn starting(&self) -> bool {
+        matches!(self.phase, Phase::Running) && self.mending.as_ref().is_some_and(Mending::pausing)
     }
 
     /// Whether it is time for [`Self::conclude`].
     pub(crate) fn verdict_due(&self, now: Instant) -> bool {
-        matches!(self.phase, Phase::Settling { until, .. } if now >= until || self.alive.is_empty())
+        match self.phase {
+            Phase::Settling { until, .. } => now >= until || self.alive.is_empty(),
+            Phase::Running => self.mending.as_ref().is_some_and(|mending| mending.look_due(now)),
+            _ => false,
+        }
     }
 
     /// Whether every rank has ended.
@@ -157,7 +198,9 @@ impl Supervisor {
     /// When [`Self::tick`] has something to do, if nothing else happens.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Running { until } => until,
+            Phase::Running => {
+                self.until.into_iter().chain(self.mending.as_ref().and_then(Mending::deadline)).min()
+            }
             Phase::Settling { until, .. } => Some(until),
             Phase::Ending { term_at, kill_at } => Some(term_at.map_or(kill_at, |term| term.min(kill_at))),
             Phase::Killed { give_up_at } => Some(give_up_at).filter(|_| !self.alive.is_empty()),
@@ -166,13 +209,18 @@ impl Supervisor {
 
     /// These ranks were found to have ended.
     pub(crate) fn ended(&mut self, now: Instant, mut ranks: Vec<(usize, Ending)>) {
-        for (rank, _) in &ranks {
+        for (rank, ending) in &ranks {
             self.alive.remove(rank);
+            if let Some(mending) = self.mending.as_mut().filter(|_| *ending == Ending::Exited(0)) {
+                mending.well(now, *rank);
+            }
         }
         ranks.retain(|(_, ending)| *ending != Ending::Exited(0));
         match &mut self.phase {
-            Phase::Running { .. } if !ranks.is_empty() => {
-                self.phase = Phase::Settling { until: now + SETTLING, failed: ranks };
+            Phase::Running if !ranks.is_empty() => {
+                // What can be mended is mended at once.
+                let settling = if self.mending.is_some() { Duration::ZERO } else { SETTLING };
+                self.phase = Phase::Settling { until: now + settling, failed: ranks };
             }
             Phase::Settling { failed, .. } => failed.extend(ranks),
             _ => {}
@@ -184,8 +232,36 @@ impl Supervisor {
     /// `account` is that of a witness, such as the master: whoever left the world first goes first, also with a
     /// goodbye, since who has left in good order does not fail because of others. Without one, a rank that was
     /// killed, or lost with its host, goes before one that exited, since nobody is killed for losing a peer; then the
-    /// one that was seen first.
+    /// one that was seen first. Where failures are mended, the account may be of a generation long past, and only a job
+    /// that was given up is believed.
     pub(crate) fn conclude(&mut self, now: Instant, account: &Account) -> Vec<Action> {
+        let mut account = account.clone();
+        if self.mending.is_some() {
+            account.departures.clear();
+            if self.beyond.is_none() {
+                match account.aborted {
+                    None => return self.mend(now),
+                    Some((rank, code)) => {
+                        let mut failed = self.of_late(now);
+                        if let Phase::Settling { failed: seen, .. } = &self.phase {
+                            let named = |&(rank, ending): &(usize, Ending)| Failure {
+                                at: now,
+                                rank,
+                                ending,
+                                name: self.name(rank).to_owned(),
+                            };
+                            failed.extend(seen.iter().map(named));
+                        }
+                        // Its number is that of a generation, in which others may have had it; the status is its own.
+                        let status = Ending::Exited(i32::from(ringworld_bootstrap::exit_status(code)));
+                        let mut fits = failed.iter().filter(|failure| failure.ending == status);
+                        let who = fits.clone().find(|failure| failure.rank == rank).or(fits.next());
+                        account.aborted = Some((who.map_or(usize::MAX, |failure| failure.rank), code));
+                        self.give_up(now, failed, String::new());
+                    }
+                }
+            }
+        }
         let Phase::Settling { failed, .. } = &self.phase else { return Vec::new() };
         let find = |wanted: usize| failed.iter().copied().find(|&(rank, _)| rank == wanted);
         let accused = match account.aborted {
@@ -199,7 +275,11 @@ impl Supervisor {
             .map(|(rank, code)| (rank, Ending::Exited(i32::from(ringworld_bootstrap::exit_status(code)))));
         let verdict = accused.or(given_up).or_else(killed).or(failed.first().copied());
         let Some((rank, ending)) = verdict else { return Vec::new() };
-        self.accused = Some(rank);
+        self.accused = Some(rank).filter(|rank| *rank < self.names.len());
+        // Of several processes that were this rank, the one that is meant.
+        if let (Some(former), Some(name)) = (self.former.remove(&rank), self.names.get_mut(rank)) {
+            *name = former;
+        }
         self.status = ending.status();
         let how = if accused.is_none() && given_up.is_some() {
             format!("gave the job up with status {}", self.status.0)
@@ -214,6 +294,9 @@ impl Supervisor {
         {
             said.push_str(&format!(", after {} had left the world without finishing", self.name(*quitter)));
         }
+        if let Some(why) = self.beyond.as_ref().filter(|why| !why.is_empty()) {
+            said.push_str(&format!("; {why}"));
+        }
         match self.alive.len() {
             0 => {}
             1 => said.push_str("; ending the other rank"),
@@ -222,6 +305,114 @@ impl Supervisor {
         let mut actions = vec![Action::Say(said)];
         actions.extend(self.end(now, SIGTERM));
         actions
+    }
+
+    /// Does what can be done about the failures that were seen.
+    fn mend(&mut self, now: Instant) -> Vec<Action> {
+        let Some(mending) = &mut self.mending else { return Vec::new() };
+        let failed = match std::mem::replace(&mut self.phase, Phase::Running) {
+            Phase::Settling { failed, .. } => failed,
+            // Nobody has given the job up.
+            Phase::Running => {
+                mending.looked();
+                return Vec::new();
+            }
+            other => {
+                self.phase = other;
+                return Vec::new();
+            }
+        };
+        let name = |rank: usize| self.names.get(rank).cloned().unwrap_or_default();
+        let mut failed: Vec<Failure<Ending>> = failed
+            .into_iter()
+            .map(|(rank, ending)| Failure { at: now, rank, ending, name: name(rank) })
+            .collect();
+        let mends = mending.failed(now, &failed);
+        let (limits, ranks) = (mending.limits(), self.names.len());
+        let mut actions = Vec::new();
+        for (place, mend) in mends.into_iter().enumerate() {
+            let Some(Failure { rank, ending, name, .. }) = failed.get(place).cloned() else { break };
+            let what = match mend {
+                Mend::Again { number, pause } => {
+                    let when = match pause {
+                        Duration::ZERO => String::new(),
+                        pause => format!(" in {}", humantime::format_duration(pause)),
+                    };
+                    format!("; starting it again{when} ({number} of {})", limits.restarts)
+                }
+                Mend::Without { left: 1 } => format!("; 1 of {ranks} ranks goes on"),
+                Mend::Without { left } => format!("; {left} of {ranks} ranks go on"),
+                Mend::TooLate => {
+                    " after others had ended well; it was started again too late to join them".to_owned()
+                }
+                Mend::Last => " after all others had ended well".to_owned(),
+                Mend::NoWorld => {
+                    // What brought the world down may have been mended, so it seemed.
+                    let failed = self.of_late(now);
+                    self.give_up(
+                        now,
+                        failed,
+                        "no rank is left that it could join if it were started again".to_owned(),
+                    );
+                    break;
+                }
+                Mend::TooFew { left } => {
+                    let why = match (limits.restarts, left) {
+                        (0, 0) => "no rank is left on this host".to_owned(),
+                        (0, _) => format!("fewer than --min-ranks {} are left", limits.min_ranks),
+                        (all, 0) => format!("no restart is left of {all}, and no rank on this host"),
+                        (all, _) => {
+                            let least = limits.min_ranks;
+                            format!(
+                                "no restart is left of {all}, and fewer than --min-ranks {least} are left"
+                            )
+                        }
+                    };
+                    let failed = failed.split_off(place);
+                    self.give_up(now, failed, why);
+                    break;
+                }
+            };
+            actions.push(Action::Clear(rank));
+            actions.push(Action::Say(format!("{name} {}{what}", ending.describe())));
+        }
+        if self.beyond.is_some() && self.alive.is_empty() {
+            actions.extend(self.conclude(now, &Account::default()));
+        }
+        actions
+    }
+
+    /// From here on a failure is what it is in any job; so are these.
+    fn give_up(&mut self, now: Instant, failed: Vec<Failure<Ending>>, why: String) {
+        let seen = failed.iter().map(|failure| (failure.rank, failure.ending)).collect();
+        self.phase = Phase::Settling { until: now + SETTLING, failed: seen };
+        self.former = failed.into_iter().rev().map(|failure| (failure.rank, failure.name)).collect();
+        self.beyond = Some(why);
+    }
+
+    /// Failures of late for which something has been done.
+    fn of_late(&self, now: Instant) -> Vec<Failure<Ending>> {
+        self.mending.iter().flat_map(|mending| mending.of_late(now)).cloned().collect()
+    }
+
+    /// The rank runs again, and is called so.
+    pub(crate) fn started(&mut self, now: Instant, rank: usize, name: String) {
+        self.alive.insert(rank);
+        if let Some(known) = self.names.get_mut(rank) {
+            *known = name;
+        }
+        if let Some(mending) = &mut self.mending {
+            mending.started(now, rank);
+        }
+    }
+
+    /// The rank could not be started again, as `why` says.
+    pub(crate) fn not_started(&mut self, now: Instant, rank: usize, why: &str) -> Vec<Action> {
+        let ending = self.mending.as_mut().and_then(|mending| mending.not_started(rank));
+        let Some(ending) = ending.filter(|_| matches!(self.phase, Phase::Running)) else { return Vec::new() };
+        self.beyond = Some(format!("it cannot be started again: {why}"));
+        self.phase = Phase::Settling { until: now, failed: vec![(rank, ending)] };
+        self.conclude(now, &Account::default())
     }
 
     /// The launcher received a signal.
@@ -238,8 +429,8 @@ impl Supervisor {
         let name = signals::name(signal);
         match self.phase {
             // The job had failed before it was told to end.
-            Phase::Settling { .. } => self.conclude(now, &Account::default()),
-            Phase::Running { .. } => {
+            Phase::Settling { .. } if !self.running() => self.conclude(now, &Account::default()),
+            Phase::Running | Phase::Settling { .. } => {
                 self.status = Status::signal(signal);
                 let hint = if signal == SIGINT { " (once more kills at once)" } else { "" };
                 let mut actions = vec![Action::Say(format!("received {name}; ending the job{hint}"))];
@@ -259,29 +450,40 @@ impl Supervisor {
 
     /// Output was lost, as `what` says: nobody may take the job for a success.
     pub(crate) fn lost_output(&mut self, now: Instant, what: &str) -> Vec<Action> {
-        if self.status == Status::SUCCESS && !matches!(self.phase, Phase::Settling { .. }) {
+        if self.status == Status::SUCCESS && (self.running() || !matches!(self.phase, Phase::Settling { .. }))
+        {
             self.status = Status::SYSTEM;
         }
-        match self.phase {
-            Phase::Running { .. } if !self.alive.is_empty() => {
-                let mut actions = vec![Action::Say(format!("{what}; ending the job"))];
-                actions.extend(self.end(now, SIGTERM));
-                actions
-            }
-            _ => vec![Action::Say(what.to_owned())],
+        if self.running() && (!self.alive.is_empty() || self.starting()) {
+            let mut actions = vec![Action::Say(format!("{what}; ending the job"))];
+            actions.extend(self.end(now, SIGTERM));
+            return actions;
         }
+        vec![Action::Say(what.to_owned())]
     }
 
     /// Time has passed; call at [`Self::deadline`].
     pub(crate) fn tick(&mut self, now: Instant) -> Vec<Action> {
         match &mut self.phase {
-            Phase::Running { until: Some(until) } if now >= *until => {
+            Phase::Running if self.until.is_some_and(|until| now >= until) => {
                 self.status = Status::TIMEOUT;
                 let limit = humantime::format_duration(self.timeout.unwrap_or_default());
                 let said = format!("the job ran longer than --timeout {limit}; ending {}", self.living());
                 let mut actions = vec![Action::Say(said)];
                 actions.extend(self.end(now, SIGTERM));
                 actions
+            }
+            Phase::Running => {
+                let Some(mending) = &mut self.mending else { return Vec::new() };
+                let spared = mending.spared();
+                let due = mending.due(now).map(Action::Start);
+                let said = spared.into_iter().map(|rank| {
+                    Action::Say(format!(
+                        "{} is not started again: all others have ended well",
+                        self.name(rank)
+                    ))
+                });
+                said.chain(due).collect()
             }
             Phase::Ending { kill_at, .. } if now >= *kill_at => {
                 self.phase = Phase::Killed { give_up_at: now + UNDEAD };
@@ -533,6 +735,200 @@ mod tests {
         assert!(said(&actions).contains("--timeout 5s; ending rank 0 (pid 100) on h, rank 2"), "{actions:?}");
         assert!(said(&actions).ends_with("1 more"), "{actions:?}");
         assert_eq!(s.status(), Status::TIMEOUT);
+    }
+
+    /// A job of so many ranks that may be mended so often.
+    fn elastic(n: usize, restarts: usize, min_ranks: usize) -> (Supervisor, Instant) {
+        let (s, now) = job(n, None);
+        let limits = Limits { restarts, min_ranks, elsewhere: 0, timeout: Duration::from_secs(60) };
+        (s.mending(limits, now), now)
+    }
+
+    const KILLED: Ending = Ending::Killed { signal: 9, core: false, starved: false };
+
+    /// The ranks are seen to have ended, and what is to be done is done; returns what was said, and who is to be
+    /// started.
+    fn fail(s: &mut Supervisor, now: Instant, ranks: &[(usize, Ending)]) -> (String, Vec<usize>) {
+        s.ended(now, ranks.to_vec());
+        assert!(s.verdict_due(now) && !s.finished());
+        let actions = s.conclude(now, &Account::default());
+        let starts = std::iter::from_fn(|| match s.tick(now)[..] {
+            [Action::Start(rank)] => Some(rank),
+            _ => None,
+        });
+        (said(&actions), starts.collect())
+    }
+
+    #[test]
+    fn a_failure_is_mended_and_the_job_ends_well() {
+        let (mut s, now) = elastic(3, 2, 2);
+        let (said, starts) = fail(&mut s, now, &[(1, KILLED)]);
+        assert_eq!(
+            (said.as_str(), &starts[..]),
+            ("rank 1 (pid 101) on h was killed by signal 9 (SIGKILL); starting it again (1 of 2)", &[1][..])
+        );
+        assert!(!s.finished() && s.status() == Status::SUCCESS);
+        s.started(now, 1, "rank 1 (pid 201) on h".into());
+        // That nobody has given the job up is seen a moment later.
+        assert_eq!(s.deadline(), Some(now + SETTLING));
+        assert!(s.verdict_due(now + SETTLING));
+        assert_eq!(s.conclude(now + SETTLING, &Account::default()), []);
+        assert_eq!(s.deadline(), None);
+        let now = now + Duration::from_secs(1);
+        let (said, starts) = fail(&mut s, now, &[(1, Ending::Exited(3))]);
+        assert_eq!(
+            (said.as_str(), &starts[..]),
+            ("rank 1 (pid 201) on h exited with status 3; starting it again in 100ms (2 of 2)", &[][..])
+        );
+        s.ended(now, vec![(0, Ending::Exited(0)), (2, Ending::Exited(0))]);
+        assert!(!s.finished(), "one is to come");
+        assert_eq!(
+            tests::said(&s.tick(now)),
+            "rank 1 (pid 201) on h is not started again: all others have ended well"
+        );
+        assert_eq!((s.finished(), s.status(), s.accused()), (true, Status::SUCCESS, None));
+    }
+
+    #[test]
+    fn who_fails_after_all_others_have_ended_well_is_not_missed() {
+        let (mut s, now) = elastic(3, 1, 3);
+        s.ended(now, vec![(0, Ending::Exited(0)), (1, Ending::Exited(0))]);
+        let (said, starts) = fail(&mut s, now, &[(2, Ending::Exited(1))]);
+        assert_eq!(
+            (said.as_str(), starts),
+            ("rank 2 (pid 102) on h exited with status 1 after all others had ended well", vec![])
+        );
+        assert_eq!((s.finished(), s.status(), s.accused()), (true, Status::SUCCESS, None));
+        let (mut s, now) = elastic(3, 1, 1);
+        assert_eq!(fail(&mut s, now, &[(1, KILLED)]).1, [1]);
+        s.started(now, 1, "rank 1 (pid 201) on h".into());
+        let now = now + Duration::from_secs(1);
+        s.ended(now, vec![(0, Ending::Exited(0)), (2, Ending::Exited(0))]);
+        assert_eq!(
+            fail(&mut s, now, &[(1, Ending::Exited(3))]).0,
+            "rank 1 (pid 201) on h exited with status 3 after others had ended well; it was started again too late to \
+             join them"
+        );
+        assert_eq!((s.finished(), s.status(), s.accused()), (true, Status::SUCCESS, None));
+    }
+
+    #[test]
+    fn ranks_are_missed_until_they_are_too_few() {
+        let (mut s, now) = elastic(4, 0, 2);
+        let (said, _) = fail(&mut s, now, &[(3, KILLED), (2, Ending::Exited(7))]);
+        assert_eq!(
+            said.replace("onrank", "on\nrank"),
+            "rank 3 (pid 103) on h was killed by signal 9 (SIGKILL); 2 of 4 ranks go on\n\
+             rank 2 (pid 102) on h exited with status 7; 2 of 4 ranks go on"
+        );
+        let now = now + SETTLING / 2;
+        assert_eq!(fail(&mut s, now, &[(1, Ending::Exited(1))]), (String::new(), Vec::new()));
+        // As ever, the one that was killed is to blame, though it was seen second; and not one that was mended before.
+        s.ended(now, vec![(0, Ending::Killed { signal: 11, core: false, starved: false })]);
+        let actions = s.conclude(now, &Account::default());
+        assert_eq!(
+            tests::said(&actions),
+            "rank 0 (pid 100) on h was killed by signal 11 (SIGSEGV); fewer than --min-ranks 2 are left"
+        );
+        assert_eq!((s.finished(), s.status(), s.accused()), (true, Status(139), Some(0)));
+    }
+
+    #[test]
+    fn a_world_that_falls_after_all_is_blamed_on_who_failed_first() {
+        let (mut s, now) = elastic(3, 5, 1);
+        assert_eq!(fail(&mut s, now, &[(2, KILLED)]).1, [2]);
+        s.started(now, 2, "rank 2 (pid 202) on h".into());
+        s.ended(now, vec![(1, Ending::Exited(1)), (0, Ending::Exited(1))]);
+        assert_eq!(s.conclude(now, &Account::default()), []);
+        assert_eq!(s.tick(now), [], "nobody is started while the job ends");
+        let actions = s.conclude(now + SETTLING, &Account::default());
+        assert_eq!(
+            said(&actions),
+            "rank 2 (pid 102) on h was killed by signal 9 (SIGKILL); no rank is left that it could join if it were \
+             started again; ending the other rank"
+        );
+        assert_eq!((signals(&actions), s.status()), (vec![SIGTERM, SIGCONT], Status(137)));
+    }
+
+    #[test]
+    fn a_job_that_is_given_up_is_not_mended() {
+        let gave_up = Account { aborted: Some((1, 42)), departures: vec![(0, false), (1, false)] };
+        let (mut s, now) = elastic(3, 5, 1);
+        s.ended(now, vec![(1, Ending::Exited(42))]);
+        let actions = s.conclude(now, &gave_up);
+        assert_eq!(said(&actions), "rank 1 (pid 101) on h exited with status 42; ending the other 2 ranks");
+        assert_eq!((signals(&actions), s.status()), (vec![SIGTERM, SIGCONT], Status(42)));
+        assert_eq!(s.tick(now), []);
+        // Also when that is heard of only after it was started again.
+        let (mut s, now) = elastic(3, 5, 1);
+        assert_eq!(fail(&mut s, now, &[(1, Ending::Exited(42))]).1, [1]);
+        s.started(now, 1, "rank 1 (pid 201) on h".into());
+        assert!(s.verdict_due(now + SETTLING));
+        let actions = s.conclude(now + SETTLING, &gave_up);
+        assert_eq!(said(&actions), "rank 1 (pid 101) on h exited with status 42; ending the other 3 ranks");
+        assert_eq!(s.status(), Status(42));
+        // In a later generation it has another number.
+        let (mut s, now) = elastic(3, 5, 1);
+        s.ended(now, vec![(0, Ending::Exited(1)), (2, Ending::Exited(42))]);
+        let actions = s.conclude(now, &gave_up);
+        assert_eq!(said(&actions), "rank 2 (pid 102) on h exited with status 42; ending the other rank");
+        let (mut s, now) = elastic(3, 5, 1);
+        s.ended(now, vec![(1, Ending::Exited(1))]);
+        let actions = s.conclude(now, &gave_up);
+        assert_eq!(said(&actions), "a rank gave the job up with status 42; ending the other 2 ranks");
+        assert_eq!((s.status(), s.accused()), (Status(42), None));
+    }
+
+    #[test]
+    fn nobody_is_started_again_while_the_job_ends() {
+        for ending in [SIGINT, SIGTERM] {
+            let (mut s, now) = elastic(2, 5, 1);
+            fail(&mut s, now, &[(1, KILLED)]);
+            s.started(now, 1, "rank 1 (pid 201) on h".into());
+            assert!(fail(&mut s, now, &[(1, KILLED)]).1.is_empty(), "it pauses");
+            assert_eq!(signals(&s.signalled(now, ending)), [ending, SIGCONT]);
+            let later = now + Duration::from_secs(1);
+            assert!(!s.tick(later).iter().any(|action| matches!(action, Action::Start(_))));
+            s.ended(later, vec![(0, KILLED)]);
+            assert_eq!((s.finished(), s.status()), (true, Status::signal(ending)));
+        }
+        // A failure that was seen and not yet mended makes no difference; nor does one that is seen when all are gone.
+        let (mut s, now) = elastic(2, 5, 1);
+        s.ended(now, vec![(1, KILLED)]);
+        assert_eq!((signals(&s.signalled(now, SIGINT)), s.status()), (vec![SIGINT, SIGCONT], Status(130)));
+        let (mut s, now) = elastic(2, 5, 1);
+        s.ended(now, vec![(1, KILLED)]);
+        assert_eq!(said(&s.lost_output(now, "cannot write")), "cannot write; ending the job");
+        assert_eq!(s.status(), Status::SYSTEM);
+    }
+
+    #[test]
+    fn the_time_limit_holds_while_a_rank_is_to_be_started() {
+        let (s, now) = job(1, Some(1));
+        let limits = Limits { restarts: 9, min_ranks: 1, elsewhere: 1, timeout: Duration::from_secs(60) };
+        let mut s = s.mending(limits, now);
+        let at = |millis| now + Duration::from_millis(millis);
+        assert_eq!(fail(&mut s, at(900), &[(0, KILLED)]).1, [0]);
+        s.started(at(900), 0, "rank 0 (pid 200) on h".into());
+        assert!(fail(&mut s, at(950), &[(0, KILLED)]).1.is_empty());
+        assert!(!s.finished());
+        assert_eq!(s.deadline(), Some(at(1000)));
+        assert_eq!(signals(&s.tick(at(1000))), [SIGTERM, SIGCONT]);
+        assert_eq!((s.finished(), s.status()), (true, Status::TIMEOUT));
+    }
+
+    #[test]
+    fn a_rank_that_cannot_be_started_again_ends_the_job() {
+        let (mut s, now) = elastic(3, 5, 1);
+        assert_eq!(fail(&mut s, now, &[(1, Ending::Exited(5))]).1, [1]);
+        let actions = s.not_started(now, 1, "no processes");
+        assert_eq!(
+            said(&actions),
+            "rank 1 (pid 101) on h exited with status 5; it cannot be started again: no processes; ending \
+             the other 2 ranks"
+        );
+        assert_eq!((signals(&actions), s.status()), (vec![SIGTERM, SIGCONT], Status(5)));
+        assert_eq!(s.not_started(now, 1, "no processes"), []);
     }
 
     #[test]

@@ -11,5 +11,6 @@ mod ending;
 mod hosts;
 mod pictures;
 mod reports;
+mod restarts;
 mod secret;
 mod streams;

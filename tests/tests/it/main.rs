@@ -15,6 +15,7 @@ mod mpi_table;
 mod namespaces;
 mod processes;
 mod programs;
+mod restarts;
 mod silent_networks;
 mod socket_folder;
 mod stalls;

@@ -229,13 +229,10 @@ impl Agent {
             .cloned()
             .ok_or_else(|| Failure::usage("the launcher has not said where the ranks meet".to_owned()))?;
         let mut plan = Plan {
-            ranks: of.len(),
-            rendezvous: rendezvous(first),
-            parent: std::process::id(),
-            secret: None,
             job: Some(start.job),
             passed,
             threads: parts::threads(of.len(), start.bind_to),
+            ..Plan::new(of.len(), rendezvous(first))
         };
         let mut settings = rendezvous::settings(&plan, &parts.first().map_or(Vec::new(), |p| p.env.clone()))?;
         settings.secret = secret.clone();
@@ -261,6 +258,7 @@ impl Agent {
             stdin,
             input: input.as_fd(),
             nofile,
+            again: false,
         })?;
         self.feed.pipe = (stdin != crate::cli::Stdin::None).then_some(feed);
         Ok(ranks)

@@ -126,11 +126,6 @@ impl Hosts {
         }
     }
 
-    /// The process id of each rank.
-    pub(super) fn pids(&self) -> &[i32] {
-        &self.pids
-    }
-
     fn call(
         &mut self,
         options: &RunOptions,
@@ -447,6 +442,21 @@ impl Crew for Hosts {
             // It is short.
             let _ = link.say(&Down::Signal(signal));
         }
+    }
+
+    fn name(&self, rank: usize) -> String {
+        let pid = self.pids.get(rank).copied().unwrap_or(0);
+        let mut shares = self.links.iter().map(|link| &link.share);
+        let share = shares.find(|share| (share.first..share.first + share.count).contains(&rank));
+        let host = share.map_or("no host", |share| share.host.as_str());
+        format!("rank {rank} (pid {pid}) on {host}")
+    }
+
+    // The command line says so before anything starts: nobody asks.
+    fn clear(&mut self, _rank: usize) {}
+
+    fn start_again(&mut self, _rank: usize, _news: &mut Vec<News>) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "ranks of other hosts are not started again"))
     }
 
     fn hush(&mut self, rank: usize, which: usize) {
