@@ -2,7 +2,8 @@
 //!
 //! This file turns options into a job: it opens the rendezvous and has the ranks started here (`parts`, `environment`,
 //! `cores`, then `processes`) or on other hosts (`hosts`). What happens then is in `job` (signals, output),
-//! `supervisor` and `restart` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small roles).
+//! `supervisor` and `restart` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small
+//! roles).
 
 mod complain;
 mod cores;
