@@ -69,9 +69,16 @@ fn a_world_forms_and_the_secret_is_in_no_environment_and_no_argument() {
 
 #[test]
 fn settings_are_passed_on_and_nothing_else() {
-    let mut job = on("a:1", BARE, &["-x", "MINE=1"], "echo $RINGWORLD_SEGMENT/$OTHER/$MINE/$RINGWORLD_JOB");
-    let job = finish(job.env("RINGWORLD_SEGMENT", "64K").env("OTHER", "no").env("RINGWORLD_JOB", "j"));
-    assert_eq!((job.code, job.out.as_str()), (Some(0), "64K//1/j\n"), "{}", job.err);
+    let mut job = on(
+        "a:1",
+        BARE,
+        &["-x", "MINE=1"],
+        "echo $RINGWORLD_SEGMENT/$OTHER/$MINE/$RINGWORLD_JOB/$RINGWORLD_REJOIN",
+    );
+    job.env("RINGWORLD_SEGMENT", "64K").env("OTHER", "no").env("RINGWORLD_JOB", "j");
+    // That this launcher is in the place of a dead rank says nothing of its own.
+    let job = finish(job.env("RINGWORLD_REJOIN", "1"));
+    assert_eq!((job.code, job.out.as_str()), (Some(0), "64K//1/j/\n"), "{}", job.err);
 }
 
 #[test]

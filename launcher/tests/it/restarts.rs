@@ -381,6 +381,37 @@ fn on_several_hosts_each_launcher_starts_its_own_again() {
 }
 
 #[test]
+fn a_rank_of_a_part_is_started_again_as_what_that_part_runs() {
+    let (folder, option) = folder("parts");
+    let server = "until [ -e $D/done ]; do sleep 0.01; done; echo server $KIND";
+    let client = "[ $RINGWORLD_REJOIN ] || kill -9 $$; echo client $KIND $LOCAL_RANK $(pwd -P); : > $D/done";
+    let mut line = vec!["--restarts", "1", "-n", "1", "-x", &option, "-x", "KIND=first", "sh", "-c", server];
+    line.extend([":", "-n", "1", "-x", &option, "-x", "KIND=second", "--wdir", "/", "sh", "-c", client]);
+    let job = finish(&mut command(&line));
+    let expected = vec!["client second 1 /", "server first"];
+    assert_eq!((job.code, job.sorted()), (Some(0), expected), "{}", job.err);
+    assert_eq!(sentences(&job), ["rank 1 was killed by signal 9 (SIGKILL); starting it again (1 of 1)"]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_rank_that_is_started_again_learns_that_nobody_reads() {
+    let (folder, option) = folder("nobody");
+    // Rank 0 tells apart whether the second process could write, which it tries as soon as it runs.
+    let body = "[ $LOCAL_RANK = 0 ] && { until [ -e $D/dead ]; do sleep 0.01; done; exit 0; }
+                [ $RINGWORLD_REJOIN ] || { trap '' PIPE; while echo y; do sleep 0.01; done 2> /dev/null; exit 3; }
+                yes; echo $? > $D/new; mv $D/new $D/dead";
+    let mut job =
+        Running::start(&mut script(&["-n", "2", "--restarts", "1", "--timeout", "30", "-x", &option], body));
+    assert_eq!(job.lines(1), ["y"]);
+    job.close_output();
+    let job = job.finish();
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    assert_eq!(std::fs::read_to_string(folder.join("dead")).unwrap(), "141\n");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn mistakes_are_explained() {
     for (arguments, said) in [
         (&["--max-ranks", "4", "true"][..], "--max-ranks 4 is for a world that goes on"),
@@ -395,6 +426,13 @@ fn mistakes_are_explained() {
             &["--restarts", "1", "-x", "RINGWORLD_ELASTIC=0", "true"],
             "use --restarts, --min-ranks and --max-ranks",
         ),
+        (
+            &["--restarts", "1", "true", ":", "-x", "RINGWORLD_MIN_RANKS=1", "true"],
+            "--env RINGWORLD_MIN_RANKS: this variable is set by the launcher",
+        ),
+        (&["--hosts", "a:2", "--restarts", "1", "true"], "with --nnodes and --master"),
+        (&["--hosts", "a:2", "--min-ranks", "1", "true"], "with --nnodes and --master"),
+        (&["--hostfile", "none", "--max-ranks", "1", "true"], "with --nnodes and --master"),
     ] {
         let job = finish(&mut command(arguments));
         assert_eq!(job.code, Some(2), "{arguments:?}: {}", job.err);
