@@ -82,7 +82,7 @@ impl Told {
     /// The table, if the door is this process's to keep: in the first generation whoever serves it has the port, and
     /// afterwards it is the arbiter's, or that of the first member of each host.
     fn due(&self) -> Option<Table> {
-        let table = lock(&self.known).table.clone().filter(|table| table.generation > 0)?;
+        let table = lock(&self.known).table.as_ref().filter(|table| table.generation > 0)?.clone();
         let here = host_identity();
         if let Some(arbiter) = &table.arbiter {
             return (arbiter.id == self.me).then_some(table);
