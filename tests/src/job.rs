@@ -5,10 +5,12 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::line::Line;
 use crate::port::Port;
-use crate::process::Process;
+use crate::proc;
+use crate::process::{PATIENCE, Process};
 
 /// A command that inherits nothing but where programs are found.
 #[must_use]
@@ -89,10 +91,41 @@ impl Job {
         Process::start(format!("{variables:?} {arguments:?}"), self.command(variables, arguments))
     }
 
-    /// Starts `size` processes with the ranks 0 to `size` - 1 given; process `i` is rank `i`.
+    /// Starts `size` processes with the ranks 0 to `size` - 1 given; process `i` is rank `i`. Any of them serves the
+    /// rendezvous.
     #[must_use]
     pub fn start_ranks(&self, size: usize, arguments: &[&str]) -> Vec<Process> {
-        (0..size).map(|rank| self.start(&[("RANK", &rank.to_string())], arguments)).collect()
+        (0..size).map(|rank| self.start_rank(rank, arguments)).collect()
+    }
+
+    /// Likewise, for tests in which it matters who serves: rank 0 does.
+    #[must_use]
+    pub fn start_ranks_served_by_the_first(&self, size: usize, arguments: &[&str]) -> Vec<Process> {
+        let start = |rank| {
+            let process = self.start_rank(rank, arguments);
+            if rank == 0 {
+                self.wait_served(&process);
+            }
+            process
+        };
+        (0..size).map(start).collect()
+    }
+
+    fn start_rank(&self, rank: usize, arguments: &[&str]) -> Process {
+        self.start(&[("RANK", &rank.to_string())], arguments)
+    }
+
+    /// Waits until `process` serves the rendezvous, without connecting to it.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn wait_served(&self, process: &Process) {
+        let (port, begun) = (self.port(), Instant::now());
+        while !proc::listening(process.pid()).iter().any(|address| address.port() == port) {
+            assert!(begun.elapsed() < PATIENCE, "nobody serves port {port}\n{}", process.transcript());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 

@@ -89,13 +89,7 @@ fn a_rank_killed_while_all_wait_for_messages_is_named_by_every_survivor() {
 
 /// Ranks 0 to 2 of 4 wait for the last; rank 0 came first and serves the rendezvous.
 fn waiting_for_the_last(job: &Job) -> Vec<Process> {
-    let mut processes = Vec::new();
-    for rank in 0..RANKS - 1 {
-        processes.push(job.start(&[("RANK", &rank.to_string())], &["meet"]));
-        if rank == 0 {
-            wait_served(&processes[0], job.port());
-        }
-    }
+    let processes = job.start_ranks_served_by_the_first(RANKS - 1, &["meet"]);
     std::thread::sleep(Duration::from_millis(300));
     assert!(processes.iter().all(|process| process.events("formed").is_empty()));
     processes
@@ -135,14 +129,6 @@ fn a_death_of_the_serving_rank_in_the_rendezvous_ends_the_waiting_with_its_addre
         println!("  after {:.1} ms: {}", late.as_secs_f64() * 1e3, line.text);
         assert!(late <= PROMISE + SLACK, "noticed after {late:?}");
         assert!(line.text.contains(&format!("127.0.0.1:{}", job.port())), "{}", line.text);
-    }
-}
-
-fn wait_served(process: &Process, port: u16) {
-    let until = std::time::Instant::now() + PATIENCE;
-    while !proc::listening(process.pid()).iter().any(|address| address.port() == port) {
-        assert!(std::time::Instant::now() < until, "nobody serves port {port}\n{}", process.transcript());
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

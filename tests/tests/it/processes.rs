@@ -50,15 +50,6 @@ fn hostname() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned()
 }
 
-/// Waits until somebody serves the rendezvous, without connecting to it.
-fn wait_served(process: &Process, port: u16) {
-    let until = std::time::Instant::now() + PATIENCE;
-    while !proc::listening(process.pid()).iter().any(|address| address.port() == port) {
-        assert!(std::time::Instant::now() < until, "nobody serves port {port}\n{}", process.transcript());
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn two_shells_with_only_a_master_and_num_nodes_form_a_world_of_two() {
     let job = Job::new(PROBE, 2).with("WORLD_SIZE", None).with("NUM_NODES", Some("2"));
@@ -164,7 +155,7 @@ fn processes_without_ranks_get_ranks_and_local_ranks_that_agree() {
 fn a_rank_given_twice_is_an_error_that_names_it_and_the_job_goes_on() {
     let job = Job::new(PROBE, 2);
     let mut first = job.start(&[("RANK", "1")], &["meet"]);
-    wait_served(&first, job.port());
+    job.wait_served(&first);
     std::thread::sleep(Duration::from_millis(300));
     let mut second = job.start(&[("RANK", "1")], &["meet"]);
     second.ends_with(REFUSED);
@@ -188,7 +179,7 @@ fn a_wrong_or_missing_secret_is_an_error_at_the_joiner_and_the_job_goes_on() {
     let job = Job::new(PROBE, 2);
     let right = [("RINGWORLD_SECRET", "correct horse")];
     let mut first = job.start(&right, &["meet"]);
-    wait_served(&first, job.port());
+    job.wait_served(&first);
     for wrong in [&[("RINGWORLD_SECRET", "battery staple")][..], &[]] {
         let mut refused = job.start(wrong, &["meet"]);
         refused.ends_with(REFUSED);
@@ -234,7 +225,7 @@ fn ranks_that_never_come_end_the_rendezvous_with_who_came_and_how_many_are_missi
 fn processes_that_disagree_about_the_size_get_an_error_that_names_both() {
     let job = Job::new(PROBE, 3);
     let first = job.start(&[], &["meet"]);
-    wait_served(&first, job.port());
+    job.wait_served(&first);
     std::thread::sleep(Duration::from_millis(300));
     let mut second = job.start(&[("WORLD_SIZE", "4")], &["meet"]);
     second.ends_with(REFUSED);

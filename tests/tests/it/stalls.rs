@@ -116,7 +116,8 @@ fn the_error_of_a_time_out_says_who_is_late_or_that_nobody_can_move() {
 #[test]
 fn a_rank_that_is_stopped_is_one_that_does_not_answer() {
     let job = Job::new(PROBE, 3).with("RINGWORLD_STALL_WARNING", Some("500ms"));
-    let mut processes = job.start_ranks(3, &["sleep", "--rank", "2", "--ms", "2000"]);
+    // The one that serves is the one that asks, and must not be the one that is stopped.
+    let mut processes = job.start_ranks_served_by_the_first(3, &["sleep", "--rank", "2", "--ms", "2000"]);
     processes.iter().for_each(|process| drop(process.wait_event("looping")));
     processes[2].signal(Signal::STOP);
     let line = wait_line(&processes, "wait for rank 2");

@@ -22,11 +22,11 @@ fn status(variables: &[(&str, &str)], arguments: &[&str]) -> (String, i32) {
     (text, output.status.code().unwrap())
 }
 
-/// Three ranks, of which rank 2 keeps the others waiting.
+/// Three ranks, of which rank 2 keeps the others waiting, and rank 0 serves.
 fn hanging(ms: u64) -> (Job, Vec<Process>) {
     let job =
         Job::new(PROBE, 3).with("RINGWORLD_SECRET", Some(SECRET)).with("RINGWORLD_PEER_TIMEOUT", Some("10s"));
-    let processes = job.start_ranks(3, &["sleep", "--rank", "2", "--ms", &ms.to_string()]);
+    let processes = job.start_ranks_served_by_the_first(3, &["sleep", "--rank", "2", "--ms", &ms.to_string()]);
     formed(&processes, 3);
     processes.iter().for_each(|process| drop(process.wait_event("looping")));
     (job, processes)
