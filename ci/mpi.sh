@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# mpi4py's own tests on libmpi.so.12, as far as they go in three minutes, and some of MPICH's; what both libraries
-# export; what is made of the tables of functions and constants, the header above all; programs in C and C++; two hosts.
-# All of it: tests/mpi/run and tests/mpi/suite.
+# mpi4py's own tests on libmpi.so.12, as far as they go in three minutes, some of MPICH's, and benchmarks; what both
+# libraries export; what is made of the tables of functions and constants, the header above all; programs in C and C++;
+# two hosts. All of it: tests/mpi/run, tests/mpi/suite and tests/mpi/benchmarks.
 source "$(dirname "$0")/lib.sh"
 headline "programs made for MPI"
 cargo test --quiet --locked -p xtask -p ringworld-mpi
@@ -44,4 +44,7 @@ tests/mpi/run --ranks 2 --limit 200 "${two[@]/#/-i}" || status=$?
 tests/mpi/suite --most 4 attr errhan group info topo errors/{attr,comm,datatype,group,pt2pt,topo} || status=$?
 [ "$status" != 77 ] || skip "see above"
 [ "$status" = 0 ] || fail "MPICH's tests have failed, see above"
+tests/mpi/benchmarks --quick || status=$?
+[ "$status" != 77 ] || skip "see above"
+[ "$status" = 0 ] || fail "benchmarks have failed, see above"
 finished

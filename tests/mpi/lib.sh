@@ -17,6 +17,15 @@ environment() { # name, packages…
     touch "$home/$name/done"
 }
 
+# mpi4py's sources, below $home, from its distribution: what builds it is needed as it comes.
+mpi4py=4.1.2
+mpi4py_sources() {
+    [ ! -e "$home/mpi4py-$mpi4py/test/main.py" ] || return 0
+    "$home/venv/bin/pip" --quiet --disable-pip-version-check download --no-binary mpi4py --no-deps \
+        --dest "$home" "mpi4py==$mpi4py" || missing "mpi4py's sources cannot be fetched"
+    tar -xzf "$home/mpi4py-$mpi4py.tar.gz" -C "$home"
+}
+
 command -v python3 >/dev/null || missing "python3 is not installed"
 mkdir -p "${CARGO_TARGET_DIR:-target}/debug/mpi-tests/lib"
 built=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug
