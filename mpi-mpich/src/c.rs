@@ -6,7 +6,6 @@
 #![allow(non_camel_case_types, reason = "the names are C's")]
 
 use std::ffi::{c_int, c_void};
-use std::sync::LazyLock;
 
 use ringworld_mpi::host::{Function, Host, enter};
 use ringworld_mpi::kind::Kind;
@@ -274,25 +273,42 @@ const WHICH: usize = (1 << 26) - 1;
 /// The first numbers of made datatypes are those of pairs, which are predefined.
 const RESERVED: usize = 16;
 
-/// Predefined datatypes, by the lowest byte of MPICH's; and MPICH's, by the standard's.
-struct Datatypes {
+/// Predefined datatypes and operations, by the lowest byte of MPICH's; and MPICH's datatypes, by the standard's.
+struct Predefined {
     to_standard: [usize; 256],
     to_mpich: [usize; 256],
+    op_to_standard: [usize; 256],
 }
 
-static PREDEFINED: LazyLock<Datatypes> = LazyLock::new(|| {
-    let mut tables = Datatypes { to_standard: [0; 256], to_mpich: [0; 256] };
-    for &(standard, mpich) in DATATYPES {
+static PREDEFINED: Predefined = {
+    let mut tables = Predefined { to_standard: [0; 256], to_mpich: [0; 256], op_to_standard: [0; 256] };
+    let mut place = 0;
+    while place < DATATYPES.len() {
+        let (standard, mpich) = DATATYPES[place];
         if mpich >> 30 == 1 {
             tables.to_standard[mpich & 0xff] = standard;
         }
         tables.to_mpich[standard - 0x200] = mpich;
+        place += 1;
+    }
+    place = 0;
+    while place < OPS.len() {
+        tables.op_to_standard[OPS[place].1 & 0xff] = OPS[place].0;
+        place += 1;
     }
     tables
-});
+};
+
+/// What all of MPICH's operations have above their lowest byte.
+const OP_BITS: usize = 0x5800_0000;
+const COMM_WORLD: usize = 0x4400_0000;
 
 #[inline]
 pub(crate) fn handle_in(kind: Kind, handle: usize) -> usize {
+    // Of nearly every call.
+    if kind == Kind::Comm && handle == COMM_WORLD {
+        return standard::Comm::WORLD.0;
+    }
     if handle & !WHICH == bits(kind) {
         let which = handle & WHICH;
         return match (kind, which.checked_sub(RESERVED)) {
@@ -312,7 +328,7 @@ pub(crate) fn handle_in(kind: Kind, handle: usize) -> usize {
         };
     }
     if kind == Kind::Op && handle >> 30 == 1 {
-        return OPS.iter().find(|(_, mpich)| *mpich == handle).map_or(0, |(standard, _)| *standard);
+        return if handle & !0xff == OP_BITS { PREDEFINED.op_to_standard[handle & 0xff] } else { 0 };
     }
     let is_it = |known: &&(Kind, usize, usize)| known.0 == kind && known.2 == handle;
     OTHERS.iter().find(is_it).map_or(0, |(_, standard, _)| *standard)

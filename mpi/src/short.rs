@@ -1,9 +1,10 @@
-//! The short path: a message of predefined elements that lie one behind the other, sent or received by a call that
-//! waits, within one group.
+//! The short path: predefined elements that lie one behind the other, which are sent, received or reduced to all by a
+//! call that waits, within one group.
 //!
 //! This file decides whether it may be taken; whatever it declines, and every argument that is wrong, goes by the
-//! ordinary path of `point_to_point.rs`, which knows more cases and says what is wrong. What it saves is half of what
-//! this library adds to a call of the runtime: no datatype is looked up, and nothing is kept but the communicator.
+//! ordinary path of `point_to_point.rs` and `plan.rs`, which knows more cases and says what is wrong. What it saves is
+//! most of what this library adds to a call of the runtime: no datatype is looked up, nothing is kept but the
+//! communicator, and how elements are combined is found out once.
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::arguments::{Address, StatusOut};
 use crate::comms::{self, Comm};
 use crate::datatypes::basic;
 use crate::errhandlers::raise;
+use crate::operations;
 use crate::standard::{self, ANY_SOURCE, ANY_TAG};
 use crate::work::status_of;
 
@@ -79,6 +81,35 @@ pub(crate) fn recv(
             }
             Some(0)
         }
+        Err(why) => Some(failed(call, comm, why)),
+    }
+}
+
+/// `MPI_Allreduce`, likewise.
+#[inline(always)]
+pub(crate) fn all_reduce(
+    call: &str,
+    (input, output): (Address, Address),
+    (count, datatype): (i64, standard::Datatype),
+    op: standard::Op,
+    comm: standard::Comm,
+) -> Option<i32> {
+    let reducer = operations::known(op, datatype)?;
+    // One and the same buffer is an error.
+    let in_place = input.is_in_place();
+    if input == output {
+        return None;
+    }
+    let input = if in_place { None } else { Some(memory(input, count, datatype)?) };
+    let output = memory(output, count, datatype)?;
+    let alignment = reducer.alignment();
+    if !output.is_aligned_to(alignment) || input.is_some_and(|input| !input.is_aligned_to(alignment)) {
+        return None;
+    }
+    let mut kept = None;
+    let comm = of_one_group(comm, &mut kept)?;
+    match comm.all.all_reduce_foreign(reducer, input, output) {
+        Ok(()) => Some(0),
         Err(why) => Some(failed(call, comm, why)),
     }
 }

@@ -3,6 +3,7 @@
 use super::plans;
 use crate::arguments::{Address, Handles, Ints};
 use crate::guard::on_comm;
+use crate::short;
 use crate::standard::{Comm, Datatype, Op};
 
 pub fn barrier(comm: Comm) -> i32 {
@@ -180,9 +181,11 @@ pub fn allreduce(
     op: Op,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Allreduce", comm, |comm| {
-        plans::allreduce(comm, sendbuf, recvbuf, count, datatype, op)?()?.run()
-    })
+    let call = "MPI_Allreduce";
+    if let Some(code) = short::all_reduce(call, (sendbuf, recvbuf), (count, datatype), op, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| plans::allreduce(comm, sendbuf, recvbuf, count, datatype, op)?()?.run())
 }
 
 pub fn reduce_scatter_block(

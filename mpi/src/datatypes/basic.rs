@@ -165,6 +165,24 @@ static DENSE: [u8; 0x100] = {
     sizes
 };
 
+/// Where each of them is in [`ALL`] and one more, likewise.
+static PLACES: [u8; 0x100] = {
+    let mut places = [0; 0x100];
+    let mut place = 0;
+    while place < ALL.len() {
+        places[ALL[place].handle - standard::Datatype::NULL.0] = place as u8 + 1;
+        place += 1;
+    }
+    places
+};
+
+/// Where a predefined datatype is in [`ALL`].
+#[inline]
+pub(crate) fn place(datatype: standard::Datatype) -> Option<usize> {
+    let place = *PLACES.get(datatype.0.wrapping_sub(standard::Datatype::NULL.0))?;
+    usize::from(place).checked_sub(1)
+}
+
 /// How many bytes an element has, of a predefined datatype whose elements have no holes.
 #[inline]
 pub(crate) fn dense_size(datatype: standard::Datatype) -> Option<usize> {

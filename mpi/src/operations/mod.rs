@@ -3,13 +3,13 @@
 mod located;
 mod long_double;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ringworld::DType;
 use ringworld::foreign::Reducer;
 
 use crate::arguments::Address;
-use crate::datatypes::basic::{Basic, Nature};
+use crate::datatypes::basic::{self, Basic, Nature};
 use crate::datatypes::{Buffer, Datatype, Owned};
 use crate::error::{Error, Result, error, fail};
 use crate::host::{Function, host};
@@ -67,6 +67,27 @@ pub(crate) fn is_commutative(op: standard::Op) -> Result<bool> {
         return Ok(false);
     }
     Ok(made(op)?.commutative)
+}
+
+/// The first of the standard's operations, and how many handles there are from it on.
+const FIRST: usize = 0x21;
+const OPS: usize = 0x39 - FIRST + 1;
+/// How each of the standard's operations combines each of the predefined datatypes, once somebody has asked.
+static KNOWN: [[OnceLock<Reducer>; OPS]; basic::ALL.len()] =
+    [const { [const { OnceLock::new() }; OPS] }; basic::ALL.len()];
+
+/// The same as [`reducer`] of an operation and a datatype of the standard's; `None` where that is another, or an error.
+#[inline]
+pub(crate) fn known(op: standard::Op, datatype: standard::Datatype) -> Option<&'static Reducer> {
+    let place = basic::place(datatype)?;
+    let known = KNOWN.get(place)?.get(op.0.wrapping_sub(FIRST))?;
+    match known.get() {
+        Some(reducer) => Some(reducer),
+        None => {
+            let reducer = of(builtin(op)?, &basic::ALL[place]).ok()?;
+            Some(known.get_or_init(|| reducer))
+        }
+    }
 }
 
 fn made(op: standard::Op) -> Result<Arc<Made>> {
@@ -162,4 +183,30 @@ fn of_program(made: &Made, handle: standard::Datatype, datatype: &Arc<Datatype>)
         commutative,
         Arc::new(combine),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatypes::get;
+
+    #[test]
+    fn what_is_known_is_what_is_found_out_for_each_call() {
+        for basic in basic::ALL {
+            for op in (0..0x40).chain([0x200, usize::MAX]).map(standard::Op) {
+                let handle = standard::Datatype(basic.handle);
+                let found = reducer(op, handle, &get(handle).expect("a predefined one")).ok();
+                for _ in 0..2 {
+                    let known = known(op, handle);
+                    assert_eq!(known.is_some(), found.is_some(), "{} by {:#x}", basic.name, op.0);
+                    if let (Some(known), Some(found)) = (known, &found) {
+                        let parts = |of: &Reducer| (of.element(), of.alignment(), format!("{of:?}"));
+                        assert_eq!(parts(known), parts(found), "{} by {:#x}", basic.name, op.0);
+                    }
+                }
+            }
+        }
+        assert!(known(standard::Op(FIRST), standard::Datatype(0x200)).is_none());
+        assert!(known(standard::Op(FIRST), standard::Datatype(0x100)).is_none());
+    }
 }

@@ -195,6 +195,33 @@ impl Communicator {
         }
     }
 
+    /// What [`Communicator::run_foreign`] does of [`Call::AllReduce`], likewise: in place where there is no input.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::all_reduce`].
+    ///
+    /// ```
+    /// use ringworld::foreign::{Foreign, Reducer};
+    /// use ringworld::{DType, Op};
+    /// # let world = ringworld::testing::alone();
+    /// let mut data = [1f32, 2.0];
+    /// // SAFETY: the array is borrowed by nobody else, and outlives the call.
+    /// let memory = unsafe { Foreign::new(data.as_mut_ptr().cast(), size_of_val(&data)) };
+    /// world.all_reduce_foreign(&Reducer::new(DType::F32, Op::Sum)?, None, memory)?;
+    /// assert_eq!(data, [1.0, 2.0]);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn all_reduce_foreign(&self, op: &Reducer, input: Option<Foreign>, output: Foreign) -> Result<()> {
+        let counts = Counts::Same(op.apart("all_reduce", input.map(|data| data.len()), output.len())?);
+        let plan = self.plan_of(Name::AllReduce, Collective::AllReduce, counts, op, input.is_none())?;
+        op.aligned(&plan, input, Some(output))?;
+        let (ending, number) =
+            blocking_foreign(self.engine(), input, Some(output), Self::collective_call(&plan));
+        ending.map(drop).map_err(|failure| self.error(failure, plan.operation(number)))
+    }
+
     #[inline(never)]
     fn run_send(&self, data: Foreign, to: usize, tag: u32, mode: Mode) -> Result<()> {
         self.check_rank(send_name(mode), to)?;
@@ -287,13 +314,7 @@ impl Communicator {
         let plan =
             self.plan_foreign(call, input.map(|data| data.len()), output.map_or(0, |data| data.len()))?;
         if let Some(op) = call.op() {
-            let misplaced =
-                |data: Option<Foreign>| data.is_some_and(|data| !data.is_aligned_to(op.alignment));
-            if misplaced(input) || misplaced(output) {
-                let detail =
-                    format!("the memory is not aligned to {} bytes, as its elements are", op.alignment);
-                return Err(Error::InvalidCount { operation: plan.what.signature.to_string(), detail });
-            }
+            op.aligned(&plan, input, output)?;
         }
         let call = Self::collective_call(&plan);
         Ok((plan, call))
@@ -405,6 +426,18 @@ impl Reducer {
         }
         let detail = format!("{bytes} bytes are no whole number of elements of {element} bytes");
         Err(Error::InvalidCount { operation: "reduction".into(), detail })
+    }
+
+    /// Checks that elements lie where they can be combined.
+    #[inline]
+    fn aligned(&self, plan: &Plan, input: Option<Foreign>, output: Option<Foreign>) -> Result<()> {
+        let misplaced = |data: Option<Foreign>| data.is_some_and(|data| !data.is_aligned_to(self.alignment));
+        if misplaced(input) || misplaced(output) {
+            let detail =
+                format!("the memory is not aligned to {} bytes, as its elements are", self.alignment);
+            return Err(Error::InvalidCount { operation: plan.what.signature.to_string(), detail });
+        }
+        Ok(())
     }
 
     /// How many elements input and output have.
