@@ -301,6 +301,10 @@ pub struct Handles<H> {
 }
 
 impl<H: Handle> Handles<H> {
+    pub(crate) fn is_null(self) -> bool {
+        self.pointer.is_null()
+    }
+
     /// An argument.
     ///
     /// # Safety

@@ -51,6 +51,8 @@ pub(super) fn varied(
     datatype: standard::Datatype,
     number: usize,
 ) -> Result<Vec<Buffer>> {
+    there("the counts of elements", counts.is_null(), number)?;
+    there("the displacements", displacements.is_some_and(Ints::is_null), number)?;
     let datatype = datatypes::usable(datatype)?;
     let extent = datatype.extent();
     let mut next = 0;
@@ -64,6 +66,11 @@ pub(super) fn varied(
         .collect()
 }
 
+/// Arrays have to be there, where anything of them is needed.
+fn there(what: &str, is_null: bool, number: usize) -> Result<()> {
+    if is_null && number > 0 { fail(ERR_ARG, format!("NULL was given for {what}")) } else { Ok(()) }
+}
+
 /// Blocks of a datatype each, at displacements in bytes.
 pub(super) fn of_each(
     address: Address,
@@ -72,6 +79,9 @@ pub(super) fn of_each(
     types: Handles<standard::Datatype>,
     number: usize,
 ) -> Result<Vec<Buffer>> {
+    there("the counts of elements", counts.is_null(), number)?;
+    there("the displacements", displacements.is_null(), number)?;
+    there("the datatypes", types.is_null(), number)?;
     (0..number)
         .map(|place| {
             let datatype = datatypes::usable(types.get(place))?;
@@ -101,5 +111,6 @@ pub(super) fn counts(given: Ints, number: usize) -> Result<Vec<usize>> {
     let count = |count: i64| {
         usize::try_from(count).or_else(|_| fail(ERR_COUNT, format!("{count} is no number of elements")))
     };
+    there("the counts of elements", given.is_null(), number)?;
     (0..number).map(|place| count(given.get(place))).collect()
 }

@@ -199,6 +199,28 @@ static void errors(void)
     }
 }
 
+/* A send that is cancelled may go on, and says so; arrays that are not there are an error, and not a crash. */
+static void refusals(void)
+{
+    int number = 5, came = 0, flag = 1, class, all[1];
+    MPI_Request request;
+    MPI_Status status;
+    WELL(MPI_Isend(&number, 1, MPI_INT, 0, 4, MPI_COMM_SELF, &request));
+    WELL(MPI_Cancel(&request));
+    WELL(MPI_Recv(&came, 1, MPI_INT, 0, 4, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    WELL(MPI_Wait(&request, &status));
+    WELL(MPI_Test_cancelled(&status, &flag));
+    CHECK(!flag && came == 5 && request == MPI_REQUEST_NULL);
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    WELL(MPI_Error_class(MPI_Allgatherv(&rank, 1, MPI_INT, all, NULL, NULL, MPI_INT, MPI_COMM_SELF), &class));
+    CHECK(class == MPI_ERR_ARG);
+    WELL(MPI_Error_class(MPI_Reduce_scatter(&rank, all, NULL, MPI_INT, MPI_SUM, MPI_COMM_SELF), &class));
+    CHECK(class == MPI_ERR_ARG);
+    WELL(MPI_Error_class(MPI_Alltoallw(&rank, NULL, NULL, NULL, all, NULL, NULL, NULL, MPI_COMM_SELF), &class));
+    CHECK(class == MPI_ERR_ARG);
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
 static int deleted;
 
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
@@ -241,6 +263,7 @@ int main(int argc, char **argv)
     datatypes();
     operations();
     errors();
+    refusals();
     attributes();
     WELL(MPI_Barrier(MPI_COMM_WORLD));
     WELL(MPI_Finalize());
