@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 # Whole elements of 4 bytes; the first lengths go in one message, the last by rendezvous and in segments.
-LENGTHS = [0, 4, 64, 1000, 4096, 16384, 65536, 262144, 1048576, 4194304]
+LENGTHS = [0, 4, 64, 1000, 4096, 16384, 65536, 262144, 1048576]
 QUICK_LENGTHS = [0, 4, 1000, 65536]
 # Below this, IMB-P2P sends messages of its own as MPI_BYTE.
 LEAST = 64
@@ -165,7 +165,7 @@ class Runner:
     def python(self, path, ranks, transport):
         """One of OSU's in mpi4py's version."""
         given, name = self.given, path.stem
-        most = max(QUICK_LENGTHS if given.quick else LENGTHS[:-1])
+        most = max(QUICK_LENGTHS if given.quick else LENGTHS)
         words = [self.home / "venv/bin/python", "-c", CALL, name, path.parent, given.iterations, most]
 
         def judge(text):
