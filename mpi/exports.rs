@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use ringworld_mpi::arguments::{Address, Handles, IntOut, Ints, StatusOut, Text, TextOut};
 use ringworld_mpi::kind::Kind;
-use ringworld_mpi::standard::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request};
+use ringworld_mpi::standard::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, Session};
 use ringworld_mpi::{absent, calls, unsupported};
 
 use super::c;
@@ -888,7 +888,9 @@ export!(MPI_Group_excl PMPI_Group_excl (group: c::MPI_Group, n: c_int, ranks: *c
 export!(MPI_Group_free PMPI_Group_free (group: *mut c::MPI_Group) -> c_int { c::code(if group.is_null() {
     absent("MPI_Group_free") } else { calls::group_free(Handles::<Group>::new(group.cast())) }) });
 export!(MPI_Group_from_session_pset PMPI_Group_from_session_pset (session: c::MPI_Session, pset_name: *const c_char,
-    newgroup: *mut c::MPI_Group) -> c_int { c::code(unsupported("MPI_Group_from_session_pset")) });
+    newgroup: *mut c::MPI_Group) -> c_int { c::code(if newgroup.is_null() { absent("MPI_Group_from_session_pset") }
+    else { calls::group_from_session_pset(Session(c::handle_in(Kind::Session, session as usize)),
+    Text::new(pset_name), Handles::<Group>::new(newgroup.cast())) }) });
 export!(MPI_Group_incl PMPI_Group_incl (group: c::MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut
     c::MPI_Group) -> c_int { c::code(if newgroup.is_null() { absent("MPI_Group_incl") } else {
     calls::group_incl(Group(c::handle_in(Kind::Group, group as usize)), n, Ints::narrow(ranks),
@@ -1933,37 +1935,64 @@ export!(MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c (buf: *mut c_void, count:
     c::rank_in(source), c::tag_in(recvtag), Comm(c::handle_in(Kind::Comm, comm as usize)),
     StatusOut::new(c::status(status)))) });
 export!(MPI_Session_attach_buffer PMPI_Session_attach_buffer (session: c::MPI_Session, buffer: *mut c_void, size:
-    c_int) -> c_int { c::code(unsupported("MPI_Session_attach_buffer")) });
+    c_int) -> c_int { c::code(calls::session_attach_buffer(Session(c::handle_in(Kind::Session, session as usize)),
+    Address::new(c::buffer(buffer)), i64::from(size))) });
 export!(MPI_Session_attach_buffer_c PMPI_Session_attach_buffer_c (session: c::MPI_Session, buffer: *mut c_void,
-    size: i64) -> c_int { c::code(unsupported("MPI_Session_attach_buffer_c")) });
+    size: i64) -> c_int { c::code(calls::session_attach_buffer(Session(c::handle_in(Kind::Session, session as
+    usize)), Address::new(c::buffer(buffer)), size)) });
 export!(MPI_Session_call_errhandler PMPI_Session_call_errhandler (session: c::MPI_Session, errorcode: c_int) ->
-    c_int { c::code(unsupported("MPI_Session_call_errhandler")) });
+    c_int { c::code(calls::session_call_errhandler(Session(c::handle_in(Kind::Session, session as usize)),
+    c::error_in(errorcode))) });
 export!(MPI_Session_create_errhandler PMPI_Session_create_errhandler (session_errhandler_fn: *mut c_void,
-    errhandler: *mut c::MPI_Errhandler) -> c_int { c::code(unsupported("MPI_Session_create_errhandler")) });
+    errhandler: *mut c::MPI_Errhandler) -> c_int { c::code(if errhandler.is_null() {
+    absent("MPI_Session_create_errhandler") } else {
+    calls::session_create_errhandler(Address::new(session_errhandler_fn),
+    Handles::<Errhandler>::new(errhandler.cast())) }) });
 export!(MPI_Session_detach_buffer PMPI_Session_detach_buffer (session: c::MPI_Session, buffer_addr: *mut c_void,
-    size: *mut c_int) -> c_int { c::code(unsupported("MPI_Session_detach_buffer")) });
+    size: *mut c_int) -> c_int { c::code(if size.is_null() { absent("MPI_Session_detach_buffer") } else {
+    calls::session_detach_buffer(Session(c::handle_in(Kind::Session, session as usize)), Address::new(buffer_addr),
+    IntOut::narrow(size)) }) });
 export!(MPI_Session_detach_buffer_c PMPI_Session_detach_buffer_c (session: c::MPI_Session, buffer_addr: *mut c_void,
-    size: *mut i64) -> c_int { c::code(unsupported("MPI_Session_detach_buffer_c")) });
-export!(MPI_Session_finalize PMPI_Session_finalize (session: *mut c::MPI_Session) -> c_int {
-    c::code(unsupported("MPI_Session_finalize")) });
+    size: *mut i64) -> c_int { c::code(if size.is_null() { absent("MPI_Session_detach_buffer_c") } else {
+    calls::session_detach_buffer(Session(c::handle_in(Kind::Session, session as usize)), Address::new(buffer_addr),
+    IntOut::wide(size)) }) });
+export!(MPI_Session_finalize PMPI_Session_finalize (session: *mut c::MPI_Session) -> c_int { c::code(if
+    session.is_null() { absent("MPI_Session_finalize") } else {
+    calls::session_finalize(Handles::<Session>::new(session.cast())) }) });
 export!(MPI_Session_flush_buffer PMPI_Session_flush_buffer (session: c::MPI_Session) -> c_int {
-    c::code(unsupported("MPI_Session_flush_buffer")) });
+    c::code(calls::session_flush_buffer(Session(c::handle_in(Kind::Session, session as usize)))) });
 export!(MPI_Session_get_errhandler PMPI_Session_get_errhandler (session: c::MPI_Session, errhandler: *mut
-    c::MPI_Errhandler) -> c_int { c::code(unsupported("MPI_Session_get_errhandler")) });
+    c::MPI_Errhandler) -> c_int { c::code(if errhandler.is_null() { absent("MPI_Session_get_errhandler") } else {
+    calls::session_get_errhandler(Session(c::handle_in(Kind::Session, session as usize)),
+    Handles::<Errhandler>::new(errhandler.cast())) }) });
 export!(MPI_Session_get_info PMPI_Session_get_info (session: c::MPI_Session, info_used: *mut c::MPI_Info) -> c_int {
-    c::code(unsupported("MPI_Session_get_info")) });
+    c::code(if info_used.is_null() { absent("MPI_Session_get_info") } else {
+    calls::session_get_info(Session(c::handle_in(Kind::Session, session as usize)),
+    Handles::<Info>::new(info_used.cast())) }) });
 export!(MPI_Session_get_nth_pset PMPI_Session_get_nth_pset (session: c::MPI_Session, info: c::MPI_Info, n: c_int,
-    pset_len: *mut c_int, pset_name: *mut c_char) -> c_int { c::code(unsupported("MPI_Session_get_nth_pset")) });
+    pset_len: *mut c_int, pset_name: *mut c_char) -> c_int { c::code(if pset_len.is_null() {
+    absent("MPI_Session_get_nth_pset") } else { calls::session_get_nth_pset(Session(c::handle_in(Kind::Session,
+    session as usize)), Info(c::handle_in(Kind::Info, info as usize)), n, IntOut::narrow(pset_len),
+    TextOut::new(pset_name)) }) });
 export!(MPI_Session_get_num_psets PMPI_Session_get_num_psets (session: c::MPI_Session, info: c::MPI_Info,
-    npset_names: *mut c_int) -> c_int { c::code(unsupported("MPI_Session_get_num_psets")) });
+    npset_names: *mut c_int) -> c_int { c::code(if npset_names.is_null() { absent("MPI_Session_get_num_psets") }
+    else { calls::session_get_num_psets(Session(c::handle_in(Kind::Session, session as usize)),
+    Info(c::handle_in(Kind::Info, info as usize)), IntOut::narrow(npset_names)) }) });
 export!(MPI_Session_get_pset_info PMPI_Session_get_pset_info (session: c::MPI_Session, pset_name: *const c_char,
-    info: *mut c::MPI_Info) -> c_int { c::code(unsupported("MPI_Session_get_pset_info")) });
+    info: *mut c::MPI_Info) -> c_int { c::code(if info.is_null() { absent("MPI_Session_get_pset_info") } else {
+    calls::session_get_pset_info(Session(c::handle_in(Kind::Session, session as usize)), Text::new(pset_name),
+    Handles::<Info>::new(info.cast())) }) });
 export!(MPI_Session_iflush_buffer PMPI_Session_iflush_buffer (session: c::MPI_Session, request: *mut c::MPI_Request)
-    -> c_int { c::code(unsupported("MPI_Session_iflush_buffer")) });
+    -> c_int { c::code(if request.is_null() { absent("MPI_Session_iflush_buffer") } else {
+    calls::session_iflush_buffer(Session(c::handle_in(Kind::Session, session as usize)),
+    Handles::<Request>::new(request.cast())) }) });
 export!(MPI_Session_init PMPI_Session_init (info: c::MPI_Info, errhandler: c::MPI_Errhandler, session: *mut
-    c::MPI_Session) -> c_int { c::code(unsupported("MPI_Session_init")) });
+    c::MPI_Session) -> c_int { c::code(if session.is_null() { absent("MPI_Session_init") } else {
+    calls::session_init(Info(c::handle_in(Kind::Info, info as usize)), Errhandler(c::handle_in(Kind::Errhandler,
+    errhandler as usize)), Handles::<Session>::new(session.cast())) }) });
 export!(MPI_Session_set_errhandler PMPI_Session_set_errhandler (session: c::MPI_Session, errhandler:
-    c::MPI_Errhandler) -> c_int { c::code(unsupported("MPI_Session_set_errhandler")) });
+    c::MPI_Errhandler) -> c_int { c::code(calls::session_set_errhandler(Session(c::handle_in(Kind::Session, session
+    as usize)), Errhandler(c::handle_in(Kind::Errhandler, errhandler as usize)))) });
 export!(MPI_Ssend PMPI_Ssend (buf: *const c_void, count: c_int, datatype: c::MPI_Datatype, dest: c_int, tag: c_int,
     comm: c::MPI_Comm) -> c_int { c::code(calls::ssend(Address::new(c::buffer(buf.cast_mut())), i64::from(count),
     Datatype(c::handle_in(Kind::Datatype, datatype as usize)), c::rank_in(dest), c::tag_in(tag),

@@ -11,15 +11,15 @@ macro_rules! callbacks {
             (HOST.handle_out)(kind, object) as $handle
         }
 
-        unsafe fn call_errhandler(function: Function, object: usize, code: i32) {
-            let (mut comm, mut code) = (told(Kind::Comm, object), (HOST.error_out)(code));
+        unsafe fn call_errhandler(function: Function, kind: Kind, object: usize, code: i32) {
+            let (mut object, mut code) = (told(kind, object), (HOST.error_out)(code));
             type Handler = unsafe extern "C" fn(*mut $handle, *mut c_int);
             let pointer: *const () = std::ptr::with_exposed_provenance(function.0);
             // SAFETY: the caller says that it is an error handler. It may take more arguments, none of which it looks
             // at.
             let handler: Handler = unsafe { std::mem::transmute(pointer) };
             // SAFETY: as above.
-            unsafe { handler(&mut comm, &mut code) }
+            unsafe { handler(&mut object, &mut code) }
         }
 
         unsafe fn call_copy(

@@ -270,9 +270,14 @@ fn no_comm(handle: standard::Comm) -> crate::error::Error {
     error(ERR_COMM, text)
 }
 
-/// The communicator of all, while there is one.
-pub(crate) fn world() -> Option<Arc<Comm>> {
+/// The communicator of all, while programs have it.
+fn world() -> Option<Arc<Comm>> {
     predefined(&WORLD).cloned()
+}
+
+/// The communicator of all, whether programs have it or not.
+pub(crate) fn of_all() -> Option<Arc<Comm>> {
+    WORLD.get().cloned()
 }
 
 #[inline]
@@ -325,7 +330,7 @@ pub(crate) fn remove(handle: standard::Comm) -> Result<()> {
     Ok(())
 }
 
-/// Sets what `MPI_COMM_WORLD` and `MPI_COMM_SELF` are, once in a process.
+/// Says what `MPI_COMM_WORLD` and `MPI_COMM_SELF` are, once in a process. Programs have them from [`appear`] on.
 pub(crate) fn begin(world: Comm, own: Comm) {
     let named = [
         (world, &WORLD, standard::Comm::WORLD, "MPI_COMM_WORLD"),
@@ -336,6 +341,9 @@ pub(crate) fn begin(world: Comm, own: Comm) {
         *comm.name.lock().unwrap_or_else(PoisonError::into_inner) = name.into();
         place.get_or_init(|| Arc::new(comm));
     }
+}
+
+pub(crate) fn appear() {
     ARE_THERE.store(true, Ordering::Release);
 }
 

@@ -76,9 +76,9 @@ pub(crate) fn raise(handler: &Handler, object: usize, call: &str, why: &Error) -
     match handler {
         Handler::Return => {}
         Handler::Fatal | Handler::Abort => give_up(call, code, &why.words()),
-        Handler::Function(_, function) => {
+        Handler::Function(kind, function) => {
             // SAFETY: it is what the program has made the handler with, for objects of this kind.
-            unsafe { (host().call_errhandler)(*function, object, code) }
+            unsafe { (host().call_errhandler)(*function, *kind, object, code) }
         }
     }
     code

@@ -50,8 +50,8 @@ pub struct Host {
     pub error_in: fn(i32) -> i32,
     /// And back.
     pub error_out: fn(i32) -> i32,
-    /// Calls an error handler of the program.
-    pub call_errhandler: unsafe fn(Function, usize, i32),
+    /// Calls an error handler of the program: what it is about, and the code.
+    pub call_errhandler: unsafe fn(Function, Kind, usize, i32),
     /// Calls the function that copies an attribute: object, key, extra state, value; the new value, if there is one.
     pub call_copy: unsafe fn(Function, Kind, usize, i32, usize, usize) -> Copied,
     /// Calls the function that deletes an attribute: object, key, value, extra state.

@@ -35,7 +35,8 @@
 //! datatypes/        layouts, constructors, packing, external32
 //! operations/       reductions that the runtime has, and those that C has and Rust has not
 //! attributes.rs errhandlers.rs error.rs call_names.rs groups.rs info.rs topology.rs
-//! process.rs        from MPI_Init to MPI_Finalize
+//! process.rs        from MPI_Init, or a first session, to MPI_Finalize
+//! sessions.rs       sessions and their process sets
 //! arguments.rs      memory of the program's: the one place that touches it
 //! objects.rs        tables of handles
 //! ```
@@ -83,6 +84,7 @@ mod plan;
 mod point_to_point;
 mod process;
 mod requests;
+mod sessions;
 mod short;
 pub mod standard;
 pub mod status;

@@ -55,6 +55,12 @@ impl<T> Table<T> {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).objects.get(place)?.clone()
     }
 
+    /// The first object of which something is true.
+    pub(crate) fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.objects.iter().flatten().find(|object| is_it(object)).cloned()
+    }
+
     /// Takes the object from its handle, which stands for nothing then.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
         let place = handle.checked_sub(FIRST_HANDLE)?;

@@ -11,6 +11,7 @@ use crate::buffered;
 use crate::comms::{Comm, Peer, tag, tags};
 use crate::datatypes::{Buffer, Owned};
 use crate::error::Result;
+use crate::sessions;
 use crate::status::Status;
 use crate::work::{Work, all_well, end_of, status_of};
 
@@ -85,7 +86,13 @@ impl Send {
     }
 
     fn buffered(&self, to: usize) -> Result<()> {
-        let pool = if self.comm.pool.is_attached() { &self.comm.pool } else { &buffered::PROCESS };
+        let of_process = self.comm.pool.is_attached() || buffered::PROCESS.is_attached();
+        let session = if of_process { None } else { sessions::buffering() };
+        let pool = match &session {
+            Some(session) => &session.pool,
+            None if self.comm.pool.is_attached() => &self.comm.pool,
+            None => &buffered::PROCESS,
+        };
         pool.take(self.buffer.bytes(), || self.start_packed(self.buffer.pack(), to))
     }
 }

@@ -5,14 +5,16 @@ use std::sync::{Arc, PoisonError};
 use super::shared::give;
 use crate::arguments::{Handles, IntOut, Text, TextOut};
 use crate::comms::{self, Comm as Object, tag as checked_tag};
-use crate::errhandlers;
+use crate::errhandlers::Handler;
 use crate::error::{Result, error, fail};
 use crate::groups;
 use crate::guard::{on_comm, on_none};
 use crate::info;
 use crate::kind::Kind;
 use crate::making::{self, Leaders};
+use crate::process;
 use crate::requests;
+use crate::sessions::on_new;
 use crate::standard::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, Comm,
     ERR_ARG, ERR_COMM, ERR_RANK, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR,
@@ -301,9 +303,9 @@ fn tag_of(name: Text) -> u32 {
 }
 
 /// A communicator with another error handler.
-fn handled(made: Object, errhandler: Errhandler) -> Result<Object> {
-    made.set_handler(errhandlers::get(errhandler, Kind::Comm)?);
-    Ok(made)
+fn handled(made: Object, handler: &Arc<Handler>) -> Object {
+    made.set_handler(Arc::clone(handler));
+    made
 }
 
 pub fn comm_create_from_group(
@@ -313,9 +315,9 @@ pub fn comm_create_from_group(
     errhandler: Errhandler,
     newcomm: Handles<Comm>,
 ) -> i32 {
-    on_comm("MPI_Comm_create_from_group", Comm::WORLD, |world| {
-        let made = making::create_group(world, &*groups::get(group)?, tag_of(stringtag))?;
-        give_comm(newcomm, made.map(|made| handled(made, errhandler)).transpose()?);
+    on_new("MPI_Comm_create_from_group", (errhandler, Kind::Comm), Comm::NULL.0, |handler| {
+        let made = making::create_group(&*process::base()?, &*groups::get(group)?, tag_of(stringtag))?;
+        give_comm(newcomm, made.map(|made| handled(made, handler)));
         Ok(())
     })
 }
@@ -330,7 +332,8 @@ pub fn intercomm_create_from_groups(
     errhandler: Errhandler,
     newintercomm: Handles<Comm>,
 ) -> i32 {
-    on_comm("MPI_Intercomm_create_from_groups", Comm::WORLD, |world| {
+    on_new("MPI_Intercomm_create_from_groups", (errhandler, Kind::Comm), Comm::NULL.0, |handler| {
+        let world = process::base()?;
         let (mine, theirs) = (groups::get(local_group)?, groups::get(remote_group)?);
         let rank = |group: &ringworld::Group, leader: i32| {
             let found = usize::try_from(leader).ok().and_then(|leader| group.ranks().get(leader).copied());
@@ -338,13 +341,13 @@ pub fn intercomm_create_from_groups(
         };
         let (here, there) = (rank(&mine, local_leader)?, rank(&theirs, remote_leader)?);
         let tag = tag_of(stringtag);
-        let Some(local) = making::create_group(world, &mine, tag)? else {
+        let Some(local) = making::create_group(&world, &mine, tag)? else {
             return fail(ERR_ARG, "this process is not in the local group");
         };
-        let peer = (world.rank() == here).then_some((&**world, there));
+        let peer = (world.rank() == here).then_some((&*world, there));
         let leaders = Leaders { local: local_leader as usize, peer, tag };
         let made = making::intercomm(&local, &leaders)?;
-        give_comm(newintercomm, Some(handled(made, errhandler)?));
+        give_comm(newintercomm, Some(handled(made, handler)));
         Ok(())
     })
 }

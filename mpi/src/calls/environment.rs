@@ -75,7 +75,8 @@ pub fn abi_get_version(abi_major: IntOut, abi_minor: IntOut) -> i32 {
 }
 
 pub fn get_processor_name(name: TextOut, resultlen: IntOut) -> i32 {
-    on_comm("MPI_Get_processor_name", Comm::WORLD, |world| {
+    on_none("MPI_Get_processor_name", || {
+        let world = process::base()?;
         let host = world.all.host(world.all.rank());
         resultlen.set(name.set(host, crate::host::host().max_processor_name) as i64);
         Ok(())

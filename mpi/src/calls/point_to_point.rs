@@ -503,7 +503,7 @@ pub fn comm_iflush_buffer(comm: Comm, request: Handles<Request>) -> i32 {
     })
 }
 
-fn detached(pool: &buffered::Pool, address: Address, size: IntOut) -> Result<()> {
+pub(super) fn detached(pool: &buffered::Pool, address: Address, size: IntOut) -> Result<()> {
     let (attached, length) = pool.detach()?;
     address.write_pointer(crate::host::address_out(attached));
     size.set(length);

@@ -28,7 +28,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use ringworld_mpi::arguments::{Address, Handles, IntOut, Ints, StatusOut, Text, TextOut};
 use ringworld_mpi::kind::Kind;
-use ringworld_mpi::standard::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request};
+use ringworld_mpi::standard::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, Session};
 use ringworld_mpi::{absent, calls, unsupported};
 
 use super::c;
