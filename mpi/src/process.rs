@@ -125,8 +125,8 @@ pub(crate) fn enter() -> Result<()> {
     Ok(())
 }
 
-/// Leaves a world that there were only sessions in, all of which have ended: the others are told so, and do not take the
-/// end of the process for a failure. Of its own errors nobody hears any more.
+/// Leaves a world that there were only sessions in, all of which have ended: the others are told so, and do not take
+/// the end of the process for a failure. Of its own errors nobody hears any more.
 extern "C" fn end_of_process() {
     let world = {
         let mut process = process();
@@ -145,8 +145,8 @@ fn at_exit(function: extern "C" fn()) {
     unsafe extern "C" {
         fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
     }
-    // SAFETY: it is C's own function, and the other is as long there as this library. Without memory for it, the world is
-    // left without a word.
+    // SAFETY: it is C's own function, and the other is as long there as this library. Without memory for it, the world
+    // is left without a word.
     let _ = unsafe { atexit(function) };
 }
 

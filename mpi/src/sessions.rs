@@ -99,8 +99,8 @@ pub(crate) fn on_session(
     }
 }
 
-/// A call that makes a session or a communicator: errors go to the handler that it is to have. `null`: what a handler of
-/// the program's is told in place of what has not been made.
+/// A call that makes a session or a communicator: errors go to the handler that it is to have. `null`: what a handler
+/// of the program's is told in place of what has not been made.
 pub(crate) fn on_new(
     call: &str,
     (errhandler, kind): (standard::Errhandler, Kind),
