@@ -37,8 +37,10 @@ pub(crate) fn root(comm: &Comm, given: i32) -> Result<Root> {
 /// What is sent and what comes must not be the same memory, of which nobody could say when it is what.
 #[inline]
 pub(crate) fn apart(send: Option<&Buffer>, recv: Option<&Buffer>) -> Result<()> {
+    // Where the first element lies: datatypes that are given MPI_BOTTOM have all addresses themselves.
+    let begins = |buffer: &Buffer| buffer.address.plus(buffer.datatype.true_lb);
     match (send, recv) {
-        (Some(send), Some(recv)) if send.address == recv.address && send.bytes() > 0 && recv.bytes() > 0 => {
+        (Some(send), Some(recv)) if begins(send) == begins(recv) && send.bytes() > 0 && recv.bytes() > 0 => {
             fail(ERR_BUFFER, "the send buffer and the receive buffer are one; give MPI_IN_PLACE instead")
         }
         _ => Ok(()),

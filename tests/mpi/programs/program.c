@@ -221,6 +221,25 @@ static void refusals(void)
     WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
 }
 
+/* Two buffers that are both MPI_BOTTOM, since their datatypes have the addresses, are not one. */
+static void addresses(void)
+{
+    int here = 7 + rank, there = -1, one = 1, none = 0;
+    MPI_Aint places[2];
+    MPI_Datatype types[2];
+    int i;
+    WELL(MPI_Get_address(&here, &places[0]));
+    WELL(MPI_Get_address(&there, &places[1]));
+    for (i = 0; i < 2; i++) {
+        WELL(MPI_Type_create_hindexed(1, &one, &places[i], MPI_INT, &types[i]));
+        WELL(MPI_Type_commit(&types[i]));
+    }
+    WELL(MPI_Alltoallw(MPI_BOTTOM, &one, &none, &types[0], MPI_BOTTOM, &one, &none, &types[1], MPI_COMM_SELF));
+    CHECK(there == 7 + rank);
+    for (i = 0; i < 2; i++)
+        WELL(MPI_Type_free(&types[i]));
+}
+
 static int deleted;
 
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
@@ -264,6 +283,7 @@ int main(int argc, char **argv)
     operations();
     errors();
     refusals();
+    addresses();
     attributes();
     WELL(MPI_Barrier(MPI_COMM_WORLD));
     WELL(MPI_Finalize());
