@@ -64,7 +64,7 @@ mod wire;
 
 pub use appointment::serve_hosts;
 pub use descriptors::raise_descriptor_limit;
-pub use elastic::{Elastic, Onward};
+pub use elastic::{Elastic, Lost, Onward};
 pub use error::Error;
 pub use event::{ControlEvent, Report};
 pub use host::host_name;

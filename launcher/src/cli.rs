@@ -179,7 +179,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) master: Option<Endpoint>,
     /// Let the world go on when a rank fails, and start that rank again, with an empty standard input, to join it; so
-    /// often in all, for the ranks of this host; not yet with --hosts or --hostfile
+    /// often in all, for the ranks that this launcher has started
     #[arg(long, value_name = "N")]
     pub(crate) restarts: Option<usize>,
     /// Let the world go on, also without ranks for which no restart is left, as long as so many of all ranks are (1 if

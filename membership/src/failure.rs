@@ -61,6 +61,25 @@ pub enum Failure {
         /// The generation that it is not in.
         generation: u64,
     },
+    /// Its link to another rank has failed twice, and the others have gone on without it.
+    #[error(
+        "the others went on to generation {generation} without this rank: its link to rank {other} has failed in two \
+         generations, one after the other, though both could reach the rest"
+    )]
+    Unlinked {
+        /// The generation that it is not in.
+        generation: u64,
+        /// The other end of the link, by its rank in the one before.
+        other: usize,
+    },
+    /// The world that a newcomer knocks at has ended.
+    #[error(
+        "the world has ended: no generation follows on generation {generation}, since its ranks have left"
+    )]
+    Ended {
+        /// The last generation.
+        generation: u64,
+    },
     /// Nobody of the world that a newcomer knocks at can be reached.
     #[error("nobody of generation {generation} can be reached")]
     NobodyThere {

@@ -18,6 +18,7 @@
 //! leader    ── accept (ballot, table) ──────▶ voters
 //! voters    ── accepted ────────────────────▶ leader      from a quorum: it is decided
 //! leader    ── decided (table) ─────────────▶ all
+//! leader    ── over ────────────────────────▶ all         instead, where nobody is left who would be in it
 //! ```
 //!
 //! That is the single-decree agreement of Lamport's "Paxos made simple", once for each generation, among the members
@@ -35,7 +36,9 @@
 //! 4. **Consent.** Only who has said so is in a table: survivors that are ready, and newcomers that have knocked.
 //! 5. **Bounds.** No table is smaller than [`Limits::least`] or larger than [`Limits::most`].
 //! 6. **An end.** Whoever is ready hears of the next generation, or of a [`Failure`] by its name, within
-//!    [`Patience::limit`].
+//!    [`Patience::limit`]. When all leave, they hear so at once.
+//! 7. **Links.** Two whose link has failed in two generations, one after the other, are not together in a third, where
+//!    all members were there both times.
 //!
 //! A process that has died never comes back as the same member: another start is another [`Id`], and a newcomer. So
 //! nothing need be kept on any disk.
@@ -63,6 +66,8 @@
 //! | consent | "ready" and "knock" name the generation that they are about, and all that was said is forgotten with it; who is out of reach is not ready | the silent are counted; somebody knocks for another |
 //! | bounds | an own proposal is held against both; what is inherited was one | no least, no most |
 //! | an end | a wish has a date, and `next_tick` is never later | no limit |
+//! | links | a table says whose links have ended the generation before it; who makes the next one compares | two stay together |
+//! | no end too soon | only when all have spoken, and leave, is there no next one | a leader that leaves asks nobody |
 //! | once | what has failed or left does nothing but answer for its generation, and vote in it | a decision after a failure |
 //! | going on | all who wait say so again; so does a leader to those who are silent; who hears of a later generation asks, who speaks of an earlier one is told | nothing is said twice |
 //! | few messages | only questions are answered; what is said again waits for `repeat`; a thousand newcomers are announced together | everything every millisecond |
@@ -80,7 +85,7 @@
 //! use std::time::Duration;
 //!
 //! let [a, b] = [1, 2].map(|id| Node { id: Id(id), place: Vec::new() });
-//! let table = Table { generation: 0, members: vec![a.clone(), b], arbiter: None, serves: Id(1) };
+//! let table = Table { generation: 0, members: vec![a.clone(), b], arbiter: None, serves: Id(1), broken: Vec::new() };
 //! let limits = Limits { least: 1, most: 8 };
 //! let mut machine = Machine::member(a, table, limits, Patience::default())?;
 //! let now = Duration::ZERO;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::table::{Node, Table};
+use crate::table::{Id, Node, Table};
 
 /// One attempt to decide; a higher one overrides a lower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub enum Message {
         generation: u64,
         /// It does not want to be in the next.
         leaving: bool,
+        /// The member whose link to it has failed, if that is why.
+        lost: Option<Id>,
     },
     /// Others are ready; the sender gathers who is.
     Summons {
@@ -90,11 +92,16 @@ pub enum Message {
         /// Their ranks.
         ranks: Vec<u64>,
     },
-    /// How many wait to come in.
+    /// How many wait to come in, of those for whom there is room.
     Waiting {
         /// In which generation.
         generation: u64,
         /// How many.
         count: u64,
+    },
+    /// No generation follows: all who are left leave, or have finished.
+    Over {
+        /// Which is the last.
+        generation: u64,
     },
 }

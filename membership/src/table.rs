@@ -33,6 +33,8 @@ pub struct Table {
     pub arbiter: Option<Node>,
     /// Who serves the rendezvous of this generation: a member, or the arbiter.
     pub serves: Id,
+    /// The links that have ended the generation before: of whom to whom, though both were there in the end.
+    pub broken: Vec<(Id, Id)>,
 }
 
 /// A table that cannot be.
@@ -50,6 +52,9 @@ pub enum Nonsense {
     /// Nobody of it serves.
     #[error("a table of which nobody serves")]
     Serves,
+    /// More broken links than it may have members.
+    #[error("a table with {0} broken links; it has at most {MOST_MEMBERS}")]
+    Links(usize),
     /// Nothing could follow it.
     #[error("a table of generation {0}, after which there is none")]
     Generation(u64),
@@ -70,6 +75,9 @@ impl Table {
         }
         if self.generation == u64::MAX {
             return Err(Nonsense::Generation(self.generation));
+        }
+        if self.broken.len() > MOST_MEMBERS {
+            return Err(Nonsense::Links(self.broken.len()));
         }
         let nodes = || self.members.iter().chain(&self.arbiter);
         if let Some(node) = nodes().find(|node| node.place.len() > PLACE_LIMIT) {
@@ -127,6 +135,16 @@ impl Table {
         2 * present > all || (2 * present == all && first)
     }
 
+    /// The same world as far as somebody needs it who comes later: the first `most` members and those who serve and
+    /// decide, so that it does not grow with the world.
+    #[must_use]
+    pub fn roll(&self, most: usize) -> Self {
+        let listed = |(rank, member): &(usize, &Node)| *rank < most || member.id == self.serves;
+        let members =
+            self.members.iter().enumerate().filter(listed).map(|(_, member)| member.clone()).collect();
+        Self { members, broken: Vec::new(), arbiter: self.arbiter.clone(), ..*self }
+    }
+
     /// What follows: those who stay, in their order, and newcomers after them, `most` in all.
     #[must_use]
     pub(crate) fn successor(
@@ -135,6 +153,7 @@ impl Table {
         stays: impl Fn(Id) -> bool,
         newcomers: &[Node],
         most: usize,
+        broken: Vec<(Id, Id)>,
     ) -> Self {
         let stay = self.members.iter().filter(|member| stays(member.id));
         let members: Vec<Node> = stay.chain(newcomers).take(most).cloned().collect();
@@ -146,7 +165,7 @@ impl Table {
             Some(first) if !there(serves) => first.id,
             _ => serves,
         };
-        Self { generation: self.generation + 1, members, arbiter: self.arbiter.clone(), serves }
+        Self { generation: self.generation + 1, members, arbiter: self.arbiter.clone(), serves, broken }
     }
 }
 
@@ -161,7 +180,7 @@ mod tests {
     fn table(ids: &[u64]) -> Table {
         let members: Vec<Node> = ids.iter().copied().map(node).collect();
         let serves = members.first().map_or(Id(0), |member| member.id);
-        Table { generation: 3, members, arbiter: None, serves }
+        Table { generation: 3, members, arbiter: None, serves, broken: Vec::new() }
     }
 
     #[test]
@@ -191,11 +210,25 @@ mod tests {
     fn survivors_keep_their_order_and_newcomers_follow() {
         let ids = |table: &Table| table.members.iter().map(|member| member.id.0).collect::<Vec<_>>();
         let old = table(&[7, 3, 9, 1]);
-        let next = old.successor(Id(3), |id| id != Id(9), &[node(5), node(2)], 5);
+        let next = old.successor(Id(3), |id| id != Id(9), &[node(5), node(2)], 5, Vec::new());
         assert_eq!((ids(&next), next.generation, next.serves), (vec![7, 3, 1, 5, 2], 4, Id(3)));
-        assert_eq!(ids(&old.successor(Id(3), |_| true, &[node(5)], 4)), [7, 3, 9, 1], "no more than fit");
-        let left = old.successor(Id(7), |id| id != Id(7), &[], 9);
+        assert_eq!(
+            ids(&old.successor(Id(3), |_| true, &[node(5)], 4, Vec::new())),
+            [7, 3, 9, 1],
+            "no more than fit"
+        );
+        let left = old.successor(Id(7), |id| id != Id(7), &[], 9, Vec::new());
         assert_eq!(left.serves, Id(3), "who leaves does not serve");
+    }
+
+    #[test]
+    fn a_roll_does_not_grow_with_the_world_and_leads_to_it() {
+        let all: Vec<u64> = (1..=20_000).collect();
+        let whole = Table { serves: Id(12_345), arbiter: Some(node(0)), ..table(&all) };
+        let roll = whole.roll(3);
+        let ids: Vec<u64> = roll.members.iter().map(|member| member.id.0).collect();
+        assert_eq!((ids, roll.check()), (vec![1, 2, 3, 12_345], Ok(())));
+        assert_eq!((roll.generation, roll.serves, roll.arbiter), (3, Id(12_345), Some(node(0))));
     }
 
     #[test]
@@ -209,6 +242,8 @@ mod tests {
         );
         assert_eq!(Table { serves: Id(4), ..table(&[1]) }.check(), Err(Nonsense::Serves));
         assert_eq!(Table { arbiter: Some(node(2)), ..table(&[1, 2]) }.check(), Err(Nonsense::Twice));
+        let broken = vec![(Id(1), Id(2)); MOST_MEMBERS + 1];
+        assert_eq!(Table { broken, ..table(&[1]) }.check(), Err(Nonsense::Links(MOST_MEMBERS + 1)));
         let mut long = table(&[1]);
         long.members[0].place = vec![0; PLACE_LIMIT + 1];
         assert_eq!(long.check(), Err(Nonsense::Place(PLACE_LIMIT + 1)));

@@ -190,6 +190,11 @@ impl Host {
         self.raise(interface, address);
     }
 
+    /// From here on nothing of this host reaches that address, like with a firewall between the two.
+    pub fn forbid(&self, address: &str) {
+        ip(&["-n", &self.namespace, "route", "add", "blackhole", address]);
+    }
+
     /// Limits what the host sends by an interface, with a token bucket: `rate` is one of tc(8), like `50mbit`.
     pub fn limit(&self, interface: &str, rate: &str) {
         #[rustfmt::skip]

@@ -9,6 +9,8 @@ pub struct Line {
     pub text: String,
     /// Whether it came from standard error.
     pub error: bool,
+    /// When it was read, on [`crate::clock`].
+    pub read: u64,
 }
 
 impl Line {
@@ -56,7 +58,8 @@ mod tests {
 
     #[test]
     fn values_are_found_by_key_and_the_text_runs_to_the_end() {
-        let line = Line { text: "failed rank=2 at=17 text=rank 5 at=9 down".to_owned(), error: false };
+        let line =
+            Line { text: "failed rank=2 at=17 text=rank 5 at=9 down".to_owned(), error: false, read: 0 };
         assert!(line.is("failed") && !line.is("fail"));
         assert_eq!((line.rank(), line.number("at")), (2, 17));
         assert_eq!(line.value("text"), Some("rank 5 at=9 down"));

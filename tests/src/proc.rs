@@ -15,6 +15,18 @@ pub fn is_alive(pid: u32) -> bool {
         .is_some_and(|state| !matches!(state, 'Z' | 'X' | 'x'))
 }
 
+/// The process that has started this one, or has adopted it.
+///
+/// # Panics
+///
+/// When it does not run.
+#[must_use]
+pub fn parent(pid: u32) -> u32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process runs");
+    let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+    parent.unwrap_or_else(|| panic!("no parent in {stat:?}"))
+}
+
 /// Waits until none of the processes runs any more, and says how long that took.
 ///
 /// # Panics

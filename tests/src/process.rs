@@ -47,7 +47,8 @@ impl Output {
             while matches!(reader.read_until(b'\n', &mut bytes), Ok(1..)) {
                 let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
                 bytes.clear();
-                output.update(|lines| lines.lines.push(Line { text, error }));
+                let line = Line { text, error, read: crate::clock::now() };
+                output.update(|lines| lines.lines.push(line));
             }
             output.update(|lines| lines.closed += 1);
         });

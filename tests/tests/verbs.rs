@@ -17,11 +17,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ringworld_tests::job::{Job, formed};
-use ringworld_tests::process::Process;
+use ringworld_tests::process::{PATIENCE, Process};
 use ringworld_tests::random::Random;
 use ringworld_tests::{clock, report, skipped};
 
 const PROBE: &str = env!("CARGO_BIN_EXE_probe");
+const MEMBER: &str = env!("CARGO_BIN_EXE_member");
 
 const REFUSED: i32 = 3;
 const FAILED: i32 = 4;
@@ -273,4 +274,75 @@ fn a_link_that_goes_down_ends_every_rank() {
     }
     drop(down);
     nothing_is_left(&before);
+}
+
+/// The first step of a generation without that rank, of all who are left.
+fn next_step(alive: &[Process], victim: usize, killed: u64) -> Duration {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let survivors = alive.iter().enumerate().filter(|(place, _)| *place != victim);
+        let mut steps = survivors.map(|(_, process)| {
+            process.events("step").iter().map(|line| line.number("at")).find(|at| *at > killed)
+        });
+        if let Some(times) = steps.by_ref().collect::<Option<Vec<u64>>>() {
+            return clock::between(killed, times.into_iter().max().unwrap_or(killed));
+        }
+        let all = || alive.iter().map(Process::transcript).collect::<String>();
+        assert!(Instant::now() < until, "no step after rank {victim} was killed:\n{}", all());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_elastic_world_goes_on_over_verbs_whoever_is_killed() {
+    if !device("an_elastic_world_goes_on_over_verbs_whoever_is_killed") {
+        return;
+    }
+    let mut random = Random::new("elastic over verbs");
+    let kills = std::env::var("RINGWORLD_TEST_KILLS").ok().map_or(4, |text| text.parse().unwrap());
+    let before = resources();
+    let end =
+        std::path::PathBuf::from(format!("{}/until-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id()));
+    let end = if end.parent().is_some_and(std::path::Path::exists) { end } else { "/tmp/until".into() };
+    let _ = std::fs::remove_file(&end);
+    let arguments = ["--steps", "10", "--until", end.to_str().unwrap(), "--pause", "5", "--elements", "4000"];
+    let job = Job::new(MEMBER, RANKS)
+        .with("RINGWORLD_ELASTIC", Some("1"))
+        .with("RINGWORLD_RECOVER_TIMEOUT", Some("60s"))
+        .with("RINGWORLD_TRANSPORT", Some("ibverbs"));
+    let mut alive = job.start_ranks(RANKS, &arguments);
+    let (mut dead, mut pauses) = (Vec::new(), Vec::new());
+    for process in &alive {
+        process.wait_event("step");
+    }
+    for _ in 0..kills {
+        std::thread::sleep(Duration::from_millis(random.below(200)));
+        let victim = random.below(RANKS as u64) as usize;
+        let killed = alive[victim].kill();
+        pauses.push(next_step(&alive, victim, killed));
+        let another = job.start(&[("RINGWORLD_REJOIN", "1")], &arguments);
+        dead.push(std::mem::replace(&mut alive[victim], another));
+        // All four again.
+        alive[victim].wait_events("step", 1, PATIENCE);
+    }
+    std::fs::write(&end, "").unwrap();
+    let mut digests = Vec::new();
+    for process in &mut alive {
+        let line = process.wait_event("done");
+        assert_eq!(line.number("size"), RANKS as u64, "{}", process.transcript());
+        digests.push((line.number("step"), line.value("digest").unwrap().to_owned()));
+        process.succeeds();
+    }
+    digests.dedup();
+    assert_eq!(digests.len(), 1, "{digests:?}");
+    let _ = std::fs::remove_file(&end);
+    nothing_is_left(&before);
+    pauses.sort();
+    println!(
+        "{} kills over verbs; kill to the next step of all: median {:?}, worst {:?}; {} steps in all",
+        pauses.len(),
+        pauses[pauses.len() / 2],
+        pauses[pauses.len() - 1],
+        digests[0].0
+    );
 }

@@ -11,13 +11,16 @@ use ringworld_membership::{Id, Limits, Machine, Node, Patience, Table};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-use super::running::Running;
+use super::place::nodes;
 use super::server::Server;
 use super::service::Order;
-use crate::master::{Arbiter, MasterHandle};
+use crate::master::{Arbiter, MasterHandle, Outcome};
+use crate::wire::Member;
 
 /// How often to look whether a generation has formed.
 const LOOK: Duration = Duration::from_millis(2);
+/// How often to look whether one has ended.
+const LOOK_FOR_THE_END: Duration = Duration::from_millis(50);
 
 /// What the master of the first generation needs to know of the arbiter.
 pub(super) fn arbiter(
@@ -28,10 +31,12 @@ pub(super) fn arbiter(
 ) -> Arbiter {
     // A vector has room for everything.
     let node = postcard::to_stdvec(&me).unwrap_or_default();
-    let begin = move |running: &[u8]| {
-        let machine = postcard::from_bytes::<Running>(running).map_err(|error| error.to_string());
-        let machine = machine.and_then(|running| {
-            Machine::arbiter(me.clone(), running.table, limits, patience).map_err(|error| error.to_string())
+    let begin = move |members: &[Member]| {
+        let members = nodes(members).map_err(|error| error.to_string());
+        let machine = members.and_then(|members| {
+            let (arbiter, serves) = (Some(me.clone()), me.id);
+            let table = Table { generation: 0, members, arbiter, serves, broken: Vec::new() };
+            Machine::arbiter(me.clone(), table, limits, patience).map_err(|error| error.to_string())
         });
         match machine {
             Ok(machine) => drop(orders.send(Order::Begin(Box::new(machine)))),
@@ -41,13 +46,18 @@ pub(super) fn arbiter(
     Arbiter { node, begin: Box::new(begin) }
 }
 
-/// Serves each generation that is decided and that this process is to serve without being in it.
+/// Serves each generation that is decided and that this process is to serve without being in it. `first` is one that it
+/// serves already.
 pub(super) async fn serve(
     me: Id,
     mut decided: watch::Receiver<Option<Table>>,
     server: Arc<Server>,
     orders: mpsc::UnboundedSender<Order>,
+    first: Option<MasterHandle>,
 ) {
+    if let Some(first) = first {
+        tokio::spawn(see_out(0, first, orders.clone()));
+    }
     while decided.changed().await.is_ok() {
         let Some(table) = decided.borrow_and_update().clone() else { continue };
         if table.arbiter.as_ref().is_none_or(|arbiter| arbiter.id != me) || table.serves != me {
@@ -66,13 +76,31 @@ pub(super) async fn serve(
             Err(_) => return,
         };
         tokio::select! {
-            () = formed(&master) => drop(orders.send(Order::Formed)),
+            () = formed(&master) => {
+                let _ = orders.send(Order::Formed);
+                tokio::spawn(see_out(table.generation, master, orders.clone()));
+            }
             () = called_off(&mut cancelled) => {
                 tracing::debug!("generation {} cannot form", table.generation);
+                // Perhaps all are gone without whom it cannot: nobody of them has done.
+                let _ = orders.send(Order::Ended { generation: table.generation, done: false });
                 let _ = tokio::task::spawn_blocking(move || master.shutdown()).await;
             }
         }
     }
+}
+
+/// Waits for the end of a generation, and says so, and whether its ranks had done: then nobody need wait for the next.
+async fn see_out(generation: u64, master: MasterHandle, orders: mpsc::UnboundedSender<Order>) {
+    let outcome = loop {
+        match master.outcome() {
+            Some(outcome) => break outcome,
+            None => sleep(LOOK_FOR_THE_END).await,
+        }
+    };
+    let by_itself = matches!(outcome, Outcome::Finished | Outcome::Died(_));
+    let done = by_itself && master.departures().iter().any(|departure| departure.finished);
+    let _ = orders.send(Order::Ended { generation, done });
 }
 
 async fn called_off(cancelled: &mut watch::Receiver<bool>) {

@@ -1,7 +1,8 @@
 //! The door of a world that runs: who comes to the rendezvous later is told where the members are.
 //!
-//! In its first generation the process that serves the rendezvous tells it. Afterwards the port is free, and one member
-//! on each host that `MASTER_NODE` names takes it; when that one ends, the next.
+//! In its first generation the process that serves the rendezvous tells it. When that one has ended, or another
+//! generation has formed, the port is free, and one member on each host that `MASTER_NODE` names takes it; when that one
+//! ends, the next.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
@@ -39,6 +40,8 @@ pub(super) struct Told {
     pub(super) job: u64,
     pub(super) known: Arc<Mutex<Known>>,
     pub(super) settings: Settings,
+    /// Where the first generation was served, if it was by the process that decides alone; else where the settings say.
+    pub(super) at: Option<SocketAddr>,
 }
 
 /// Keeps the door, where and when this process may, until the task is dropped.
@@ -47,7 +50,7 @@ pub(super) async fn keep(told: Told) {
     loop {
         sleep(TRY).await;
         let Some(table) = told.due() else { continue };
-        let listener = match take(&told.settings).await {
+        let listener = match told.take().await {
             Taken::Free(listener) => listener,
             Taken::InUse(address) => {
                 // Perhaps by a process that was started again and found nobody here: its world is not to form anew.
@@ -79,15 +82,22 @@ pub(super) async fn keep(told: Told) {
 }
 
 impl Told {
-    /// The table, if the door is this process's to keep: in the first generation whoever serves it has the port, and
-    /// afterwards it is the arbiter's, or that of the first member of each host.
+    /// The table, if the door is this process's to keep: in the first generation whoever serves it has the port, as long
+    /// as it lives, and afterwards it is the arbiter's, or that of the first member of each host.
     fn due(&self) -> Option<Table> {
-        let table = lock(&self.known).table.as_ref().filter(|table| table.generation > 0)?.clone();
+        let known = lock(&self.known);
+        // Whoever has served the first one may be gone, and those who come are told that all is over.
+        let free = |table: &&Table| table.generation > 0 || known.ended || known.away.contains(&table.serves);
+        let table = known.table.as_ref().filter(free)?.clone();
+        let away = known.away.clone();
+        drop(known);
         let here = host_identity();
         if let Some(arbiter) = &table.arbiter {
             return (arbiter.id == self.me).then_some(table);
         }
-        let of_here = |node: &&Node| Place::of(node).is_some_and(|place| place.host_id == here);
+        let of_here = |node: &&Node| {
+            !away.contains(&node.id) && Place::of(node).is_some_and(|place| place.host_id == here)
+        };
         let first = table.members.iter().find(of_here).is_some_and(|first| first.id == self.me);
         first.then_some(table)
     }
@@ -99,8 +109,7 @@ impl Told {
         let (_, session) =
             handshake::connect(&mut stream, &self.settings.secret).await.map_err(|error| text(&error))?;
         let (_reading, writing) = stream.into_split();
-        let running = Running { job: self.job, table };
-        let running = postcard::to_stdvec(&running).map_err(|error| text(&error))?;
+        let running = Running::new(self.job, &table).bytes();
         let mut writing = FrameWriter::new(writing, session.sealer);
         let words = ToMaster::RunsAlready { job: self.settings.job.clone(), running };
         writing.write(&words).await.map_err(|error| text(&error))?;
@@ -114,6 +123,21 @@ enum Taken {
     InUse(SocketAddr),
     /// This host is none that is named.
     NotHere,
+}
+
+impl Told {
+    async fn take(&self) -> Taken {
+        match self.at {
+            Some(at) => listen_at(at).map_or(Taken::InUse(at), Taken::Free),
+            None => take(&self.settings).await,
+        }
+    }
+}
+
+fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = bind(address)?;
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
 }
 
 /// Takes the port of the rendezvous, if this host is one that is named and nobody else has it.
@@ -133,14 +157,10 @@ async fn take(settings: &Settings) -> Taken {
     let Ok(Some(first)) = found.await else { return Taken::NotHere };
     let literal = node.parse::<IpAddr>().is_ok() || node == "localhost";
     let all: [SocketAddr; 2] = [(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()];
-    let listener = match literal {
-        true => bind(first),
-        false => bind(all[0]).or_else(|_| bind(all[1])),
+    let listening = match literal {
+        true => listen_at(first),
+        false => listen_at(all[0]).or_else(|_| listen_at(all[1])),
     };
-    let listening = listener.and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        TcpListener::from_std(listener)
-    });
     listening.map_or(Taken::InUse(first), Taken::Free)
 }
 
@@ -169,15 +189,6 @@ fn words(hello: &Hello, told: &Told, table: Table) -> ToRank {
     match (other, hello.elastic) {
         (Some(reason), _) => ToRank::Reject { reason, retry: false },
         (None, false) => ToRank::Reject { reason: master::not_elastic(), retry: false },
-        (None, true) => Running { job: told.job, table }.words(),
-    }
-}
-
-impl Running {
-    fn words(&self) -> ToRank {
-        match postcard::to_stdvec(self) {
-            Ok(running) => ToRank::Running { running },
-            Err(error) => ToRank::Reject { reason: error.to_string(), retry: true },
-        }
+        (None, true) => ToRank::Running { running: Running::new(told.job, &table).bytes() },
     }
 }

@@ -22,7 +22,7 @@ use crate::wire::{self, EARLY_LIMIT, MASTER_LIMIT};
 
 /// How long one attempt to reach an address may take.
 const CONNECT: Duration = Duration::from_secs(2);
-/// How long two processes may take to tell who they are.
+/// How long two processes may take to tell who they are; whoever is silent for `peer_timeout` is missed sooner.
 const GREETING: Duration = Duration::from_secs(5);
 /// A process that ends may still take a connection in its last moment: how often, and after what pause, to try again.
 const AGAIN: usize = 8;
@@ -158,7 +158,8 @@ async fn reach(address: SocketAddr, node: &Node, common: &Common) -> Result<Halv
             Err(error) => Err(lost(error.to_string())),
         }
     };
-    timeout(GREETING, greeting)
+    let patience = common.peer_timeout.map_or(GREETING, |silence| silence.min(GREETING));
+    timeout(patience, greeting)
         .await
         .unwrap_or_else(|_| Err(missed("it did not answer".into(), false, false)))
 }

@@ -30,9 +30,10 @@ use ringworld_membership::{Failure, Id, Limits, Machine, Node, Patience, Table};
 use tokio::sync::{mpsc, watch};
 
 use self::link::Common;
-use self::place::{NAME, Place};
+use self::place::{NAME, Place, nodes};
 use self::running::Running;
 use self::server::Server;
+pub use self::service::Lost;
 use self::service::{Known, Next, Order, Service, lock};
 use crate::client::listen as bind;
 use crate::error::Error;
@@ -40,6 +41,10 @@ use crate::event::ControlEvent;
 use crate::master::MasterHandle;
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::wire::MASTER_LIMIT;
+
+/// The longest table that fits into what members say to one another, in bytes.
+const LONGEST_TABLE: usize = MASTER_LIMIT - (1 << 10);
 
 /// This process's node.
 pub struct Elastic {
@@ -86,6 +91,16 @@ impl Elastic {
     ///
     /// When the system gives no port or no thread.
     pub fn open(settings: &Settings, addresses: &[IpAddr], job: u64) -> Result<Self, Error> {
+        Self::open_over(settings, addresses, job, None)
+    }
+
+    /// Likewise; over a first generation that this process serves and is no part of, if there is one.
+    fn open_over(
+        settings: &Settings,
+        addresses: &[IpAddr],
+        job: u64,
+        first: Option<MasterHandle>,
+    ) -> Result<Self, Error> {
         let mut id = [0; 8];
         getrandom::fill(&mut id).map_err(|error| Error::system("drawing the number of a node", error))?;
         let opening = |error| Error::system("opening a port for the generations of an elastic world", error);
@@ -112,7 +127,8 @@ impl Elastic {
         let starting = |error| Error::system("starting the thread of an elastic world", error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(starting)?;
         agreeing.set_nonblocking(true).map_err(opening)?;
-        let told = door::Told { me: me.id, job, known: Arc::clone(&known), settings: settings.clone() };
+        let at = first.as_ref().map(MasterHandle::local_addr);
+        let told = door::Told { me: me.id, job, known: Arc::clone(&known), settings: settings.clone(), at };
         let thread = crate::thread::spawn("ringworld-elastic", move || {
             runtime.block_on(async {
                 let Ok(agreeing) = tokio::net::TcpListener::from_std(agreeing) else { return };
@@ -120,7 +136,7 @@ impl Elastic {
                 let service = Service::new(common, shared, tables, listening.abort_handle());
                 let door = tokio::spawn(door::keep(told));
                 // Only the one that decides alone has generations to serve that it is not in.
-                let arbiter = tokio::spawn(arbiter::serve(this, decided, serving, ordering));
+                let arbiter = tokio::spawn(arbiter::serve(this, decided, serving, ordering, first));
                 service.run(taken, happened).await;
                 listening.abort();
                 door.abort();
@@ -134,13 +150,18 @@ impl Elastic {
     }
 
     /// Has this process decide alone on all generations after the one that `master` serves, of which it is no part: for
-    /// a launcher that has started all ranks, and whose end is theirs. To be called before any rank has come.
+    /// a launcher that has started all ranks, which reach it at these addresses, and whose end is theirs. To be called
+    /// before any rank has come.
     ///
     /// # Errors
     ///
     /// When the system gives no port or no thread.
-    pub fn arbitrate(settings: &Settings, master: &MasterHandle) -> Result<Self, Error> {
-        let node = Self::open(settings, &[Ipv4Addr::LOCALHOST.into()], master.job())?;
+    pub fn arbitrate(
+        settings: &Settings,
+        addresses: &[IpAddr],
+        master: &MasterHandle,
+    ) -> Result<Self, Error> {
+        let node = Self::open_over(settings, addresses, master.job(), Some(master.clone()))?;
         let (orders, limits, patience) = (node.orders.clone(), node.limits(), node.patience());
         master.arbitrated_by(arbiter::arbiter(node.me.clone(), orders, limits, patience));
         Ok(node)
@@ -165,27 +186,17 @@ impl Elastic {
     ///
     /// When a member is not elastic.
     pub fn begin(&self, session: &Session) -> Result<(), Error> {
-        let mut members = Vec::with_capacity(session.size);
-        for (rank, member) in session.members.iter().enumerate() {
-            let node = member.addresses.iter().find(|(name, _)| name == NAME);
-            let node = node.and_then(|(_, bytes)| postcard::from_bytes::<Node>(bytes).ok());
-            members.push(node.ok_or_else(|| {
-                Error::Incomplete(format!(
-                    "this rank is elastic (RINGWORLD_ELASTIC), and rank {rank} on {} is not; set it alike for all",
-                    member.host
-                ))
-            })?);
-        }
+        let members = nodes(&session.members)?;
         let serves = members.get(session.serving.unwrap_or(0)).map_or(self.me.id, |node| node.id);
         let arbiter = session.arbiter.as_ref().and_then(|bytes| postcard::from_bytes::<Node>(bytes).ok());
         let serves = arbiter.as_ref().map_or(serves, |arbiter| arbiter.id);
-        let table = Table { generation: 0, members, arbiter, serves };
+        let table = Table { generation: 0, members, arbiter, serves, broken: Vec::new() };
+        bearable(&table)?;
         let machine = Machine::member(self.me.clone(), table.clone(), self.limits(), self.patience())
             .map_err(|error| Error::Incomplete(error.to_string()))?;
         self.order(Order::Begin(Box::new(machine)));
         if session.rank == 0 {
-            let running = Running { job: self.job, table };
-            session.announce(postcard::to_stdvec(&running).unwrap_or_default());
+            session.announce(Running::new(self.job, &table).bytes());
         }
         Ok(())
     }
@@ -206,7 +217,7 @@ impl Elastic {
             .map_err(|error| Error::Incomplete(error.to_string()))?;
         let (reply, answer) = sync_channel(1);
         node.order(Order::Begin(Box::new(machine)));
-        node.order(Order::Next { leaving: false, reply });
+        node.order(Order::Next { leaving: false, lost: None, reply });
         match answer.recv_timeout(settings.timeout) {
             Ok(Next::Table(table)) => Ok((node, table)),
             Ok(Next::Failed(failure)) => Err(Error::Incomplete(failure.to_string())),
@@ -225,14 +236,15 @@ impl Elastic {
         }
     }
 
-    /// Goes on into the next generation, or leaves. Waits for the others, `recover_timeout` at most.
+    /// Goes on into the next generation, or leaves. Waits for the others, `recover_timeout` at most. `lost` says whom
+    /// this process could not reach, if that has ended the last one for it.
     ///
     /// # Errors
     ///
     /// Why there is no next generation for this process.
-    pub fn go_on(&self, leaving: bool) -> Result<Onward, Failure> {
+    pub fn go_on(&self, leaving: bool, lost: Option<Lost>) -> Result<Onward, Failure> {
         let (reply, answer) = sync_channel(1);
-        self.order(Order::Next { leaving, reply });
+        self.order(Order::Next { leaving, lost, reply });
         match answer.recv() {
             Ok(Next::Table(table)) => Ok(Onward::Into(table)),
             Ok(Next::Left) => Ok(Onward::Left),
@@ -242,7 +254,7 @@ impl Elastic {
         }
     }
 
-    /// How many wait at the door, as far as this process knows.
+    /// How many wait at the door and would come in, as far as this process knows.
     #[must_use]
     pub fn waiting(&self) -> usize {
         lock(&self.known).waiting
@@ -312,6 +324,21 @@ impl Drop for Elastic {
     }
 }
 
+/// Whether a generation of that size can be agreed on.
+fn bearable(table: &Table) -> Result<(), Error> {
+    let bytes = postcard::to_stdvec(table).map_or(usize::MAX, |bytes| bytes.len());
+    if bytes > LONGEST_TABLE {
+        let (members, mib) = (table.members.len(), |bytes: usize| bytes >> 20);
+        return Err(Error::Incomplete(format!(
+            "the table of {members} elastic ranks takes {} MiB, and may take {}: start fewer, give them fewer \
+             addresses (RINGWORLD_IF_INCLUDE), or do without RINGWORLD_ELASTIC",
+            mib(bytes),
+            mib(MASTER_LIMIT)
+        )));
+    }
+    Ok(())
+}
+
 /// A port of this host at which others may come, by either kind of address, or nobody but this host itself.
 fn any(settings: &Settings, only_here: bool) -> std::io::Result<TcpListener> {
     let ports = match &settings.tcp_ports {
@@ -330,4 +357,78 @@ fn any(settings: &Settings, only_here: bool) -> std::io::Result<TcpListener> {
         }
     }
     Err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_whose_table_nobody_could_be_told_is_refused_by_name() {
+        let table = |members: u64, place: usize| Table {
+            generation: 0,
+            members: (0..members).map(|id| Node { id: Id(id), place: vec![7; place] }).collect(),
+            arbiter: None,
+            serves: Id(0),
+            broken: Vec::new(),
+        };
+        // An address takes some twenty bytes, so that is a rank with four.
+        assert!(bearable(&table(200_000, 120)).is_ok());
+        let error = bearable(&table(80_000, 1000)).unwrap_err().to_string();
+        for part in ["80000 elastic ranks takes 76 MiB, and may take 64", "RINGWORLD_IF_INCLUDE"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    /// Two members of a first generation, of which the first leads.
+    fn two() -> (Elastic, Elastic) {
+        let settings = Settings { max_ranks: Some(8), ..Settings::default() };
+        let here = [Ipv4Addr::LOCALHOST.into()];
+        let [first, second] = [0, 1].map(|_| Elastic::open(&settings, &here, 7).unwrap());
+        let members = vec![first.me.clone(), second.me.clone()];
+        let table = Table { generation: 0, members, arbiter: None, serves: first.me.id, broken: Vec::new() };
+        for node in [&first, &second] {
+            let (limits, patience) = (node.limits(), node.patience());
+            let machine = Machine::member(node.me.clone(), table.clone(), limits, patience).unwrap();
+            node.order(Order::Begin(Box::new(machine)));
+        }
+        (first, second)
+    }
+
+    fn both_go_on(first: &Elastic, second: &Elastic) -> Table {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| second.go_on(false, None));
+            let table = match first.go_on(false, None) {
+                Ok(Onward::Into(table)) => table,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(other.join().unwrap(), Ok(Onward::Into(table.clone())));
+            table
+        })
+    }
+
+    #[test]
+    fn a_generation_with_which_somebody_has_done_forms_no_more() {
+        for early in [false, true] {
+            let (first, second) = two();
+            let table = both_go_on(&first, &second);
+            let (serves, waits) =
+                if table.serves == first.me.id { (&first, &second) } else { (&second, &first) };
+            // Whoever serves gives it up before the other has come, or has even begun to come.
+            std::thread::scope(|scope| {
+                let meeting = (!early).then(|| waits.meet(&table).unwrap());
+                let next = scope.spawn(|| serves.go_on(false, None));
+                std::thread::sleep(Duration::from_millis(if early { 300 } else { 0 }));
+                let mut meeting = meeting.unwrap_or_else(|| waits.meet(&table).unwrap());
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                let cancelled = meeting.cancelled.wait_for(|cancelled| *cancelled);
+                let cancelled =
+                    async { tokio::time::timeout(Duration::from_secs(10), cancelled).await.is_ok() };
+                assert!(runtime.block_on(cancelled), "it waits for a generation that nobody serves");
+                let (next, mine) = (next, waits.go_on(false, Some(Lost::Forming)));
+                assert_eq!(next.join().unwrap(), mine);
+                assert!(matches!(mine, Ok(Onward::Into(table)) if table.generation == 2));
+            });
+        }
+    }
 }

@@ -5,10 +5,30 @@ use std::net::{IpAddr, SocketAddr};
 use ringworld_membership::{Id, Node};
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::host::{host_identity, host_name};
+use crate::wire::Member;
 
 /// The name under which a member's node stands among the addresses of its transports.
 pub(super) const NAME: &str = "elastic";
+
+/// The nodes of all members of a world that has formed.
+///
+/// # Errors
+///
+/// When one is not elastic.
+pub(super) fn nodes(members: &[Member]) -> Result<Vec<Node>, Error> {
+    let node = |(rank, member): (usize, &Member)| {
+        let node = member.addresses.iter().find(|(name, _)| name == NAME);
+        node.and_then(|(_, bytes)| postcard::from_bytes::<Node>(bytes).ok()).ok_or_else(|| {
+            Error::Incomplete(format!(
+                "this rank is elastic (RINGWORLD_ELASTIC), and rank {rank} on {} is not; set it alike for all",
+                member.host
+            ))
+        })
+    };
+    members.iter().enumerate().map(node).collect()
+}
 
 /// Where a process is reached, and what it is for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 //! Everything that decides is in `ringworld_membership`; here is what it decides over. Neighbours: `link` carries what
 //! is said, `listen` lets others in, `mod` is the public face.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,18 +29,32 @@ pub(super) enum Next {
     Failed(Failure),
 }
 
+/// Whom a process could not reach, which has ended a generation for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// That rank.
+    Rank(usize),
+    /// Whoever served.
+    Server,
+    /// Whoever was to serve, unless somebody without whom the generation could not form was gone.
+    Forming,
+}
+
 /// What the owner asks of the thread.
 pub(super) enum Order {
     /// This machine takes part from now on.
     Begin(Box<Machine>),
     /// The program has done with this generation.
-    Next { leaving: bool, reply: SyncSender<Next> },
+    Next { leaving: bool, lost: Option<Lost>, reply: SyncSender<Next> },
     /// The control plane of this generation says that a rank is gone.
     Down { generation: u64, rank: usize },
     /// `cancel` is set when those without whom this generation cannot form are gone.
     Forming { generation: u64, cancel: watch::Sender<bool> },
     /// The generation has formed.
     Formed,
+    /// All members of that generation have ended; `done`: some of them because they had done. For the one that decides
+    /// alone.
+    Ended { generation: u64, done: bool },
     /// Ends the thread.
     Close,
 }
@@ -50,6 +64,10 @@ pub(super) enum Order {
 pub(super) struct Known {
     pub(super) table: Option<Table>,
     pub(super) waiting: usize,
+    /// No generation follows.
+    pub(super) ended: bool,
+    /// Those of the last generation that are out of reach.
+    pub(super) away: HashSet<Id>,
 }
 
 pub(super) fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
@@ -82,6 +100,8 @@ pub(super) struct Service {
     next_link: u64,
     reply: Option<SyncSender<Next>>,
     forming: Option<Forming>,
+    /// The last generation with which somebody of it has done: whoever has not seen it form never will.
+    outdated: Option<u64>,
     /// The task that lets others in.
     listening: AbortHandle,
     /// Hears of every generation.
@@ -110,6 +130,7 @@ impl Service {
             next_link: 1,
             reply: None,
             forming: None,
+            outdated: None,
             listening,
             tables,
             begin: now,
@@ -171,13 +192,22 @@ impl Service {
                 lock(&self.known).table = Some(machine.table().clone());
                 self.machine = Some(*machine);
             }
-            Order::Next { leaving, reply } => {
+            Order::Next { leaving, lost, reply } => {
                 if let Some(end) = &self.end {
                     let _ = reply.send(end.clone());
                     return;
                 }
                 self.reply = Some(reply);
+                let cancelled = self.forming.is_none();
                 if let Some(machine) = &mut self.machine {
+                    let table = machine.table();
+                    let lost = match lost {
+                        Some(Lost::Rank(rank)) => table.members.get(rank).map(|member| member.id),
+                        Some(Lost::Server) => Some(table.serves),
+                        Some(Lost::Forming) => Some(table.serves).filter(|_| !cancelled),
+                        None => None,
+                    };
+                    lost.into_iter().for_each(|lost| machine.lost(lost));
                     machine.go_on(now, leaving);
                 }
             }
@@ -195,7 +225,7 @@ impl Service {
             Order::Forming { generation, cancel } => {
                 let Some(machine) = &self.machine else { return };
                 let table = machine.table();
-                if table.generation != generation {
+                if table.generation != generation || self.outdated == Some(generation) {
                     let _ = cancel.send(true);
                     return;
                 }
@@ -212,6 +242,12 @@ impl Service {
                 }
             }
             Order::Formed => self.forming = None,
+            Order::Ended { generation, done } => {
+                if let Some(machine) = &mut self.machine {
+                    machine.ended(now, generation, done);
+                    lock(&self.known).ended |= done && machine.table().generation == generation;
+                }
+            }
             Order::Close => {}
         }
     }
@@ -240,7 +276,14 @@ impl Service {
             }
             Event::Said { link, message } => {
                 if let (Some(node), Some(machine)) = (self.nodes.get(&link), &mut self.machine) {
+                    let done = match message {
+                        Message::Ready { generation, .. } | Message::Summons { generation } => {
+                            Some(generation)
+                        }
+                        _ => None,
+                    };
                     machine.receive(now, node, message);
+                    self.outdate(done);
                 }
             }
             Event::Closed { link, bye } => {
@@ -274,6 +317,20 @@ impl Service {
         }
     }
 
+    /// Somebody has done with that generation. Where it is still forming somebody has died without whom it cannot, and
+    /// whoever is to serve it may have given it up and never say so: what waits for it there would wait for long, and be
+    /// left behind.
+    fn outdate(&mut self, generation: Option<u64>) {
+        let Some(machine) = self.machine.as_ref().filter(|_| generation.is_some()) else { return };
+        if Some(machine.table().generation) != generation {
+            return;
+        }
+        self.outdated = generation;
+        if let Some(forming) = self.forming.take() {
+            let _ = forming.cancel.send(true);
+        }
+    }
+
     /// A generation that cannot do without that process cannot form.
     fn gone(&mut self, id: Id) {
         if let Some(forming) = self.forming.take_if(|forming| forming.members.contains(&id)) {
@@ -304,7 +361,13 @@ impl Service {
             }
         }
         if let Some(machine) = &self.machine {
-            lock(&self.known).waiting = machine.waiting();
+            let mut known = lock(&self.known);
+            known.waiting = machine.waiting();
+            if known.away.len() != machine.away().count()
+                || machine.away().any(|id| !known.away.contains(&id))
+            {
+                known.away = machine.away().collect();
+            }
         }
     }
 

@@ -383,12 +383,7 @@ impl Hub {
             return;
         }
         match message {
-            ToMaster::Running { running } => {
-                if let Some(arbiter) = &self.arbiter {
-                    (arbiter.begin)(&running);
-                }
-                self.running = Some(running);
-            }
+            ToMaster::Running { running } => self.running = Some(running),
             ToMaster::PeerLost { rank: lost, cause } => {
                 let Ok(lost) = usize::try_from(lost) else { return };
                 let alive = self.ranks.get(lost).is_some_and(|lost| lost.state == State::Alive);
@@ -585,6 +580,9 @@ impl Hub {
             && let Some(text) = program::unlike(seats.iter().map(|seat| &seat.program))
         {
             tracing::warn!("{text}");
+        }
+        if let Some(arbiter) = &self.arbiter {
+            (arbiter.begin)(&seats.iter().map(|seat| seat.member.clone()).collect::<Vec<_>>());
         }
         let table = table(seats.iter().map(|seat| seat.member.clone()));
         for (rank, seat) in seats.into_iter().enumerate() {

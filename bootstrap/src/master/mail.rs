@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use crate::frames::ReadError;
 use crate::observe::JobStatus;
-use crate::wire::{Hello, ToMaster, ToRank};
+use crate::wire::{Hello, Member, ToMaster, ToRank};
 
 /// Everything that can happen to the master.
 pub(super) enum Inbound {
@@ -55,13 +55,13 @@ pub(super) enum Inbound {
     Shutdown,
 }
 
-/// Called with what a rank says of the generation that has formed.
-pub(crate) type Begin = Box<dyn Fn(&[u8]) + Send>;
+/// Called with the members of the generation that has formed.
+pub(crate) type Begin = Box<dyn Fn(&[Member]) + Send>;
 
 /// The process that decides alone on later generations of an elastic world, as the ranks are told of it.
 pub(crate) struct Arbiter {
     pub(crate) node: Vec<u8>,
-    /// To be called when the first one has formed, with what a rank says of it.
+    /// To be called when the first one has formed.
     pub(crate) begin: Begin,
 }
 

@@ -87,6 +87,15 @@ pub(super) enum News {
         rank: usize,
         ending: Ending,
     },
+    /// It has been started again, after [`Crew::start_again`] had only asked for it; [`Crew::name`] knows it now.
+    Started {
+        rank: usize,
+    },
+    /// It could not be.
+    NotStarted {
+        rank: usize,
+        why: String,
+    },
     /// Something that the user should know.
     Say(String),
 }
@@ -122,6 +131,7 @@ pub(super) trait Crew {
     fn clear(&mut self, rank: usize);
 
     /// Starts a rank that has ended again, in its place; what it and its group have still written comes as news before.
+    /// Where it runs elsewhere it is only asked for, and [`News::Started`] or [`News::NotStarted`] follows.
     ///
     /// # Errors
     ///

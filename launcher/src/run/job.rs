@@ -160,6 +160,7 @@ impl Job {
                     crew.children(&mut news)?;
                 }
             }
+            self.note_restarts(now, &news, crew, supervisor);
             let ended = self.tell(news);
             supervisor.ended(now, ended);
             self.look_for_lost_output(now, crew, supervisor);
@@ -302,9 +303,30 @@ impl Job {
                 News::Closed { rank, which } => self.flush(rank, which),
                 News::Ended { rank, ending } => ended.push((rank, ending)),
                 News::Say(sentence) => self.say(&sentence),
+                News::Started { .. } | News::NotStarted { .. } => {}
             }
         }
         ended
+    }
+
+    /// What has become of ranks that were to be started again elsewhere.
+    fn note_restarts(
+        &mut self,
+        now: Instant,
+        news: &[News],
+        crew: &mut dyn Crew,
+        supervisor: &mut Supervisor,
+    ) {
+        for news in news {
+            match news {
+                News::Started { rank } => supervisor.renamed(*rank, crew.name(*rank)),
+                News::NotStarted { rank, why } => {
+                    let actions = supervisor.not_started(now, *rank, why);
+                    self.act(crew, supervisor, actions);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Prints the unfinished line.

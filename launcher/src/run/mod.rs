@@ -139,12 +139,6 @@ fn run_here(options: &RunOptions) -> Result<Status, Failure> {
 }
 
 fn run_on_hosts(options: &RunOptions) -> Result<Status, Failure> {
-    if options.restarts.is_some() || options.min_ranks.is_some() || options.max_ranks.is_some() {
-        return Err(Failure::usage(
-            "--restarts, --min-ranks and --max-ranks are not there yet with --hosts and --hostfile: start the same \
-             line on each host, with --nnodes and --master",
-        ));
-    }
     let slots = match (&options.hosts, &options.hostfile) {
         (Some(slots), _) => slots.clone(),
         (None, Some(file)) => hosts_of_file(file)?,
@@ -167,9 +161,14 @@ fn run_on_hosts(options: &RunOptions) -> Result<Status, Failure> {
     let mut job = Job::open(labels, marks(options), files)?;
     let (mut hosts, ended) = Hosts::start(&mut job, options, shares, &of, &rendezvous, nofile)?;
     // The hosts have the secret now; the master keeps its own.
+    let mending = rendezvous.mending;
     drop(rendezvous);
     let names = (0..count).map(|rank| hosts.name(rank)).collect();
-    let mut supervisor = Supervisor::new(names, options.grace, options.timeout, Instant::now());
+    let now = Instant::now();
+    let mut supervisor = Supervisor::new(names, options.grace, options.timeout, now);
+    if let Some(limits) = mending {
+        supervisor = supervisor.mending(limits, now);
+    }
     supervisor.ended(Instant::now(), ended);
     job.run(&mut hosts, supervisor, &witness)
 }

@@ -6,14 +6,14 @@
 
 use super::complain::complain;
 use super::environment::{Plan, Rendezvous};
-use super::restart::Bounds;
+use super::restart::{Bounds, Limits};
 use super::supervisor::Account;
 use crate::cli::{Assignment, Endpoint, RunOptions};
 use crate::exit::Failure;
 use ringworld_auth::Secret;
 use ringworld_bootstrap::{Elastic, Master, MasterConfig, MasterHandle, Settings, hand_over, serve_hosts};
 use std::ffi::{OsStr, OsString};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, ToSocketAddrs as _};
 use std::time::Duration;
 
 /// How long to wait for the master's account once all ranks have ended; it needs a moment to see it.
@@ -87,7 +87,8 @@ pub(crate) fn open(options: &RunOptions, ranks: usize) -> Result<(Plan, Witness)
     let settings = settings(&plan, &options.first.env)?;
     let serving = |error| Failure::system("cannot serve the rendezvous", error);
     let master = Master::serve(listener, MasterConfig::new(ranks, &settings)).map_err(serving)?;
-    let arbiter = settings.elastic.then(|| Elastic::arbitrate(&settings, &master));
+    let here = [Ipv4Addr::LOCALHOST.into()];
+    let arbiter = settings.elastic.then(|| Elastic::arbitrate(&settings, &here, &master));
     let arbiter = arbiter.transpose().map_err(serving)?;
     Ok((plan, Witness { master: Some(master), arbiter }))
 }
@@ -103,6 +104,9 @@ pub(crate) struct ForHosts {
     /// How long hosts may take to answer, and be silent.
     pub(crate) timeout: Duration,
     pub(crate) peer_timeout: Option<Duration>,
+    /// The world is to go on after failures, and what this launcher does about them.
+    pub(crate) elastic: Option<Bounds>,
+    pub(crate) mending: Option<Limits>,
 }
 
 /// Opens it, for `ranks` in all on `nodes` hosts if all have as many. There is a secret always:
@@ -120,7 +124,8 @@ pub(crate) fn open_for_hosts(
     // Only to read the settings as a rank will: where it meets the others plays no part in them.
     let port = options.master.as_ref().map_or(29_500, |master| master.port);
     let rendezvous = Rendezvous::Here { port };
-    let plan = Plan::new(ranks, rendezvous);
+    let elastic = Bounds::of(options, ranks).map_err(Failure::usage)?;
+    let plan = Plan { elastic, ..Plan::new(ranks, rendezvous) };
     let mut given = checked(&plan, &options.first.env)?;
     given.num_nodes = nodes;
     if given.secret.is_empty() {
@@ -128,8 +133,17 @@ pub(crate) fn open_for_hosts(
     }
     let job = given.job.get_or_insert_with(|| format!("run-{parent}")).clone();
     let port = options.master.as_ref().map_or(0, |master| master.port);
-    let (master, addresses) = serve_hosts(&given, ranks, port)
-        .map_err(|error| Failure::system("cannot serve the rendezvous", error))?;
+    let serving = |error| Failure::system("cannot serve the rendezvous", error);
+    let (master, addresses) = serve_hosts(&given, ranks, port).map_err(serving)?;
+    let arbiter = given.elastic.then(|| {
+        // Where the user has said that others find this host, before what it thinks itself.
+        let named = options.master.as_ref().map(|place| (place.host.as_str(), place.port).to_socket_addrs());
+        let named = named.and_then(Result::ok).into_iter().flatten().map(|address| address.ip());
+        let all: Vec<IpAddr> = named.chain(addresses.iter().copied()).collect();
+        Elastic::arbitrate(&given, &all, &master)
+    });
+    let arbiter = arbiter.transpose().map_err(serving)?;
+    let mending = elastic.map(|_| Limits::new(options, ranks, &given));
     let port = master.local_addr().port();
     let places = match &options.master {
         Some(place) => vec![place.clone()],
@@ -137,8 +151,8 @@ pub(crate) fn open_for_hosts(
     };
     let (timeout, peer_timeout) = (given.timeout, given.peer_timeout);
     Ok((
-        ForHosts { places, nodes, secret: given.secret, job, timeout, peer_timeout },
-        Witness { master: Some(master), arbiter: None },
+        ForHosts { places, nodes, secret: given.secret, job, timeout, peer_timeout, elastic, mending },
+        Witness { master: Some(master), arbiter },
     ))
 }
 

@@ -154,6 +154,8 @@ pub(crate) struct Failure<E> {
     pub(crate) rank: usize,
     pub(crate) ending: E,
     pub(crate) name: String,
+    /// Another can be started in its place.
+    pub(crate) again: bool,
 }
 
 impl<E> Failure<E> {
@@ -220,7 +222,7 @@ impl<E: Copy> Mending<E> {
         self.look = Some(now + TOGETHER);
         let mut mends = Vec::new();
         for failure in failed {
-            let mend = self.mend(now, failure.rank, failed.len());
+            let mend = self.mend(now, failure.rank, failed.len(), failure.again);
             mends.push(mend);
             if matches!(mend, Mend::NoWorld | Mend::TooFew { .. }) {
                 break;
@@ -230,7 +232,7 @@ impl<E: Copy> Mending<E> {
     }
 
     /// One of so many that have failed together.
-    fn mend(&mut self, now: Instant, rank: usize, together: usize) -> Mend {
+    fn mend(&mut self, now: Instant, rank: usize, together: usize, again: bool) -> Mend {
         let Some(life) = self.lives.get(rank).copied() else { return Mend::NoWorld };
         if self.came_too_late(now, life) {
             return Mend::TooLate;
@@ -246,7 +248,7 @@ impl<E: Copy> Mending<E> {
         if !somebody && alone {
             return Mend::NoWorld;
         }
-        if self.used < self.limits.restarts {
+        if again && self.used < self.limits.restarts {
             self.used += 1;
             let lived = now.saturating_duration_since(life.since);
             let pause = match life.again && lived < QUICK {
@@ -374,7 +376,8 @@ mod tests {
     }
 
     fn fail(mending: &mut Mending<&'static str>, now: Instant, ranks: &[usize]) -> Vec<Mend> {
-        let failure = |&rank| Failure { at: now, rank, ending: KILLED, name: format!("rank {rank}") };
+        let failure =
+            |&rank| Failure { at: now, rank, ending: KILLED, name: format!("rank {rank}"), again: true };
         mending.failed(now, &ranks.iter().map(failure).collect::<Vec<_>>())
     }
 
@@ -387,6 +390,16 @@ mod tests {
         let due: Vec<usize> = std::iter::from_fn(|| mending.due(now)).collect();
         due.iter().for_each(|rank| mending.started(now, *rank));
         due
+    }
+
+    #[test]
+    fn a_rank_that_is_lost_with_its_host_is_missed_and_costs_no_restart() {
+        let (mut m, now) = job(4, 5, 2);
+        let lost = |rank| Failure { at: now, rank, ending: "lost", name: String::new(), again: false };
+        assert_eq!(m.failed(now, &[lost(3)]), [Mend::Without { left: 3 }]);
+        assert_eq!(fail(&mut m, now, &[1]), [again(1, 0)]);
+        start(&mut m, now);
+        assert_eq!(m.failed(now, &[lost(2), lost(1)]), [Mend::Without { left: 1 }, Mend::TooFew { left: 1 }]);
     }
 
     #[test]

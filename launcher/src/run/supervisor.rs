@@ -249,6 +249,7 @@ impl Supervisor {
                                 rank,
                                 ending,
                                 name: self.name(rank).to_owned(),
+                                again: false,
                             };
                             failed.extend(seen.iter().map(named));
                         }
@@ -325,7 +326,14 @@ impl Supervisor {
         let name = |rank: usize| self.names.get(rank).cloned().unwrap_or_default();
         let mut failed: Vec<Failure<Ending>> = failed
             .into_iter()
-            .map(|(rank, ending)| Failure { at: now, rank, ending, name: name(rank) })
+            // Where a host is lost, nobody can start anything.
+            .map(|(rank, ending)| Failure {
+                at: now,
+                rank,
+                ending,
+                name: name(rank),
+                again: ending != Ending::Lost,
+            })
             .collect();
         let mends = mending.failed(now, &failed);
         let (limits, ranks) = (mending.limits(), self.names.len());
@@ -358,6 +366,9 @@ impl Supervisor {
                 }
                 Mend::TooFew { left } => {
                     let why = match (limits.restarts, left) {
+                        (_, 1..) if ending == Ending::Lost => {
+                            format!("fewer than --min-ranks {} are left", limits.min_ranks)
+                        }
                         (0, 0) => "no rank is left on this host".to_owned(),
                         (0, _) => format!("fewer than --min-ranks {} are left", limits.min_ranks),
                         (all, 0) => format!("no restart is left of {all}, and no rank on this host"),
@@ -398,16 +409,22 @@ impl Supervisor {
     /// The rank runs again, and is called so.
     pub(crate) fn started(&mut self, now: Instant, rank: usize, name: String) {
         self.alive.insert(rank);
-        if let Some(known) = self.names.get_mut(rank) {
-            *known = name;
-        }
+        self.renamed(rank, name);
         if let Some(mending) = &mut self.mending {
             mending.started(now, rank);
         }
     }
 
+    /// The rank is called so from now on.
+    pub(crate) fn renamed(&mut self, rank: usize, name: String) {
+        if let Some(known) = self.names.get_mut(rank) {
+            *known = name;
+        }
+    }
+
     /// The rank could not be started again, as `why` says.
     pub(crate) fn not_started(&mut self, now: Instant, rank: usize, why: &str) -> Vec<Action> {
+        self.alive.remove(&rank);
         let ending = self.mending.as_mut().and_then(|mending| mending.not_started(rank));
         let Some(ending) = ending.filter(|_| matches!(self.phase, Phase::Running)) else { return Vec::new() };
         self.beyond = Some(format!("it cannot be started again: {why}"));

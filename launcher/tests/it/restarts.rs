@@ -430,12 +430,93 @@ fn mistakes_are_explained() {
             &["--restarts", "1", "true", ":", "-x", "RINGWORLD_MIN_RANKS=1", "true"],
             "--env RINGWORLD_MIN_RANKS: this variable is set by the launcher",
         ),
-        (&["--hosts", "a:2", "--restarts", "1", "true"], "with --nnodes and --master"),
-        (&["--hosts", "a:2", "--min-ranks", "1", "true"], "with --nnodes and --master"),
-        (&["--hostfile", "none", "--max-ranks", "1", "true"], "with --nnodes and --master"),
+        (&["--hosts", "a:2,b:1", "--min-ranks", "4", "true"], "the job starts with 3 ranks"),
+        (&["--hosts", "a:2", "--max-ranks", "1", "true"], "is for a world that goes on"),
     ] {
         let job = finish(&mut command(arguments));
         assert_eq!(job.code, Some(2), "{arguments:?}: {}", job.err);
         assert!(job.err.contains(said), "{arguments:?}: {}", job.err);
     }
+}
+
+/// Becomes the program, as a login on another host that passes no variables on.
+const BARE: &str = "env -i PATH=/usr/local/bin:/usr/bin:/bin AT={host}";
+
+/// A script on two hosts, with two ranks each.
+fn on_hosts(options: &[&str], body: &str) -> Finished {
+    let hosts = ["--hosts", "a:2,b:2", "--rsh", BARE];
+    finish(&mut command(&[&hosts[..], options, &["--", "sh", "-c", body]].concat()))
+}
+
+/// What was said, without numbers of processes.
+fn said_of_hosts(job: &Finished) -> Vec<String> {
+    let lines = job.err.lines().filter_map(|line| line.strip_prefix("ringworld run: "));
+    let without =
+        |line: &str| match line.split_once(" (pid ").and_then(|(a, b)| Some((a, b.split_once(')')?.1))) {
+            Some((before, after)) => format!("{before}{after}"),
+            None => line.to_owned(),
+        };
+    let mut said: Vec<String> = lines.map(without).collect();
+    said.sort_unstable();
+    said
+}
+
+#[test]
+fn ranks_of_other_hosts_are_started_again_there_as_they_were() {
+    let (folder, option) = folder("hosts");
+    let body = "echo $AT $RANK/$WORLD_SIZE $LOCAL_RANK $RINGWORLD_ELASTIC $RINGWORLD_MIN_RANKS/$RINGWORLD_MAX_RANKS \
+                ${RINGWORLD_REJOIN-first}; echo words $RANK >&2
+                [ $RANK = 0 ] || [ $RANK = 3 ] && { until [ $(ls $D | wc -l) = 2 ]; do sleep 0.01; done; exit 0; }
+                [ $RINGWORLD_REJOIN ] && { : > $D/$RANK; exit 0; }
+                [ $RANK = 1 ] && kill -9 $$; exit 7";
+    let options = ["--restarts", "2", "--min-ranks", "2", "--max-ranks", "5", "--tag-output", "-x", &option];
+    let job = on_hosts(&options, body);
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    let expected = [
+        "[0] a 0/4 0 1 2/5 first",
+        "[1] a 1/4 1 1 2/5 1",
+        "[1] a 1/4 1 1 2/5 first",
+        "[2] b 2/4 0 1 2/5 1",
+        "[2] b 2/4 0 1 2/5 first",
+        "[3] b 3/4 1 1 2/5 first",
+    ];
+    assert_eq!(job.sorted(), expected);
+    assert_eq!(job.err.lines().filter(|line| line.contains("words 2")).count(), 2, "{}", job.err);
+    let said = said_of_hosts(&job);
+    let number = |text: &str| said.iter().filter(|line| line.contains(text)).count();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(number("rank 1 on a was killed by signal 9 (SIGKILL); starting it again ("), 1, "{said:?}");
+    assert_eq!(number("rank 2 on b exited with status 7; starting it again ("), 1, "{said:?}");
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[test]
+fn a_lost_host_is_missed_and_its_ranks_are_not_started_elsewhere() {
+    // A rank of the second host ends the helper that has started it.
+    let body = "[ $RANK = 3 ] && kill -9 $RINGWORLD_PARENT_PID; [ $AT = a ] && sleep 1 && exit 0; sleep 60";
+    let job = on_hosts(&["--restarts", "9", "--min-ranks", "2"], body);
+    let said = said_of_hosts(&job);
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    assert!(said.iter().any(|line| line.starts_with("lost the connection to b: ")), "{said:?}");
+    for rank in [2, 3] {
+        let line = format!("rank {rank} on b was lost with its host; 2 of 4 ranks go on");
+        assert!(said.contains(&line), "no {line:?} in {said:?}");
+    }
+    let job = on_hosts(&["--restarts", "9", "--min-ranks", "3"], body);
+    let said = said_of_hosts(&job);
+    assert_eq!(job.code, Some(1), "{}", job.err);
+    // Which of the two is the first is anybody's guess.
+    let end = " on b was lost with its host; fewer than --min-ranks 3 are left; ending the other 2 ranks";
+    assert!(said.iter().any(|line| line.ends_with(end)), "{said:?}");
+}
+
+#[test]
+fn too_few_on_all_hosts_end_the_job_with_the_status_that_could_not_be_mended() {
+    let body = "[ $RANK = 2 ] && exit 7; sleep 60";
+    let job = on_hosts(&["--restarts", "2", "--min-ranks", "4"], body);
+    assert_eq!(job.code, Some(7), "{}", job.err);
+    let said = said_of_hosts(&job);
+    let end = "rank 2 on b exited with status 7; no restart is left of 2, and fewer than --min-ranks 4 are left; \
+               ending the other 3 ranks";
+    assert!(said.iter().any(|line| line == end), "{said:?}");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::attempt::{Attempt, Phase};
+use super::links;
 use super::planted::Planted;
 use super::{Action, Machine, Standing};
 use crate::message::{Ballot, Message};
@@ -15,16 +16,59 @@ impl Machine {
         if self.over || !self.leads() {
             return;
         }
-        let orphaned = || self.ready.is_empty() && self.spoken() == self.table.members.len();
-        if self.gathering.is_none()
-            && (!self.ready.is_empty()
-                || (self.standing == Standing::Arbiter && !self.newcomers.is_empty() && orphaned()))
+        let orphaned = || self.orphaned && self.spoken() == self.table.members.len();
+        if self.gathering.is_none() && (!self.ready.is_empty() || (!self.newcomers.is_empty() && orphaned()))
         {
             (self.gathering, self.repeat_at) = (Some(now), now + self.patience.repeat);
             self.summon();
         }
-        if self.attempt.is_none() && self.due(now) {
+        if self.attempt.is_some() {
+            return;
+        }
+        if self.due(now) {
             self.prepare(now);
+        } else if self.all_leave(now) {
+            self.disband();
+        }
+    }
+
+    /// Whether nobody is left who would be in a next generation: all leave, and those who wait are too few.
+    fn all_leave(&self, now: Duration) -> bool {
+        let Some(since) = self.gathering else { return false };
+        let leave = !self.ready.is_empty() && self.ready.values().all(|said| said.leaving);
+        let all = self.spoken() == self.table.members.len() && self.candidates() < self.limits.least;
+        // Who may come back may want to go on, and gets as long as one that is not ready.
+        let gone = self.down.values().all(|certain| *certain) || now >= since + self.patience.gather;
+        let at_once = self.has(Planted::DisbandsAtOnce) && self.wish.is_some_and(|wish| wish.leaving);
+        (leave && all && gone) || at_once
+    }
+
+    /// No generation follows.
+    fn disband(&mut self) {
+        let generation = self.table.generation;
+        let ready = |member: &&Node| self.ready.contains_key(&member.id) && member.id != self.me.id;
+        for member in self.table.members.iter().filter(ready).cloned().collect::<Vec<_>>() {
+            self.send(&member, Message::Over { generation });
+        }
+        self.turn_away();
+        match self.standing {
+            Standing::Arbiter => {
+                // Who has not heard it says so again.
+                self.ready.clear();
+                self.gathering = None;
+            }
+            _ => self.leave(),
+        }
+    }
+
+    /// Nobody is let in any more.
+    pub(super) fn turn_away(&mut self) {
+        self.ended = true;
+        // Nobody needs to hear that nobody waits any more.
+        (self.waiting, self.told) = (0, 0);
+        let generation = self.table.generation;
+        for newcomer in std::mem::take(&mut self.newcomers) {
+            self.send(&newcomer, Message::Over { generation });
         }
     }
 
@@ -42,8 +86,7 @@ impl Machine {
 
     /// How many members are ready, or out of reach; none is both.
     fn spoken(&self) -> usize {
-        let arbiter = self.table.arbiter.as_ref().is_some_and(|node| self.down.contains_key(&node.id));
-        self.ready.len() + self.down.len() - usize::from(arbiter)
+        self.ready.len() + self.missed()
     }
 
     /// The members of which nothing is known.
@@ -62,8 +105,21 @@ impl Machine {
 
     /// How many would be in a table proposed now.
     pub(super) fn candidates(&self) -> usize {
-        let stay = self.ready.values().filter(|leaving| !**leaving).count();
-        (stay + self.newcomers.len()).min(self.limits.most)
+        let stay = self.ready.values().filter(|said| !said.leaving).count();
+        let left_out = links::left_out(&self.table, &self.broken_links()).len();
+        (stay - left_out + self.newcomers.len()).min(self.limits.most)
+    }
+
+    /// The links between two that go on which have ended this generation. Where anybody is missed that is why, and
+    /// links that failed tell nothing.
+    fn broken_links(&self) -> Vec<(Id, Id)> {
+        let all = self.ready.len() == self.table.members.len();
+        if !all || self.ready.values().all(|said| said.lost.is_none()) {
+            return Vec::new();
+        }
+        let stays = |id: &Id| self.ready.get(id).is_some_and(|said| !said.leaving);
+        let said = self.ready.iter().filter_map(|(id, said)| Some((*id, said.lost?)));
+        links::pairs(&self.table, said.filter(|(a, b)| stays(a) && stays(b)))
     }
 
     /// Begins an attempt, higher than all that were heard of.
@@ -114,11 +170,17 @@ impl Machine {
                 return;
             }
             None => {
+                let broken = self.broken_links();
+                let left_out = match self.has(Planted::KeepsBrokenLinks) {
+                    true => BTreeSet::new(),
+                    false => links::left_out(&self.table, &broken),
+                };
                 let stays = |id| match self.ready.get(&id) {
-                    Some(leaving) => !leaving,
+                    Some(said) => !said.leaving && !left_out.contains(&id),
                     None => self.has(Planted::CountsTheSilent),
                 };
-                let mut table = self.table.successor(self.me.id, stays, &self.newcomers, self.limits.most);
+                let (newcomers, most) = (&self.newcomers, self.limits.most);
+                let mut table = self.table.successor(self.me.id, stays, newcomers, most, broken);
                 if self.has(Planted::OutOfOrder) {
                     table.members.reverse();
                 }

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod lead;
+mod links;
 mod planted;
 mod vote;
 
@@ -86,7 +87,7 @@ pub enum Action {
     Left,
     /// There is no next generation for this process.
     Failed(Failure),
-    /// So many wait at the door.
+    /// So many wait at the door, and would come in.
     Waiting(usize),
 }
 
@@ -104,6 +105,13 @@ struct Wish {
     since: Duration,
 }
 
+/// What a member has said that has done with its generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Said {
+    leaving: bool,
+    lost: Option<Id>,
+}
+
 /// One process's side of the agreement; see the [crate](crate).
 ///
 /// Times are those since any moment that is the same for all calls. Every call may bring [`actions`](Self::actions).
@@ -116,11 +124,13 @@ pub struct Machine {
     limits: Limits,
     patience: Patience,
     wish: Option<Wish>,
+    /// The member whose link to this one has failed in this generation.
+    lost: Option<Id>,
     /// Who is out of reach, and whether it has ended for certain.
     down: BTreeMap<Id, bool>,
     vote: Vote,
-    /// Those that have done with this generation, and whether they leave.
-    ready: BTreeMap<Id, bool>,
+    /// Those that have done with this generation.
+    ready: BTreeMap<Id, Said>,
     newcomers: Vec<Node>,
     /// Whom the leader cannot reach, as it says.
     missing: BTreeSet<Id>,
@@ -134,6 +144,10 @@ pub struct Machine {
     gathering: Option<Duration>,
     /// Since when no quorum can ever come together again.
     hopeless: Option<Duration>,
+    /// No generation follows, as the one that decides alone knows.
+    ended: bool,
+    /// All members have died, and newcomers may go on without them: likewise.
+    orphaned: bool,
     attempt: Option<Attempt>,
     /// The highest that was heard of.
     round: u64,
@@ -165,6 +179,7 @@ impl Machine {
             limits,
             patience,
             wish: None,
+            lost: None,
             down: BTreeMap::new(),
             vote: Vote::default(),
             ready: BTreeMap::new(),
@@ -176,6 +191,8 @@ impl Machine {
             tell_at: Duration::ZERO,
             gathering: None,
             hopeless: None,
+            ended: false,
+            orphaned: false,
             attempt: None,
             round: 0,
             repeat_at: Duration::ZERO,
@@ -234,10 +251,22 @@ impl Machine {
         &self.table
     }
 
-    /// How many wait at the door, as far as is known here.
+    /// How many wait at the door and would come in if all stay that are there, as far as is known here.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        if self.leads() { self.newcomers.len() } else { self.waiting }
+        if self.leads() { self.admissible() } else { self.waiting }
+    }
+
+    /// Of those who wait, how many there is room for beside the members that can be reached.
+    fn admissible(&self) -> usize {
+        let there = self.table.members.len().saturating_sub(self.missed());
+        self.newcomers.len().min(self.limits.most.saturating_sub(there))
+    }
+
+    /// How many members are out of reach.
+    fn missed(&self) -> usize {
+        let arbiter = self.table.arbiter.as_ref().is_some_and(|node| self.down.contains_key(&node.id));
+        self.down.len() - usize::from(arbiter)
     }
 
     /// Whether nothing is under way: nobody is ready, and nobody waits at the door.
@@ -247,6 +276,11 @@ impl Machine {
             && self.gathering.is_none()
             && self.newcomers.is_empty()
             && self.standing != Standing::Newcomer
+    }
+
+    /// Those of this generation that are out of reach.
+    pub fn away(&self) -> impl Iterator<Item = Id> + '_ {
+        self.down.keys().copied()
     }
 
     /// Whether that process is thought to be out of reach, and may come back.
@@ -279,6 +313,30 @@ impl Machine {
         self.despair(now);
     }
 
+    /// The link of this process to that member has failed, and that has ended this generation for it: to be said before
+    /// [`go_on`](Self::go_on). Where it happens twice, one of the two is left out: see [`Failure::Unlinked`].
+    pub fn lost(&mut self, id: Id) {
+        if self.standing == Standing::Member && self.wish.is_none() && id != self.me.id {
+            self.lost = Some(id).filter(|id| self.table.rank_of(*id).is_some());
+        }
+    }
+
+    /// All members of that generation have ended. `done`: they had done what they were there for, and no other follows,
+    /// as those hear who knock; else whoever knocks may be the next. For the one that decides alone, which cannot tell
+    /// by itself.
+    pub fn ended(&mut self, now: Duration, generation: u64, done: bool) {
+        if self.standing != Standing::Arbiter || self.table.generation != generation {
+            return;
+        }
+        match done {
+            true => self.turn_away(),
+            false => {
+                self.orphaned = true;
+                self.lead(now);
+            }
+        }
+    }
+
     /// A process is out of reach; `certain`: it has ended.
     pub fn down(&mut self, now: Duration, id: Id, certain: bool) {
         if id == self.me.id {
@@ -294,7 +352,6 @@ impl Machine {
         }
         if let Some(place) = self.newcomers.iter().position(|node| node.id == id) {
             self.newcomers.remove(place);
-            self.tell_waiting(now);
         }
         if certain && !self.table.knows(id) && self.departed.len() < MOST_NEWCOMERS {
             self.departed.insert(id);
@@ -306,6 +363,7 @@ impl Machine {
             }
             self.report(now);
         }
+        self.tell_waiting(now);
         self.lead(now);
         self.despair(now);
     }
@@ -328,6 +386,7 @@ impl Machine {
             let (to, generation) = (self.table.members[rank].clone(), self.table.generation);
             self.send(&to, Message::Waiting { generation, count: self.told as u64 });
         }
+        self.tell_waiting(now);
     }
 
     /// When to call [`tick`](Self::tick) at the latest.
@@ -347,7 +406,7 @@ impl Machine {
             self.wish.map(|wish| wish.since + self.patience.limit),
             repeats.then_some(self.repeat_at),
             self.attempt_ends(),
-            (leads && self.told != self.newcomers.len()).then_some(self.tell_at),
+            (leads && self.told != self.admissible()).then_some(self.tell_at),
             self.hopeless_ends().filter(|_| self.wish.is_some()),
             // Afterwards there is nothing to wait for but newcomers.
             gathered.map(|since| since + self.patience.gather).filter(|end| *end > self.ticked),
@@ -382,12 +441,12 @@ impl Machine {
     /// Somebody has said something.
     pub fn receive(&mut self, now: Duration, from: &Node, message: Message) {
         match message {
-            Message::Ready { generation, leaving } => {
+            Message::Ready { generation, leaving, lost } => {
                 if self.is_now(from, generation) && self.table.rank_of(from.id).is_some() {
                     self.up(now, from.id);
                     // Unless it has ended since.
                     if !self.down.contains_key(&from.id) {
-                        if self.ready.insert(from.id, leaving).is_some() {
+                        if self.ready.insert(from.id, Said { leaving, lost }).is_some() {
                             self.tell_missing(from);
                         }
                         self.lead(now);
@@ -398,7 +457,7 @@ impl Machine {
                 if self.is_now(from, generation)
                     && let Some(Wish { leaving, .. }) = self.wish
                 {
-                    self.send(from, Message::Ready { generation, leaving });
+                    self.send(from, Message::Ready { generation, leaving, lost: self.lost });
                 }
             }
             Message::Prepare { generation, ballot } => {
@@ -463,7 +522,29 @@ impl Machine {
                     self.actions.push_back(Action::Waiting(self.waiting));
                 }
             }
+            Message::Over { generation } => self.heard_of_the_end(generation),
         }
+    }
+
+    /// No generation follows on that one.
+    fn heard_of_the_end(&mut self, generation: u64) {
+        let ours = self.table.generation;
+        match self.standing {
+            Standing::Newcomer if !self.over && generation >= ours => {
+                self.fail(Failure::Ended { generation })
+            }
+            Standing::Member if generation == ours && self.wish.is_some_and(|wish| wish.leaving) => {
+                self.leave()
+            }
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self) {
+        self.over = true;
+        self.wish = None;
+        self.attempt = None;
+        self.actions.push_back(Action::Left);
     }
 
     /// The first voter that can be reached.
@@ -516,12 +597,13 @@ impl Machine {
             },
             (Standing::Member, Some(wish)) => {
                 if self.leads() {
-                    self.ready.insert(self.me.id, wish.leaving);
+                    self.ready.insert(self.me.id, Said { leaving: wish.leaving, lost: self.lost });
                     self.summon();
                     self.lead(now);
                 } else if let Some(leader) = self.leader().cloned() {
                     let generation = self.table.generation;
-                    self.send(&leader, Message::Ready { generation, leaving: wish.leaving });
+                    let said = Message::Ready { generation, leaving: wish.leaving, lost: self.lost };
+                    self.send(&leader, said);
                 }
             }
             _ => self.summon(),
@@ -551,6 +633,8 @@ impl Machine {
             self.send(from, Message::Ask { generation: ours });
         } else if self.over || self.departed.contains(&node.id) {
             // It comes too late.
+        } else if self.ended {
+            self.send(&node, Message::Over { generation });
         } else if self.leads() {
             let known = self.newcomers.iter().any(|known| known.id == node.id);
             if !known && self.newcomers.len() < self.limits.most.min(MOST_NEWCOMERS) {
@@ -567,7 +651,7 @@ impl Machine {
 
     /// Tells the members how many wait, if that is something new, and not too often: a thousand may come at once.
     fn tell_waiting(&mut self, now: Duration) {
-        let (generation, count) = (self.table.generation, self.newcomers.len());
+        let (generation, count) = (self.table.generation, self.admissible());
         if !self.leads() || self.told == count || now < self.tell_at {
             return;
         }
@@ -594,6 +678,8 @@ impl Machine {
     /// Goes over to a generation that has been decided.
     fn adopt(&mut self, now: Duration, table: Table) {
         let inside = table.rank_of(self.me.id).is_some();
+        let excluded = self.excluded(&table);
+        (self.lost, self.ended, self.orphaned) = (None, false, false);
         // They are told, and knock again.
         self.newcomers.clear();
         self.departed.clear();
@@ -626,14 +712,31 @@ impl Machine {
             }
             Standing::Member => {
                 self.over = true;
-                let generation = self.table.generation;
                 let left = self.wish.is_some_and(|wish| wish.leaving);
                 self.wish = None;
                 self.actions.push_back(match left {
                     true => Action::Left,
-                    false => Action::Failed(Failure::Excluded { generation }),
+                    false => Action::Failed(excluded),
                 });
             }
+        }
+    }
+
+    /// Why this process is not in that generation.
+    fn excluded(&self, table: &Table) -> Failure {
+        let generation = table.generation;
+        let again = |pair: &&(Id, Id)| {
+            (pair.0 == self.me.id || pair.1 == self.me.id) && self.table.broken.contains(pair)
+        };
+        // Those of the last generation are told in the one that follows on it.
+        let follows = self.table.generation + 1 == generation;
+        let links = table.broken.iter().filter(again).filter(|_| follows);
+        let others: Vec<Id> = links.map(|(a, b)| if *a == self.me.id { *b } else { *a }).collect();
+        // What others say may be hearsay.
+        let other = self.lost.filter(|lost| others.contains(lost)).or(others.first().copied());
+        match other.and_then(|id| self.table.rank_of(id)) {
+            Some(other) => Failure::Unlinked { generation, other },
+            None => Failure::Excluded { generation },
         }
     }
 

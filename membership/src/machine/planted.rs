@@ -13,6 +13,10 @@ pub(crate) enum Planted {
     OutOfOrder,
     /// Members that have not said anything are in the next table.
     CountsTheSilent,
+    /// Two whose link has failed twice stay together.
+    KeepsBrokenLinks,
+    /// A leader that leaves asks nobody whether others go on.
+    DisbandsAtOnce,
     /// What is to be said again is due at once.
     BusyLoop,
     /// Who has failed still hears of decisions.

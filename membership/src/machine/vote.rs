@@ -36,7 +36,7 @@ mod tests {
     use crate::table::Id;
 
     fn table(serves: u64) -> Table {
-        Table { generation: 1, members: Vec::new(), arbiter: None, serves: Id(serves) }
+        Table { generation: 1, members: Vec::new(), arbiter: None, serves: Id(serves), broken: Vec::new() }
     }
 
     #[test]

@@ -32,6 +32,10 @@ struct Small {
     voters: usize,
     arbiter: bool,
     newcomers: usize,
+    /// Members may leave, and not only go on.
+    leaves: bool,
+    /// Between the first two messages of the program do not get through.
+    apart: bool,
     /// All members have done with their generation from the start; else each whenever it likes.
     ready: bool,
     /// How many generations follow on the first.
@@ -53,7 +57,11 @@ enum Step {
     Tick,
     Down(u8, bool),
     Up(u8),
-    GoOn,
+    /// All members have died, as an arbiter hears.
+    Orphaned,
+    GoOn {
+        leaving: bool,
+    },
 }
 
 /// A machine, and how late it is for it.
@@ -144,7 +152,13 @@ impl Explorer {
         let nodes: Vec<Node> = (0..all as u64).map(node).collect();
         let arbiter = small.arbiter.then(|| nodes[small.voters].clone());
         let serves = arbiter.as_ref().map_or(Id(0), |arbiter| arbiter.id);
-        let first = Table { generation: 0, members: nodes[..small.voters].to_vec(), arbiter, serves };
+        let first = Table {
+            generation: 0,
+            members: nodes[..small.voters].to_vec(),
+            arbiter,
+            serves,
+            broken: Vec::new(),
+        };
         // One tick is enough for each of them.
         let patience = Patience { gather: ms(4), limit: ms(100_000), retry: ms(1), repeat: ms(4) };
         let limits = Limits { least: 1, most: 4 };
@@ -172,6 +186,7 @@ impl Explorer {
             let mut machine = machine.expect("a table that can be");
             machine.planted = small.planted;
             if small.ready && at < small.voters {
+                explorer.loses(at).into_iter().for_each(|lost| machine.lost(lost));
                 machine.go_on(Duration::ZERO, false);
                 state.said[at] = 1;
             }
@@ -179,6 +194,12 @@ impl Explorer {
             state.take(at, &outcome);
         }
         (explorer, state)
+    }
+
+    /// Whom a process has no link to.
+    fn loses(&self, at: usize) -> Option<Id> {
+        let other = Some(1 - at.min(1)).filter(|_| self.small.apart && at < 2)?;
+        self.nodes.get(other).map(|node| node.id)
     }
 
     /// Numbers what a machine has become, and what it has said.
@@ -215,8 +236,12 @@ impl Explorer {
                 }
             }
             Step::Down(of, certain) => machine.down(now, self.nodes[usize::from(of)].id, certain),
+            Step::Orphaned => machine.ended(now, machine.table().generation, false),
             Step::Up(of) => machine.up(now, self.nodes[usize::from(of)].id),
-            Step::GoOn => machine.go_on(now, false),
+            Step::GoOn { leaving } => {
+                self.loses(at).into_iter().for_each(|lost| machine.lost(lost));
+                machine.go_on(now, leaving);
+            }
         }
         let outcome = self.settle(at, after);
         self.outcomes.insert((local, step), outcome.clone());
@@ -245,10 +270,17 @@ impl Explorer {
                 && state.said[at] >> generation & 1 == 0
                 && !machine.is_over()
             {
-                steps.push((at, Step::GoOn));
+                steps.push((at, Step::GoOn { leaving: false }));
+                if self.small.leaves {
+                    steps.push((at, Step::GoOn { leaving: true }));
+                }
             }
             if state.ticks > 0 {
                 steps.push((at, Step::Tick));
+            }
+            let dead = |id: Id| state.locals[id.0 as usize] == DEAD;
+            if self.small.arbiter && machine.table().members.iter().all(|member| dead(member.id)) {
+                steps.push((at, Step::Orphaned));
             }
             for (of, node) in self.nodes.iter().enumerate().filter(|(of, _)| *of != at) {
                 let other = of as u8;
@@ -275,7 +307,7 @@ impl Explorer {
         match step {
             Step::Tick => next.ticks -= 1,
             Step::Down(_, false) => next.suspicions -= 1,
-            Step::GoOn => {
+            Step::GoOn { .. } => {
                 let generation = self.locals.all[before as usize].machine.table().generation;
                 next.said[at] |= 1 << generation;
             }
@@ -351,6 +383,10 @@ impl Explorer {
             if !consents {
                 return Err((Promise::Consent, format!("{} in {}", member.id.0, brief(new))));
             }
+        }
+        let apart = self.small.apart && new.generation > 1;
+        if apart && self.nodes[..2].iter().all(|node| new.rank_of(node.id).is_some()) {
+            return Err((Promise::Links, brief(new)));
         }
         if new.members.len() < self.limits.least || new.members.len() > self.limits.most {
             return Err((Promise::Bounds, brief(new)));
@@ -459,6 +495,8 @@ const TWO: Small = Small {
     voters: 2,
     arbiter: false,
     newcomers: 1,
+    leaves: false,
+    apart: false,
     ready: false,
     generations: 1,
     suspicions: 1,
@@ -489,6 +527,16 @@ fn an_arbiter_two_members_and_a_newcomer() {
 #[test]
 fn two_voters_and_two_generations() {
     holds(Small { newcomers: 0, generations: 2, ready: true, ..TWO });
+}
+
+#[test]
+fn two_voters_that_may_leave_and_a_newcomer() {
+    holds(Small { leaves: true, ..TWO });
+}
+
+#[test]
+fn three_voters_two_of_which_do_not_reach_one_another() {
+    holds(Small { apart: true, suspicions: 0, generations: 2, ..THREE });
 }
 
 #[test]
@@ -533,6 +581,11 @@ fn faults_are_found() {
         (Planted::HalfIsEnough, TWO, Promise::Quorum),
         (Planted::DecidesAlone, THREE, Promise::Quorum),
         (Planted::OutOfOrder, THREE, Promise::Order),
+        (
+            Planted::KeepsBrokenLinks,
+            Small { apart: true, suspicions: 0, generations: 2, ..THREE },
+            Promise::Links,
+        ),
         (Planted::CountsTheSilent, Small { ready: false, ticks: 1, crashes: 0, ..TWO }, Promise::Consent),
         (Planted::ForgetsPromises, voters, Promise::OneWorld),
     ] {

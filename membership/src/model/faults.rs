@@ -78,6 +78,16 @@ fn chatter_is_found() {
 }
 
 #[test]
+fn two_without_a_link_that_stay_together_are_found() {
+    is_found(Fault::Machine(Planted::KeepsBrokenLinks), &[Promise::Links]);
+}
+
+#[test]
+fn a_world_that_ends_under_those_who_stay_is_found() {
+    is_found(Fault::Machine(Planted::DisbandsAtOnce), &[Promise::GoingOn]);
+}
+
+#[test]
 fn a_busy_loop_is_found() {
     is_found(Fault::Machine(Planted::BusyLoop), &[Promise::Idleness]);
 }

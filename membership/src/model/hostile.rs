@@ -9,7 +9,13 @@ use super::{ms, node};
 use crate::{Action, Ballot, Id, Limits, Machine, Message, Node, PLACE_LIMIT, Patience, Table};
 
 fn table(members: u64) -> Table {
-    Table { generation: 0, members: (1..=members).map(node).collect(), arbiter: None, serves: Id(1) }
+    Table {
+        generation: 0,
+        members: (1..=members).map(node).collect(),
+        arbiter: None,
+        serves: Id(1),
+        broken: Vec::new(),
+    }
 }
 
 /// Some number, often one at the edge.
@@ -37,13 +43,16 @@ fn any_table(rng: &mut Rng) -> Table {
     let arbiter = (rng.u8(0..4) == 0).then(|| anybody(rng));
     // Mostly of the past: whoever tells of the future is believed, as all who know the secret are.
     let generation = if rng.u8(0..20) == 0 { number(rng) } else { rng.u64(0..2) };
-    Table { generation, members, arbiter, serves: Id(rng.u64(0..8)) }
+    Table { generation, members, arbiter, serves: Id(rng.u64(0..8)), broken: Vec::new() }
 }
 
 fn any_message(rng: &mut Rng) -> Message {
     let generation = number(rng);
-    match rng.u8(0..12) {
-        0 => Message::Ready { generation, leaving: rng.bool() },
+    match rng.u8(0..13) {
+        0 => {
+            let lost = rng.bool().then(|| anybody(rng).id);
+            Message::Ready { generation, leaving: rng.bool(), lost }
+        }
         1 => Message::Summons { generation },
         2 => Message::Prepare { generation, ballot: any_ballot(rng) },
         3 => {
@@ -57,6 +66,7 @@ fn any_message(rng: &mut Rng) -> Message {
         8 => Message::Ask { generation },
         9 => Message::Knock { generation, node: anybody(rng) },
         10 => Message::Missing { generation, ranks: (0..rng.usize(0..9)).map(|_| number(rng)).collect() },
+        11 => Message::Over { generation },
         _ => Message::Waiting { generation, count: number(rng) },
     }
 }
@@ -90,7 +100,9 @@ fn nothing_that_is_said_makes_a_machine_panic_or_run_on() {
         .expect("a table that can be");
         let mut now = ms(0);
         for _ in 0..60 {
-            match rng.u8(0..10) {
+            match rng.u8(0..12) {
+                10 => machine.lost(anybody(&mut rng).id),
+                11 => machine.ended(now, number(&mut rng), rng.bool()),
                 0 => machine.go_on(now, rng.bool()),
                 1 => machine.down(now, anybody(&mut rng).id, rng.bool()),
                 2 => machine.up(now, anybody(&mut rng).id),
@@ -115,7 +127,7 @@ fn the_last_ballot_is_not_used_twice() {
     machine.down(ms(0), Id(2), true);
     let highest = Ballot { round: u64::MAX, voter: 1 };
     machine.receive(ms(0), &node(3), Message::Refused { generation: 0, ballot: highest });
-    machine.receive(ms(0), &node(3), Message::Ready { generation: 0, leaving: false });
+    machine.receive(ms(0), &node(3), Message::Ready { generation: 0, leaving: false, lost: None });
     machine.go_on(ms(0), false);
     let said: Vec<Action> = machine.actions().collect();
     let prepares = |action: &Action| matches!(action, Action::Send { message: Message::Prepare { .. }, .. });
@@ -123,13 +135,24 @@ fn the_last_ballot_is_not_used_twice() {
 }
 
 #[test]
-fn newcomers_that_wait_are_not_more_than_there_is_room_for() {
+fn of_newcomers_that_wait_only_those_count_for_whom_there_is_room() {
     let mut machine = Machine::member(node(1), table(1), Limits { least: 1, most: 3 }, Patience::default())
         .expect("a member");
     for id in 10..1000 {
         machine.receive(ms(id), &node(id), Message::Knock { generation: 0, node: node(id) });
     }
-    assert_eq!(machine.waiting(), 3);
+    assert_eq!(machine.waiting(), 2, "beside the one that is there");
+    let mut full = Machine::member(node(1), table(3), Limits { least: 1, most: 3 }, Patience::default())
+        .expect("a member");
+    full.receive(ms(1), &node(9), Message::Knock { generation: 0, node: node(9) });
+    let told = |machine: &mut Machine| {
+        machine
+            .actions()
+            .any(|action| matches!(action, Action::Send { message: Message::Waiting { .. }, .. }))
+    };
+    assert_eq!((full.waiting(), told(&mut full)), (0, false), "it waits until somebody is gone");
+    full.down(ms(2), Id(3), true);
+    assert_eq!((full.waiting(), told(&mut full)), (1, true));
 }
 
 /// Carries everything at once, in order; how many messages it took.

@@ -14,6 +14,10 @@ pub(super) enum Promise {
     Consent,
     Bounds,
     End,
+    /// Two whose link has failed twice are not together a third time.
+    Links,
+    /// A world ends only when nobody goes on.
+    GoingOn,
     /// When faults have stopped, whoever can go on does.
     Liveness,
     /// No more messages than it takes.
@@ -63,6 +67,8 @@ pub(super) struct Judge {
     pub(super) tables: BTreeMap<u64, Table>,
     /// Who said in which generation that it goes on.
     said: BTreeSet<(u64, Id)>,
+    /// Which link has failed for whom in which generation.
+    lost: BTreeSet<(u64, Id, Id)>,
     /// Who knocked, and at which generation.
     knocked: BTreeSet<(u64, Id)>,
     proposals: HashMap<(u64, Ballot), Table>,
@@ -80,6 +86,7 @@ impl Judge {
             hopes,
             tables: BTreeMap::from([(first.generation, first)]),
             said: BTreeSet::new(),
+            lost: BTreeSet::new(),
             knocked: BTreeSet::new(),
             proposals: HashMap::new(),
             accepts: HashMap::new(),
@@ -90,8 +97,9 @@ impl Judge {
         self.hopes.insert(id, Hopes { newcomer: true, generation, ..Hopes::default() });
     }
 
-    pub(super) fn goes_on(&mut self, now: Duration, id: Id, leaving: bool) {
+    pub(super) fn goes_on(&mut self, now: Duration, id: Id, leaving: bool, lost: Option<Id>) {
         let Some(hopes) = self.hopes.get_mut(&id).filter(|hopes| !hopes.over) else { return };
+        self.lost.extend(lost.filter(|_| hopes.since.is_none()).map(|lost| (hopes.generation, id, lost)));
         (hopes.since, hopes.leaving) = (Some(now), leaving);
         if !leaving {
             self.said.insert((hopes.generation, id));
@@ -229,7 +237,25 @@ impl Judge {
         if table.members.len() < self.limits.least.max(1) || table.members.len() > self.limits.most {
             return broken(Promise::Bounds, format!("{} members; {:?}", table.members.len(), self.limits));
         }
+        self.links(old, table)?;
         self.tables.insert(table.generation, table.clone());
+        Ok(())
+    }
+
+    /// What is said of links is true, and two without one are not together again, where all have said so.
+    fn links(&self, old: &Table, new: &Table) -> Result<(), Broken> {
+        let fails =
+            |of: u64, a: Id, b: Id| self.lost.contains(&(of, a, b)) || self.lost.contains(&(of, b, a));
+        if let Some((a, b)) = new.broken.iter().find(|(a, b)| !fails(old.generation, *a, *b)) {
+            return broken(Promise::Links, format!("{a:?} and {b:?} never lost one another"));
+        }
+        let knows = |table: &Table, a, b| table.broken.contains(&(a, b)) || table.broken.contains(&(b, a));
+        let inside = |id| new.rank_of(id).is_some();
+        for (_, a, b) in self.lost.iter().filter(|(of, ..)| *of == old.generation) {
+            if knows(old, *a, *b) && knows(new, *a, *b) && inside(*a) && inside(*b) {
+                return broken(Promise::Links, format!("{a:?} and {b:?} are both in {}", brief(new)));
+            }
+        }
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 //! `RINGWORLD_MODEL_SCHEDULES` says how many schedules (`ci/model.sh`), and `RINGWORLD_MODEL_FIRST` from which seed on;
 //! `RINGWORLD_MODEL_SEED` plays one of them again and prints it.
 
+mod ends;
 mod explore;
 mod fault;
 mod faults;

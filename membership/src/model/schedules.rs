@@ -106,12 +106,14 @@ fn played(world: &World) -> Played {
 /// What befalls the world, and what its programs do meanwhile.
 fn storm_of(world: &mut World, members: usize, storm: Duration) {
     let processes = world.processes.len();
-    world.plan = Plan::Busy { leaves: *world.rng.choice(&[0, 0, 10]).unwrap_or(&0) };
+    // Now and then all leave.
+    let leave = *world.rng.choice(&[10, 10, 10, 100]).unwrap_or(&0);
+    world.plan = Plan::Busy { leaves: *world.rng.choice(&[0, 0, leave]).unwrap_or(&0) };
     for at in 0..members {
         // Some never do.
         if world.chance(85) {
             let after = world.upto(storm / 3);
-            let leaving = world.chance(10);
+            let leaving = world.chance(leave);
             world.at(after, Event::GoOn { at, generation: 0, leaving });
         }
     }
@@ -141,6 +143,10 @@ fn storm_of(world: &mut World, members: usize, storm: Duration) {
             world.at(after, Event::Down { at, of, certain: false });
         }
     }
+    if processes > 1 && world.chance(25) {
+        let a = world.rng.usize(0..processes);
+        world.apart = Some((a, (a + world.rng.usize(1..processes)) % processes));
+    }
     if world.chance(40) {
         let (after, part) = (world.upto(storm), world.rng.u32(..));
         world.at(after, Event::Cut { part });
@@ -165,7 +171,9 @@ fn can_go_on(world: &World, table: &Table) -> bool {
     };
     let stays = |id| lives(id) && !world.judge.leaves(id);
     let there = table.members.iter().filter(|member| stays(member.id)).count();
-    table.quorum(lives) && there >= world.limits.least.max(1)
+    // One of two without a link may be left out.
+    let apart = usize::from(world.apart.is_some());
+    table.quorum(lives) && there >= world.limits.least.max(1) + apart
 }
 
 /// Faults stop: what is cut is healed, all hear of all dead, and all want to go on: from what, if they can.

@@ -148,6 +148,8 @@ pub(super) struct World {
     pub(super) weather: Weather,
     pub(super) plan: Plan,
     pub(super) fault: Option<Fault>,
+    /// Two processes between which messages of the program do not get through.
+    pub(super) apart: Option<(usize, usize)>,
     /// Faults have stopped.
     pub(super) calm: bool,
     pub(super) messages: u64,
@@ -172,7 +174,7 @@ impl World {
         let members: Vec<Node> = (1..=members as u64).map(node).collect();
         let arbiter = arbiter.then(|| node(members.len() as u64 + 1));
         let serves = arbiter.as_ref().map_or(Id(1), |arbiter| arbiter.id);
-        let table = Table { generation: 0, members, arbiter, serves };
+        let table = Table { generation: 0, members, arbiter, serves, broken: Vec::new() };
         let judge = Judge::new(table.clone(), limits, patience.limit);
         let mut world = Self {
             rng,
@@ -188,6 +190,7 @@ impl World {
             weather: Weather::default(),
             plan: Plan::Busy { leaves: 0 },
             fault,
+            apart: None,
             calm: false,
             messages: 0,
             to_agree: 0,
@@ -321,8 +324,13 @@ impl World {
                 if !there || process.machine.table().generation != generation || (leaving && self.calm) {
                     return Ok(());
                 }
-                self.judge.goes_on(now, process.node.id, leaving);
-                self.step(at, false, |machine| machine.go_on(now, leaving))
+                let lost = self.misses_a_link(at);
+                let id = process.node.id;
+                self.judge.goes_on(now, id, leaving, lost);
+                self.step(at, false, |machine| {
+                    lost.into_iter().for_each(|lost| machine.lost(lost));
+                    machine.go_on(now, leaving);
+                })
             }
             Event::Crash { at } => {
                 self.crash(at, false);
@@ -368,6 +376,31 @@ impl World {
         }
     }
 
+    /// The member without a link to this one, in a generation of both.
+    fn misses_a_link(&self, at: usize) -> Option<Id> {
+        let (a, b) = self.apart.filter(|_| !self.calm)?;
+        let other = if at == a { b } else { Some(a).filter(|_| at == b)? };
+        let id = self.processes[other].node.id;
+        self.processes[at].machine.table().rank_of(id).map(|_| id)
+    }
+
+    /// Whether nobody goes on whom this process could hear, when it says that the world is over.
+    fn may_end(&self, at: usize, generation: u64) -> Result<(), Broken> {
+        let speaker = &self.processes[at].machine;
+        let goes_on = |other: &&Process| {
+            let id = other.node.id;
+            let there = other.alive && other.machine.table().generation == generation;
+            let wants = self.judge.waiting(id) && !self.judge.leaves(id);
+            there && wants && other.machine.table().rank_of(id).is_some() && !speaker.misses(id)
+        };
+        match self.processes.iter().find(goes_on) {
+            Some(other) => {
+                broken(Promise::GoingOn, format!("the world ends, and {:?} goes on", other.node.id))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn down(&mut self, at: usize, of: usize, certain: bool) -> Result<(), Broken> {
         let now = self.now;
         if !self.processes[at].alive {
@@ -384,7 +417,15 @@ impl World {
             let after = ms(1) + self.upto(ms(40));
             self.at(after, Event::Up { at, of });
         }
-        self.step(at, false, |machine| machine.down(now, id, certain))
+        let table = self.processes[at].machine.table().clone();
+        let dead = |id| self.processes.iter().any(|process| process.node.id == id && !process.alive);
+        let all_dead = table.members.iter().all(|member| dead(member.id));
+        self.step(at, false, |machine| {
+            machine.down(now, id, certain);
+            if all_dead {
+                machine.ended(now, table.generation, false);
+            }
+        })
     }
 
     /// A process ends, on purpose or not.
@@ -452,6 +493,9 @@ impl World {
             }
             match action {
                 Action::Send { to, message } => {
+                    if let Message::Over { generation } = message {
+                        self.may_end(at, generation)?;
+                    }
                     if !dies || self.rng.bool() {
                         self.post(at, to.id, message)?;
                     }

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use ringworld_bootstrap::{Elastic, Error as Trouble, Joining, Onward, Settings, Table};
+use ringworld_bootstrap::{Elastic, Error as Trouble, Joining, Lost, Onward, Settings, Table};
+use ringworld_engine::Fault;
 
 use super::part::Part;
 use super::{Link, Unformed, World, bootstrap};
@@ -39,8 +40,8 @@ pub(super) fn join(settings: &Settings) -> Result<World> {
 
 impl Part {
     /// The next generation, or `None` for a process that leaves.
-    fn go_on(self, operation: &str, leaving: bool) -> Result<Option<World>> {
-        match self.node.go_on(leaving) {
+    fn go_on(self, operation: &str, leaving: bool, lost: Option<Lost>) -> Result<Option<World>> {
+        match self.node.go_on(leaving, lost) {
             Ok(Onward::Into(table)) => self.enter(operation, table).map(Some),
             Ok(Onward::Left) => Ok(None),
             Err(failure) => Err(no_generation(operation, &failure)),
@@ -63,7 +64,7 @@ impl Part {
                     self.node.call_off();
                 }
             }
-            table = match self.node.go_on(false) {
+            table = match self.node.go_on(false, Some(Lost::Forming)) {
                 Ok(Onward::Into(table)) => table,
                 Ok(Onward::Left) => return Err(no_generation(operation, &"this rank has left the world")),
                 Err(failure) => return Err(no_generation(operation, &failure)),
@@ -91,7 +92,7 @@ impl World {
     /// [`Error::NoGeneration`] when this world is not elastic (`RINGWORLD_ELASTIC`); when this rank can reach too few
     /// of the others to know that they do not go on without it (it takes more than half of the generation, or half with
     /// its rank 0); when fewer than `min_ranks` are there after `recover_timeout`; and when the others have gone on
-    /// without this rank.
+    /// without this rank, as after its link to another has failed in two generations, one after the other.
     ///
     /// ```no_run
     /// use ringworld::{Op, World};
@@ -142,8 +143,8 @@ impl World {
         self.succeed("regroup", false, false)?.ok_or_else(|| no_generation("regroup", &"this rank has left"))
     }
 
-    /// Leaves an elastic world that goes on without this rank, while the others call [`regroup`](Self::regroup).
-    /// Everything that was sent is delivered first.
+    /// Leaves an elastic world that goes on without this rank, while the others call [`regroup`](Self::regroup); when
+    /// all leave, it ends. Everything that was sent is delivered first.
     ///
     /// # Errors
     ///
@@ -186,7 +187,8 @@ impl World {
     }
 
     /// How many processes wait to be let in, as far as this rank has heard; the next [`regroup`](Self::regroup) or
-    /// [`recover`](Self::recover) admits them. Ranks may hear of one at different times.
+    /// [`recover`](Self::recover) admits them. Who waits because the world has `max_ranks` already does not count.
+    /// Ranks may hear of one at different times.
     ///
     /// ```
     /// let world = ringworld::World::builder().world_size(1).build()?;
@@ -209,19 +211,29 @@ impl World {
         let rank = self.communicator.rank();
         let generation = part.generation;
         let engine = Arc::clone(self.communicator.engine());
-        let fault = if failed { None } else { engine.finish() };
+        let fault = if failed { engine.lock().fault().cloned() } else { engine.finish() };
+        let lost = fault.as_ref().and_then(lost);
         engine.lock().supersede(generation);
         self.ended = true;
         let link = self.link.take();
         let in_order = !failed && fault.is_none();
         let part = Part { previous: Some(rank), ..part };
-        let next = part.go_on(operation, leaving);
+        let next = part.go_on(operation, leaving, lost);
         // What the old generation still has to say nobody waits for; to leave it before all had agreed would have
         // made others believe that this rank is gone.
         if let Some(link) = link {
             end(link, in_order);
         }
         next
+    }
+}
+
+/// Whom this process has lost with a generation. It may live, and be in the next one.
+fn lost(fault: &Fault) -> Option<Lost> {
+    match fault {
+        Fault::Peer { rank, .. } => Some(Lost::Rank(*rank)),
+        Fault::Master { .. } => Some(Lost::Server),
+        _ => None,
     }
 }
 

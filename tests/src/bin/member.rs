@@ -22,6 +22,9 @@ struct Arguments {
     /// Steps in all
     #[arg(long)]
     steps: u64,
+    /// Go on after those, in tens, until somebody sees this file
+    #[arg(long)]
+    until: Option<std::path::PathBuf>,
     /// A pause in each step, in milliseconds
     #[arg(long, default_value_t = 0)]
     pause: u64,
@@ -191,13 +194,19 @@ fn steps(
         return Ok(Wish::Wrong);
     }
     let mut first = true;
-    while state.step < arguments.steps {
+    let mut over = arguments.until.is_none();
+    while state.step < arguments.steps || !over {
         // All decide alike: to go on, to regroup for who waits, or because some leave.
         let leaves = leave.is_some_and(|(step, rank)| state.step == step && world.rank() >= rank);
-        let mut wishes = [world.waiting() as u64, u64::from(leaves)];
+        let seen = arguments.until.as_ref().is_some_and(|file| file.exists());
+        let mut wishes = [world.waiting() as u64, u64::from(leaves), u64::from(seen)];
         if state.step.is_multiple_of(10) || leave.is_some() {
             world.all_reduce(&mut wishes, Op::Max)?;
-            if wishes != [0, 0] {
+            over |= wishes[2] > 0;
+            if over && state.step >= arguments.steps {
+                break;
+            }
+            if wishes[..2] != [0, 0] {
                 return Ok(if leaves { Wish::Leave } else { Wish::Regroup });
             }
         }

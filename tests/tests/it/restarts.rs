@@ -15,6 +15,7 @@ use ringworld_tests::job::clean;
 use ringworld_tests::line::Line;
 use ringworld_tests::proc;
 use ringworld_tests::process::{PATIENCE, Process};
+use ringworld_tests::random::Random;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::programs::{LAUNCH, MEMBER};
@@ -28,11 +29,20 @@ fn launched(size: usize, options: &[&str], arguments: &[&str]) -> Process {
     Process::start("launch", command)
 }
 
+/// The same on two hosts of two ranks each, which are this one, reached by a command that stands in for ssh.
+fn launched_on_hosts(options: &[&str], arguments: &[&str]) -> Process {
+    let mut command = clean(LAUNCH);
+    command.args(["run", "--hosts", "a:2,b:2", "--rsh", "env AT={host}", "--tag-output"]).args(options);
+    command.args(["--", MEMBER]).args(arguments);
+    command.env("RINGWORLD_RECOVER_TIMEOUT", "20s").env("RINGWORLD_TIMEOUT", "20s");
+    Process::start("launch", command)
+}
+
 /// Those lines of the job that have the word, each with the place of its rank among the launcher's.
 fn said(job: &Process, event: &str) -> Vec<(usize, Line)> {
     let place = |line: &Line| {
         let (place, text) = line.text.strip_prefix('[')?.split_once("] ")?;
-        let line = Line { text: text.to_owned(), error: line.error };
+        let line = Line { text: text.to_owned(), ..line.clone() };
         line.is(event).then_some((place.parse().ok()?, line))
     };
     job.lines().iter().filter_map(place).collect()
@@ -130,4 +140,79 @@ fn a_job_ends_once_too_few_are_left() {
     job.ends_with(137);
     let pids: Vec<u32> = said(&job, "entered").iter().map(|(_, line)| line.number("pid") as u32).collect();
     proc::wait_gone(&pids, Duration::from_secs(1));
+}
+
+#[test]
+fn every_rank_of_two_hosts_is_killed_and_comes_back() {
+    let mut job =
+        launched_on_hosts(&["--restarts", "4", "--min-ranks", "3"], &["--steps", "1200", "--pause", "2"]);
+    for place in 0..4 {
+        let victim = settled(&job, place, 4, None);
+        kill_process(victim, Signal::KILL).unwrap();
+        settled(&job, place, 4, Some(victim));
+    }
+    ends_well(&mut job, 4, 4);
+}
+
+#[test]
+fn a_world_of_two_hosts_goes_on_without_one_that_is_lost() {
+    let mut job =
+        launched_on_hosts(&["--restarts", "4", "--min-ranks", "2"], &["--steps", "900", "--pause", "2"]);
+    let victim = settled(&job, 3, 4, None);
+    let helper = proc::parent(u32::try_from(victim.as_raw_pid()).unwrap());
+    kill_process(Pid::from_raw(i32::try_from(helper).unwrap()).unwrap(), Signal::KILL).unwrap();
+    settled(&job, 0, 2, None);
+    ends_well(&mut job, 2, 0);
+}
+
+#[test]
+fn who_comes_when_all_have_finished_is_told_so_at_once() {
+    // The second is killed while they work, and comes again when the first has finished alone.
+    let mut command = clean(LAUNCH);
+    let flag = format!("{}/finished-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    let _ = std::fs::remove_file(&flag);
+    let body = format!(
+        "if [ $RINGWORLD_REJOIN ]; then until [ -e {flag} ]; do sleep 0.02; done; exec {MEMBER} --steps 300; fi
+         {MEMBER} --steps 300 --pause 5 && : > {flag}"
+    );
+    command.args([
+        "run",
+        "-n",
+        "2",
+        "--tag-output",
+        "--restarts",
+        "1",
+        "--min-ranks",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        &body,
+    ]);
+    command.env("RINGWORLD_RECOVER_TIMEOUT", "20s").env("RINGWORLD_TIMEOUT", "20s");
+    let mut job = Process::start("launch", command);
+    kill_process(settled(&job, 1, 2, None), Signal::KILL).unwrap();
+    let begun = Instant::now();
+    let ended = job.wait_text("the world has ended");
+    assert!(ended.text.contains("no generation follows on generation"), "{}", ended.text);
+    job.succeeds();
+    let _ = std::fs::remove_file(flag);
+    // Not only when RINGWORLD_TIMEOUT is over; the rest is what the first has still to do.
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn nothing_outlives_the_launcher_that_decides_not_even_a_recovery() {
+    let mut random = Random::new("arbiter");
+    for _ in 0..4 {
+        let mut job = launched(4, &["--restarts", "9"], &["--steps", "100000", "--pause", "2"]);
+        let victim = settled(&job, 1, 4, None);
+        kill_process(victim, Signal::KILL).unwrap();
+        std::thread::sleep(Duration::from_millis(random.below(40)));
+        job.signal(Signal::KILL);
+        assert_eq!(job.wait_end().signal, Some(9));
+        let pids: Vec<u32> =
+            said(&job, "entered").iter().map(|(_, line)| line.number("pid") as u32).collect();
+        proc::wait_gone(&pids, Duration::from_secs(5));
+    }
 }

@@ -9,6 +9,7 @@ use super::super::crew::{Crew as _, News, Token, Watch};
 use super::super::environment::{self, Plan, Rendezvous};
 use super::super::job::{Signals, listen, waker};
 use super::super::processes::{Processes, Spec, raise_open_files};
+use super::super::restart::Bounds;
 use super::super::sink::Sink;
 use super::super::{parts, rendezvous};
 use super::frame::{self, Decoder, Down, GREETING, Start, Up, VERSION, WINDOW};
@@ -231,6 +232,10 @@ impl Agent {
         let mut plan = Plan {
             job: Some(start.job),
             passed,
+            elastic: start.elastic.map(|bounds| {
+                let [min_ranks, max_ranks] = bounds.map(|bound| bound.map(number));
+                Bounds { min_ranks, max_ranks }
+            }),
             threads: parts::threads(of.len(), start.bind_to),
             ..Plan::new(of.len(), rendezvous(first))
         };
@@ -258,7 +263,7 @@ impl Agent {
             stdin,
             input: input.as_fd(),
             nofile,
-            again: false,
+            again: start.again,
         })?;
         self.feed.pipe = (stdin != crate::cli::Stdin::None).then_some(feed);
         Ok(ranks)
@@ -325,7 +330,20 @@ impl Agent {
             Down::Room(bytes) => self.room = self.room.saturating_add(number(bytes)),
             Down::Hush { rank, which } => ranks.hush(number(rank), number(which)),
             Down::Finish => self.over = true,
+            Down::Clear { rank } => ranks.clear(number(rank)),
+            Down::Again { rank } => self.start_again(rank, ranks),
         }
+    }
+
+    fn start_again(&mut self, rank: u32, ranks: &mut Processes) {
+        let mut news = Vec::new();
+        let started = ranks.start_again(number(rank), &mut news);
+        self.report(news);
+        let pid = ranks.pids().get(number(rank)).copied().unwrap_or(0);
+        self.say(&match started {
+            Ok(()) => Up::Again { rank, pid },
+            Err(error) => Up::NotAgain { rank, why: error.to_string() },
+        });
     }
 
     /// Passes the launcher's input on, as far as there is room.
@@ -373,6 +391,8 @@ impl Agent {
                 News::Closed { rank, which } => Up::Closed { rank: small(rank), which: small(which) },
                 News::Ended { rank, ending } => Up::Ended { rank: small(rank), ending },
                 News::Say(sentence) => Up::Say(sentence),
+                // Ranks of this host are started at once or not at all.
+                News::Started { .. } | News::NotStarted { .. } => continue,
             };
             self.say(&up);
         }

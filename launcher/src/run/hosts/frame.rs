@@ -7,6 +7,8 @@
 //!        ◄── Start                                 programs, environments, the secret: nothing of it in an argument
 //!        ──► Started | Failed
 //!        ──► Output, Closed, Ended, Say            no more output than there is Room for
+//!        ◄── Clear, Again                          of a rank that has ended: end its group, start another in its place
+//!        ──► Again | NotAgain
 //!        ◄── Signal, Input, Hush, Finish           the end of the helper's input ends its ranks at once
 //!        ◄─► Alive                                 so that a network that drops everything is noticed
 //! ```
@@ -22,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const GREETING: &str = "ringworld-run-host ";
 
 /// What both ends must agree on: the second number counts changes to the frames within a version.
-pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 /// How many bytes of output may be on their way from a host, without what its ranks say last.
 pub(super) const WINDOW: usize = 256 * 1024;
@@ -49,6 +51,14 @@ pub(super) enum Down {
     Alive,
     /// The job is over: end what is left of it, say what it still had to say, and go.
     Finish,
+    /// End what is left of the group of a rank that has ended.
+    Clear {
+        rank: u32,
+    },
+    /// Start a rank that has ended again; see [`Up::Again`].
+    Again {
+        rank: u32,
+    },
 }
 
 /// From a helper; ranks are counted from its first.
@@ -79,6 +89,16 @@ pub(super) enum Up {
     /// No rank reads it any more.
     InputClosed,
     Alive,
+    /// The rank was started again, as this process. All that the one before has written has been sent.
+    Again {
+        rank: u32,
+        pid: i32,
+    },
+    /// It could not be.
+    NotAgain {
+        rank: u32,
+        why: String,
+    },
 }
 
 /// Everything that a helper needs to know.
@@ -102,6 +122,10 @@ pub(super) struct Start {
     pub(super) bind_to: BindTo,
     /// Who of this host's ranks reads the launcher's input.
     pub(super) stdin: Stdin,
+    /// The world is to go on after failures, with so many ranks at least and at most.
+    pub(super) elastic: Option<[Option<u32>; 2]>,
+    /// Ranks may be started again.
+    pub(super) again: bool,
     /// How long the launcher may be silent, in milliseconds.
     pub(super) patience: Option<u64>,
 }

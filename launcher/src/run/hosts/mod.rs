@@ -20,6 +20,7 @@ use super::input::Input;
 use super::job::Job;
 use super::processes::{Guard, SELF, watch_input};
 use super::rendezvous::ForHosts;
+use super::restart::Bounds;
 use super::supervisor::Ending;
 use crate::cli::{Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
@@ -314,12 +315,33 @@ impl Hosts {
                     self.input.iter_mut().for_each(|input| input.close_rank(index));
                 }
                 Up::Alive => {}
+                Up::Again { rank: local, pid } => {
+                    let Some(rank) = rank(local, count) else { continue };
+                    if let Some(place) = self.pids.get_mut(first + rank) {
+                        *place = pid;
+                    }
+                    news.push(News::Started { rank: first + rank });
+                }
+                Up::NotAgain { rank: local, why } => {
+                    let Some(rank) = rank(local, count) else { continue };
+                    if link.alive.get_mut(rank).is_some_and(std::mem::take) {
+                        news.push(News::NotStarted { rank: first + rank, why });
+                    }
+                }
                 Up::Started(_) | Up::Failed { .. } => {
                     link.lose("it has said something that is out of turn".to_owned());
                 }
             }
         }
         self.mourn(index, news);
+    }
+
+    /// The link to the host of a rank, and the rank's number there.
+    fn place(&mut self, rank: usize) -> Option<(&mut Link, u32)> {
+        let here = |link: &&mut Link| (link.share.first..link.share.first + link.share.count).contains(&rank);
+        let link = self.links.iter_mut().find(here)?;
+        let local = u32::try_from(rank - link.share.first).unwrap_or(u32::MAX);
+        Some((link, local))
     }
 
     /// The ranks of a host that is lost are lost with it.
@@ -380,6 +402,10 @@ fn start(options: &RunOptions, share: &Share, of: &[usize], rendezvous: &ForHost
         passed: passed.into_iter().map(|(name, value)| (name.into_vec(), value.into_vec())).collect(),
         bind_to: options.bind_to,
         stdin: reader(options.stdin, share),
+        elastic: rendezvous
+            .elastic
+            .map(|Bounds { min_ranks, max_ranks }| [min_ranks, max_ranks].map(|bound| bound.map(small))),
+        again: rendezvous.mending.is_some_and(|limits| limits.restarts > 0),
         patience: rendezvous
             .peer_timeout
             .map(|patience| u64::try_from(patience.as_millis()).unwrap_or(u64::MAX)),
@@ -452,21 +478,29 @@ impl Crew for Hosts {
         format!("rank {rank} (pid {pid}) on {host}")
     }
 
-    // The command line says so before anything starts: nobody asks.
-    fn clear(&mut self, _rank: usize) {}
+    fn clear(&mut self, rank: usize) {
+        if let Some((link, rank)) = self.place(rank) {
+            // It is short.
+            let _ = link.say(&Down::Clear { rank });
+        }
+    }
 
-    fn start_again(&mut self, _rank: usize, _news: &mut Vec<News>) -> io::Result<()> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "ranks of other hosts are not started again"))
+    fn start_again(&mut self, rank: usize, _news: &mut Vec<News>) -> io::Result<()> {
+        let (link, local) = self.place(rank).ok_or(io::ErrorKind::NotFound)?;
+        if link.is_lost() {
+            return Err(io::Error::new(io::ErrorKind::NotConnected, "its host is lost"));
+        }
+        // From here on it may end, or be lost with its host.
+        let first = link.share.first;
+        link.alive.get_mut(rank - first).into_iter().for_each(|alive| *alive = true);
+        link.say(&Down::Again { rank: local }).map_err(io::Error::other)
     }
 
     fn hush(&mut self, rank: usize, which: usize) {
-        let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let place =
-            |link: &&mut Link| (link.share.first..link.share.first + link.share.count).contains(&rank);
-        if let Some(link) = self.links.iter_mut().find(place) {
-            let down = Down::Hush { rank: small(rank - link.share.first), which: small(which) };
+        let which = u32::try_from(which).unwrap_or(u32::MAX);
+        if let Some((link, rank)) = self.place(rank) {
             // It is short.
-            let _ = link.say(&down);
+            let _ = link.say(&Down::Hush { rank, which });
         }
     }
 
