@@ -3,15 +3,18 @@
 //! ```text
 //! enter ─▶ share the newest state ─▶ phases, each on shards by the new rank and size ─▶ done
 //!   ▲                                  │ a rank fails: recover      │ somebody waits: regroup
-//!   └──────────────────────────────────┴────────────────────────────┘
+//!   └──────────────────────────────────┴────────────────────────────┘  or a rank is asked to end, and leaves
 //! ```
 //!
 //! Invariant: whether to regroup is decided from what all have seen together. Neighbours: `training` has the phases,
 //! `events` the lines for programs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ringworld::{Op, World};
+use signal_hook::consts::SIGTERM;
 
 use crate::error::Error;
 use crate::events::Events;
@@ -25,14 +28,20 @@ const DOOR: u64 = 10;
 enum Wish {
     Done { weights: u64 },
     Regroup,
+    Leave,
 }
 
 /// Why a generation ended, and when.
 struct Ended {
     at: Instant,
-    /// By agreement, for those who waited.
-    regrouped: bool,
     why: String,
+}
+
+/// Whether this process has been asked to end (SIGTERM): it leaves, and the others go on.
+fn asked_to_leave() -> Result<Arc<AtomicBool>, Error> {
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGTERM, Arc::clone(&asked)).map_err(Error::Signals)?;
+    Ok(asked)
 }
 
 /// Trains to the end, through as many generations as it takes. `start` makes the state at the beginning.
@@ -46,10 +55,11 @@ pub(crate) fn train<'a>(
     start: impl Fn() -> Training<'a>,
 ) -> Result<(), Error> {
     let events = Events::new(options.events);
+    let leaves = asked_to_leave()?;
     let mut training = if world.generation() == 0 { start() } else { start().newcomer() };
     let mut ended = None;
     loop {
-        let next = match generation(&world, &mut training, options, &start, &events, ended.take()) {
+        let next = match generation(&world, &mut training, options, &start, &events, &leaves, ended.take()) {
             Ok(Wish::Done { weights }) => {
                 let (correct, tested) = training.score();
                 let digest = format!("digest={weights:016x} correct={correct} tested={tested}");
@@ -62,14 +72,19 @@ pub(crate) fn train<'a>(
                 };
             }
             Ok(Wish::Regroup) => {
-                let (at, why) = (Instant::now(), "others had come".to_owned());
-                ended = Some(Ended { at, regrouped: true, why });
+                let (at, why) = (Instant::now(), "others had come, or left".to_owned());
+                ended = Some(Ended { at, why });
                 world.regroup()
+            }
+            Ok(Wish::Leave) => {
+                events.say("leaving", &world, &format!("step={}", training.steps()));
+                world.leave()?;
+                return Ok(());
             }
             Err(Error::World(error)) if error.is_recoverable() => {
                 events.say("failed", &world, &format!("kind={} text={error}", error.name()));
                 let (at, why) = (Instant::now(), error.to_string());
-                ended = Some(Ended { at, regrouped: false, why });
+                ended = Some(Ended { at, why });
                 world.recover()
             }
             Err(error) => return Err(error),
@@ -84,6 +99,7 @@ fn generation<'a>(
     options: &Options,
     start: &impl Fn() -> Training<'a>,
     events: &Events,
+    leaves: &AtomicBool,
     ended: Option<Ended>,
 ) -> Result<Wish, Error> {
     let previous = world.previous_rank().map_or("none".to_owned(), |rank| rank.to_string());
@@ -95,18 +111,23 @@ fn generation<'a>(
         *training = start();
         shared = training.share(world)?;
     }
-    // The world was full: who waited then waits on, and is no reason to regroup again.
-    let regrouped = ended.as_ref().is_some_and(|ended| ended.regrouped);
-    let is_full = world.all_reduce_one(u8::from(regrouped), Op::Max)? > 0 && shared.newcomers.is_empty();
-    let mut passed_over = None;
     training.show_on(world.rank());
     let mut reducer = training.reducer(world)?;
+    training.ends(false);
     let mut first = true;
     while !training.is_over() {
-        if training.done().is_multiple_of(DOOR) {
-            let waiting = world.all_reduce_one(world.waiting() as u64, Op::Max)?;
-            if waiting > *passed_over.get_or_insert(if is_full { waiting } else { 0 }) {
-                return Ok(Wish::Regroup);
+        // Not before the first step: who was started again often knocks just then, and could keep it from being made.
+        if !first && training.done().is_multiple_of(DOOR) {
+            let leaving = leaves.load(Ordering::Relaxed);
+            let seen = options.until.as_ref().is_some_and(|file| file.exists());
+            let mut reasons = [world.waiting() as u64, u64::from(leaving), u64::from(seen)];
+            world.all_reduce(&mut reasons, Op::Max)?;
+            training.ends(reasons[2] > 0);
+            if training.is_over() {
+                break;
+            }
+            if reasons[..2] != [0, 0] {
+                return Ok(if leaving { Wish::Leave } else { Wish::Regroup });
             }
         }
         training.phase(world, &mut reducer)?;

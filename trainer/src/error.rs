@@ -20,6 +20,8 @@ pub(crate) enum Error {
     Weights { rank: usize, theirs: u64, ours: u64 },
     #[error("cannot write to standard output: {0}")]
     Output(#[from] std::io::Error),
+    #[error("cannot listen to SIGTERM: {0}")]
+    Signals(std::io::Error),
     #[error(transparent)]
     World(#[from] ringworld::Error),
 }

@@ -5,6 +5,7 @@
 //! `main` parses, `training` compares the ranks.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
@@ -40,6 +41,9 @@ pub(crate) struct Options {
     /// Go on from memory when a rank fails, and let others in that come later; needs RINGWORLD_ELASTIC=1
     #[arg(long)]
     pub(crate) elastic: bool,
+    /// With --elastic: after those epochs, go on until a rank sees this file, and then to the end of the epoch
+    #[arg(long, value_name = "FILE", requires = "elastic")]
+    pub(crate) until: Option<PathBuf>,
     /// Compare the whole state of all ranks after each step
     #[arg(long)]
     pub(crate) check: bool,
@@ -50,9 +54,11 @@ pub(crate) struct Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { epochs, batch, seed, hidden, bucket, overlap, elastic, check, events } = self;
+        let Self { epochs, batch, seed, hidden, bucket, overlap, elastic, until, check, events } = self;
         write!(f, "--epochs {epochs} --batch {batch} --seed {seed} --hidden {hidden} --bucket {bucket} ")?;
         write!(f, "--overlap {overlap}")?;
+        // Each rank may look elsewhere; that all look is what counts.
+        f.write_str(if until.is_some() { " --until" } else { "" })?;
         let flags = [(elastic, "--elastic"), (check, "--check"), (events, "--events")];
         flags.iter().filter(|(set, _)| **set).try_for_each(|(_, name)| write!(f, " {name}"))
     }
@@ -163,6 +169,7 @@ mod tests {
             bucket: Bytes(262_144),
             overlap: Overlap::On,
             elastic: false,
+            until: None,
             check: false,
             events: false,
         }

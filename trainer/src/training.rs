@@ -53,6 +53,8 @@ pub(crate) struct Training<'a> {
     rng: SplitMix64,
     /// Phases that are done; `None` where the rest says nothing.
     done: Option<u64>,
+    /// How many there are, if that is known.
+    phases: Option<u64>,
     /// Test images told rightly in the last tally.
     correct: u64,
     /// This rank's losses in the epoch, and of how many images.
@@ -88,6 +90,7 @@ impl<'a> Training<'a> {
             order,
             rng,
             done: Some(0),
+            phases: None,
             correct: 0,
             losses: (0.0, 0),
             mine: Vec::new(),
@@ -107,8 +110,21 @@ impl<'a> Training<'a> {
         self.order.len().div_ceil(self.batch) as u64
     }
 
-    fn phases(&self) -> u64 {
+    /// Those that are asked for; with `--until`, at least.
+    fn phases_asked_for(&self) -> u64 {
         self.options.epochs * (self.steps_each() + 1)
+    }
+
+    /// Where an end has been asked for (`--until`): the end of this epoch, or `None` while it has not. To be called on
+    /// all ranks alike.
+    pub(crate) fn ends(&mut self, wanted: bool) {
+        let asked_for = self.phases_asked_for();
+        let epoch = self.done().div_ceil(self.steps_each() + 1).max(1);
+        self.phases = match (&self.options.until, wanted) {
+            (None, _) => Some(asked_for),
+            (Some(_), true) => Some((epoch * (self.steps_each() + 1)).max(asked_for)),
+            (Some(_), false) => None,
+        };
     }
 
     /// The epoch, from 0, and the place in it of what comes after so many phases: a step, or after these the tally.
@@ -129,7 +145,7 @@ impl<'a> Training<'a> {
 
     /// Whether no phase is left.
     pub(crate) fn is_over(&self) -> bool {
-        self.done == Some(self.phases())
+        self.done.is_some() && self.done == self.phases
     }
 
     /// A reducer for the learner.
@@ -281,6 +297,7 @@ impl<'a> Training<'a> {
 /// on rank 0 also [`Error::Output`].
 pub(crate) fn train(world: &Communicator, training: &mut Training<'_>) -> Result<(), Error> {
     check_options(world, training.options)?;
+    training.ends(false);
     let mut reducer = training.reducer(world)?;
     training.show_on(world.rank());
     while !training.is_over() {
