@@ -1,9 +1,11 @@
 //! A rank's end of its control connection, in a thread of its own.
 //!
 //! The thread answers heartbeats and hears of failures even while the program computes for minutes. Its
-//! owner speaks to it by [`Command`]s, each answered at most once. Neighbours: `reach` finds the master,
+//! owner speaks to it by [`Command`]s, each answered at most once. Neighbours: `reach` finds the master, `asked` hears
+//! signals,
 //! `joining` and `session` are the public faces of this thread.
 
+mod asked;
 mod reach;
 
 use std::net::IpAddr;
@@ -21,11 +23,13 @@ use crate::event::{ControlEvent, Listener, Report};
 use crate::frames::{FrameReader, FrameWriter, ReadError};
 use crate::interfaces::Interface;
 use crate::master::MasterHandle;
+use crate::observe::own::own;
 use crate::observe::{Observer, Whereabouts};
 use crate::process::Process;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
 use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ToMaster, ToRank};
+use asked::Asked;
 use reach::{Reached, Search};
 
 pub(crate) use reach::{Known, listen};
@@ -140,7 +144,8 @@ impl Client {
                             let speaks = elsewhere && settings.local_rank.unwrap_or(0) == 0;
                             let halves = (reading, writing, process);
                             let control = Control::new(halves, orders, peer_timeout, patience, label);
-                            Control { speaks, ..control }.run(cancelled).await;
+                            let listens = settings.status_signal;
+                            Control { speaks, listens, ..control }.run(cancelled).await;
                         }
                     }
                 }
@@ -192,6 +197,14 @@ impl Cancelled {
     }
 }
 
+/// Comes when somebody has signalled that this rank is to say what it does, if that is listened to.
+async fn signalled(asked: &mut Option<Asked>) {
+    match asked {
+        Some(asked) => asked.come().await,
+        None => std::future::pending().await,
+    }
+}
+
 type Heard = Result<(ToRank, usize), ReadError>;
 
 /// The state of the thread.
@@ -214,6 +227,9 @@ struct Control {
     /// Says that it waits for the world: nobody on this host hears the master say so.
     speaks: bool,
     observer: Option<Arc<dyn Observer>>,
+    /// SIGUSR1 is to be listened to.
+    listens: bool,
+    asked: Option<Asked>,
 }
 
 /// Between `Ready` and the end of the table.
@@ -275,6 +291,8 @@ impl Control {
             bytes: 0,
             speaks: false,
             observer: None,
+            listens: false,
+            asked: None,
         }
     }
 
@@ -305,6 +323,7 @@ impl Control {
                 _ = look.tick(), if self.observer.is_some() => {
                     self.observer.iter().for_each(|observer| observer.look());
                 }
+                () = signalled(&mut self.asked) => self.tell_itself(),
                 // Once it has formed, what happens is told in the ordinary way.
                 () = &mut cancelled, if self.formed.is_none() => return,
                 _ = heartbeat.tick(), if self.lost.is_none() => self.say(&ToMaster::Ping).await,
@@ -351,7 +370,11 @@ impl Control {
                 };
                 self.say(&message).await;
             }
-            Command::Observe(observer) => self.observer = Some(observer),
+            Command::Observe(observer) => {
+                self.observer = Some(observer);
+                // Not before: only now is there anything to say.
+                self.asked = if self.listens { Asked::listen() } else { None };
+            }
             Command::Say(words) => self.say(&words).await,
             Command::Last { words, done } => {
                 if let Some(world) = &mut self.formed {
@@ -365,6 +388,14 @@ impl Control {
                 }
             }
             Command::Leave => {}
+        }
+    }
+
+    /// Says on standard error what this rank does.
+    fn tell_itself(&self) {
+        if let (Some(world), Some(observer)) = (&self.formed, &self.observer) {
+            let now = observer.tell().clipped();
+            asked::tell(own(world.rank, &world.hosts, std::process::id(), &now));
         }
     }
 

@@ -2,9 +2,10 @@
 //!
 //! Ranks are asked twice in a row by the master (`master/inquiry`), because what they say is of different moments:
 //! [`judge`] looks at both answers of all and decides, [`said`] remembers what has been said of a stall, so that it is
-//! said once, and [`words`] puts it in words. All of them are pure.
+//! said once, and [`words`] puts it in words; [`own`] is what a rank says of itself alone. All of them are pure.
 
 pub(crate) mod judge;
+pub(crate) mod own;
 pub(crate) mod said;
 pub(crate) mod words;
 

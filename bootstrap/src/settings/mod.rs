@@ -72,6 +72,14 @@ pub struct Settings {
     pub op_timeout: Option<Duration>,
     /// After how long a call that waits is explained by a line; `None`: never.
     pub stall_warning: Option<Duration>,
+    /// SIGUSR1 has a rank say what it does.
+    pub status_signal: bool,
+    /// What a rank has counted is printed at the end (`1`), or written to a file in this folder.
+    pub statistics: Option<String>,
+    /// Each rank writes a trace of its calls to a file in this folder.
+    pub trace: Option<PathBuf>,
+    /// The most bytes of such a file.
+    pub trace_size: usize,
     /// The world may go on after a failure, and admits newcomers.
     pub elastic: bool,
     /// The fewest ranks that a later generation may have.
@@ -157,6 +165,10 @@ impl Default for Settings {
             peer_timeout: Some(Duration::from_secs(20)),
             op_timeout: None,
             stall_warning: Some(Duration::from_secs(30)),
+            status_signal: true,
+            statistics: None,
+            trace: None,
+            trace_size: 4 << 20,
             elastic: false,
             min_ranks: 1,
             max_ranks: None,
@@ -287,6 +299,10 @@ impl Settings {
             peer_timeout: r.read("peer_timeout", parse::none_or_duration)?.unwrap_or(d.peer_timeout),
             op_timeout: r.read("op_timeout", parse::none_or_duration)?.flatten(),
             stall_warning: r.read("stall_warning", parse::none_or_duration)?.unwrap_or(d.stall_warning),
+            status_signal: r.read("status_signal", parse::flag)?.unwrap_or(d.status_signal),
+            statistics: r.read("statistics", any)?,
+            trace: r.read("trace", any)?.map(PathBuf::from),
+            trace_size: r.read("trace_size", parse::size)?.unwrap_or(d.trace_size),
             elastic: r.read("elastic", parse::flag)?.unwrap_or(false),
             min_ranks: r.read("min_ranks", parse::count)?.unwrap_or(d.min_ranks),
             max_ranks: r.read("max_ranks", parse::count)?,
