@@ -12,6 +12,7 @@
 //! short.rs       the short path of small messages
 //! shutdown.rs    the end in good order
 //! suspicion.rs   what is not certain yet
+//! traced.rs      the ways apart of a rank that is traced
 //! whereabouts.rs what this rank is doing, for those who ask from outside
 //! ```
 
@@ -22,6 +23,7 @@ mod placing;
 mod short;
 mod shutdown;
 mod suspicion;
+mod traced;
 mod whereabouts;
 
 use std::sync::Arc;
@@ -48,6 +50,7 @@ use super::router::{Fate, Posting, Registrations, Router};
 use super::runs::{CollectiveCall, Made, Runs, Wires};
 use super::shell::Drive;
 use super::sleepers::Sleepers;
+use super::tracer::Tracer;
 use super::waiters::{Topic, WatchId, Watchers};
 
 /// Collectives that only send poll at most so often. To poll at each costs a system call beside the one that sends: a
@@ -56,6 +59,12 @@ const UNSEEN: Duration = Duration::from_micros(50);
 
 /// The token of messages that nobody waits for.
 const NOBODY: Token = Token(u64::MAX);
+
+/// Messages may have been deferred until the next poll.
+const DEFERRED: u8 = 1;
+
+/// That the call is over is to be noted.
+const TRACED: u8 = 2;
 
 /// How far a call has come when it begins to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +102,8 @@ pub struct Core {
     completed: Vec<Completed>,
     fates: Vec<(usize, Fate)>,
     fault: Option<Fault>,
+    /// The world is over, or this rank is traced: calls go apart from the ordinary way, which asks for this alone.
+    apart: bool,
     suspect: Option<Suspect>,
     desertion: Option<Desertion>,
     doubts: Doubts,
@@ -103,8 +114,8 @@ pub struct Core {
     departed: Vec<usize>,
     /// Transports that have not finished closing; `None` before the end begins.
     closing: Option<usize>,
-    /// Messages may have been deferred until the next poll.
-    deferred: bool,
+    /// What is to be done when a call ends: [`DEFERRED`], [`TRACED`].
+    afterwards: u8,
     /// How often [`Core::progress`] has been called.
     polls: u64,
     /// When a collective that only sends has polled last.
@@ -124,28 +135,32 @@ impl Core {
         if let Some(requests) = parts.limits.requests {
             config = config.with_requests(requests);
         }
+        let router = Router::new(parts.rank, parts.transports, parts.routes);
+        let traced = parts.trace.is_some();
+        let tracer = parts.trace.map(|recorder| Box::new(Tracer::new(recorder, router.brief())));
         Ok(Self {
             machine: Machine::new(config),
             buffers: Buffers::new(),
             calls: Calls::default(),
             watchers: Watchers::default(),
             runs: Runs::default(),
-            router: Router::new(parts.rank, parts.transports, parts.routes),
+            router,
             owners: Owners::default(),
-            observed: Observed::new(size),
+            observed: Observed::new(size, tracer),
             sleepers: Sleepers::default(),
             story: None,
             events: Vec::new(),
             completed: Vec::new(),
             fates: Vec::new(),
             fault: None,
+            apart: traced,
             suspect: None,
             desertion: None,
             doubts: Doubts::default(),
             finished: vec![false; size],
             departed: Vec::new(),
             closing: None,
-            deferred: false,
+            afterwards: if traced { TRACED } else { 0 },
             polls: 0,
             looked: None,
             control: parts.control,
@@ -193,11 +208,16 @@ impl Core {
     /// nothing to remember. That saves a third of the instructions of a send.
     #[inline]
     pub(crate) fn send_now(&mut self, to: usize, envelope: Envelope, data: Span, mode: Mode) -> Begun {
-        if mode != Mode::Standard || self.fault.is_some() {
-            return Begun::Waits(self.send(to, envelope, data, mode, Posting::Now));
+        if mode != Mode::Standard || self.apart {
+            return self.send_apart(to, envelope, data, mode);
         }
+        self.depart(to, envelope, data)
+    }
+
+    #[inline(always)]
+    fn depart(&mut self, to: usize, envelope: Envelope, data: Span) -> Begun {
         let Some(departure) = self.machine.depart(to, &envelope, data.len) else {
-            return Begun::Waits(self.send(to, envelope, data, mode, Posting::Now));
+            return Begun::Waits(self.send(to, envelope, data, Mode::Standard, Posting::Now));
         };
         let (header, token) = (wire_header(&departure.header), Token(departure.token));
         let message = Operation::Message { peer: to, header, payload: self.buffers.to_send(data), token };
@@ -223,7 +243,7 @@ impl Core {
     pub(crate) fn has_work(&self) -> bool {
         // After the end nothing moves any more, whatever is left: a helper that drove on would keep the engine alive.
         self.fault.is_none()
-            && (self.calls.under_way() > 0 || self.deferred || self.watchers.tasks() > 0 || self.owes())
+            && (self.calls.under_way() > 0 || self.is_deferred() || self.watchers.tasks() > 0 || self.owes())
     }
 
     /// Begins a receive into lent memory.
@@ -278,7 +298,7 @@ impl Core {
     #[inline]
     pub(super) fn enter(
         &mut self,
-        what: CollectiveCall,
+        mut what: CollectiveCall,
         lent: [Option<BufferId>; 2],
         call: Option<CallId>,
     ) -> Entered {
@@ -291,7 +311,7 @@ impl Core {
                 self.progress();
             }
         }
-        if self.fault.is_some() {
+        if self.apart && self.enters_apart(&mut what, call.is_none()) {
             return Entered { sequence: self.runs.next(context), run: None };
         }
         let Made { run, sequence, clash } = self.runs.insert(what, lent, call, &mut self.buffers);
@@ -427,11 +447,12 @@ impl Core {
     /// After a fault every new call ends at once.
     #[inline]
     fn refuses(&mut self, call: CallId) -> bool {
-        let refused = self.fault.is_some();
-        if refused {
-            self.calls.end(call, Err(Failure::Aborted), &mut self.buffers);
-        }
-        refused
+        self.apart && self.refuses_apart(call)
+    }
+
+    #[inline]
+    fn is_deferred(&self) -> bool {
+        self.afterwards & DEFERRED != 0
     }
 
     // ---- progress ----------------------------------------------------------------------------------
@@ -444,7 +465,7 @@ impl Core {
     /// The same, for a receive on the short path.
     fn poll(&mut self, expecting: Option<&mut Expecting<'_>>) -> bool {
         self.polls += 1;
-        self.deferred = false;
+        self.afterwards &= !DEFERRED;
         if self.inbox.is_full() {
             self.read_inbox();
         }
@@ -534,11 +555,11 @@ impl Core {
         Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 
-    /// Writes what was deferred, if anything was.
+    /// Does what a call has left for its end, if anything: writes what was deferred.
     #[inline]
     pub(crate) fn catch_up(&mut self) {
-        if self.deferred {
-            self.progress();
+        if self.afterwards != 0 {
+            self.catch_up_apart();
         }
     }
 
@@ -626,7 +647,7 @@ impl Core {
                 let token = token.map_or(NOBODY, Token);
                 let message = Operation::Message { peer, header, payload, token };
                 let fate = self.router.post(message, posting);
-                self.deferred |= posting == Posting::Coalesced;
+                self.afterwards |= if posting == Posting::Coalesced { DEFERRED } else { 0 };
                 self.posted(peer, fate);
             }
             Action::Put { peer, key, offset, payload, token } => {

@@ -49,7 +49,11 @@ impl Engine {
     /// Waits until the operation of `call` has ended, and takes its ending.
     #[inline]
     pub(crate) fn wait(self: &Arc<Self>, call: CallId) -> Ending {
-        self.go_on_to_wait(self.lock(), call)
+        let mut core = self.lock();
+        if core.is_apart() {
+            core.opens_wait(call);
+        }
+        self.go_on_to_wait(core, call)
     }
 
     /// Like [`Engine::wait`], from a call that has just begun the operation.

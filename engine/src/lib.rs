@@ -64,7 +64,8 @@
 //!
 //! Two halves. What decides and moves, one thread at a time: `core` joins the pieces, `runs` executes schedules,
 //! `router` knows the transports, [`reduce`] has the arithmetic, [`signature`] what ranks tell each other about
-//! collectives; `observe` and `sleepers` have what is told to the outside, by [`Core::whereabouts`]. And how threads
+//! collectives; `observe` and `sleepers` have what is told to the outside, by [`Core::whereabouts`], and `tracer` writes
+//! it down where a rank is traced. And how threads
 //! meet around it: `shell` is the lock and what is asked of whatever it guards, `wait` spins and parks, `helper` drives
 //! while nobody waits, `calls` and `waiters` know who is to be woken for what, `inbox` is how other threads reach the
 //! engine, `leaving` how destructors do, `affinity` keeps waiting ranks on cores of their own. The second half knows
@@ -106,6 +107,9 @@ pub mod signature;
 mod sleepers;
 mod startable;
 mod sync;
+mod tally;
+mod told;
+mod tracer;
 mod under_way;
 mod wait;
 mod waiters;
@@ -128,3 +132,4 @@ pub use self::startable::{MatchedReceiveCall, ReceiveCall, SendCall, Startable};
 pub use self::wait::{For, REMIND, Spin};
 pub use self::waiters::{Topic, WatchId};
 pub use self::whereabouts::{Waiting, Whereabouts};
+pub use ringworld_trace as trace;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ringworld_trace::Recorder;
 use ringworld_transport::Transport;
 
 use super::fault::Fault;
@@ -66,4 +67,6 @@ pub struct Parts {
     pub stall_warning: Option<Duration>,
     /// A call that has waited in vain for so long tells those it waits for what it is.
     pub remind: Duration,
+    /// Where this rank notes what it does, if it is traced.
+    pub trace: Option<Recorder>,
 }

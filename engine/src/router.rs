@@ -16,6 +16,9 @@ use smallvec::SmallVec;
 /// What transports have registered of memory: which transport, and its name for it. Mostly nothing.
 pub(crate) type Registrations = SmallVec<[(usize, RegionId); 2]>;
 
+/// Latencies below this, in nanoseconds, are brief: a look at the clock takes some tens.
+const BRIEF: u64 = 1_000;
+
 pub(crate) struct Router {
     loopback: Loopback,
     transports: Vec<Box<dyn Transport>>,
@@ -73,6 +76,15 @@ impl Router {
     #[inline]
     pub(crate) fn may_inject(&self, peer: usize, length: usize) -> bool {
         length <= self.inject[peer] && self.stalled[peer].is_empty()
+    }
+
+    /// By peer, whether a message there takes no longer than some looks at the clock.
+    pub(crate) fn brief(&self) -> Vec<bool> {
+        let latency = |route: &Option<usize>| match route {
+            Some(index) => self.transports[*index].capabilities().latency_ns,
+            None => 0,
+        };
+        self.routes.iter().map(|route| latency(route) < BRIEF).collect()
     }
 
     /// Whether messages to `peer` that nobody waits for are better coalesced than injected.

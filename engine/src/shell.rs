@@ -31,6 +31,11 @@ pub trait Drive: Send + 'static {
     /// Whether anything has to be driven although nobody waits for it.
     fn has_work(&self) -> bool;
 
+    /// A thread's call is over, in which it has driven; whether anything has to be driven now.
+    fn leaves(&mut self) -> bool {
+        self.has_work()
+    }
+
     /// Whether something that has been sent, and may have been reported as sent, needs polls of this side to leave.
     fn owes(&self) -> bool;
 

@@ -104,7 +104,7 @@ impl Startable for SendCall {
         input: Option<&[u8]>,
         _: Option<&mut [u8]>,
     ) -> Option<(Ending, ())> {
-        let left = core.send_short(self.to, &self.envelope, self.mode, input.unwrap_or(&[]));
+        let left = core.send_short(self.to, &self.envelope, self.mode, input.unwrap_or(&[]), &self.told);
         left.then_some((Ok(None), ()))
     }
 
@@ -154,16 +154,16 @@ impl Startable for ReceiveCall {
         _: Option<&[u8]>,
         output: Option<&mut [u8]>,
     ) -> Option<(Ending, ())> {
-        let Self { selector, element, .. } = *self;
+        let Self { selector, element, told } = *self;
         let into = output.unwrap_or(&mut []);
-        if !core.may_expect(&selector, into.len()) {
+        if !core.may_expect(&selector, into.len(), &told) {
             return None;
         }
         let room = into.len();
         let mut expecting = Expecting::receive(Expected { selector, element, room }, into);
         let ending = engine.poll_briefly(core, |core| match core.poll_for(&mut expecting) {
             Some(ending) => ControlFlow::Break(Some(ending)),
-            None if core.may_expect(&selector, room) => ControlFlow::Continue(()),
+            None if core.may_go_on_expecting(&selector) => ControlFlow::Continue(()),
             None => ControlFlow::Break(None),
         });
         ending.map(|ending| (ending, ()))

@@ -33,6 +33,7 @@ Examples:
   ringworld run -n 6 --hostfile nodes --rsh 'podman exec -i {host}' ./trainer
                                                            by another command, on what the file lists
   ringworld run -n 1 ./server : -n 4 ./client              ranks of two programs in one world
+  ringworld run -n 4 --trace job.json ./trainer            and its timeline for ui.perfetto.dev
   ringworld run -n 8 --restarts 5 --min-ranks 6 ./trainer  goes on after failures, if it calls World::recover
 Options after the program's name are the program's own.
 OMP_NUM_THREADS and RAYON_NUM_THREADS are set where they are not: to the processors that may be used, divided by
@@ -52,6 +53,13 @@ Examples:
   ringworld status --pid 4711                              of a launcher or a rank of this host, and this user
   ringworld status --master n0:29500 --watch               from anywhere; with a secret, RINGWORLD_SECRET_FILE
   ringworld status --pid 4711 --json | jq .summary         for programs";
+
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  ringworld run -n 4 --trace job.json ./trainer            a job that is traced, on this host
+  ringworld trace job.json                                 its summary; ui.perfetto.dev opens the file
+  RINGWORLD_TRACE=/tmp/job srun -N4 ./trainer              on several hosts, each into a folder of its own
+  ringworld trace n0/job n1/job -o job.json --svg job.svg  put together, wherever the folders were copied to";
 
 const BENCH_EXAMPLES: &str = "\
 Examples:
@@ -108,6 +116,9 @@ pub(crate) enum Command {
     /// Show what a running job does, also while it hangs: each rank's call, its place, since when, and who is late
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusOptions),
+    /// Show what a job has done: time by call, who waited for whom; and write a timeline for Perfetto
+    #[command(after_help = TRACE_EXAMPLES)]
+    Trace(crate::trace::Options),
     /// Measure messages and collectives between ranks of this host
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchOptions),
@@ -189,6 +200,14 @@ pub(crate) struct RunOptions {
     /// With --restarts or --min-ranks: how many ranks the world lets in, also of those that come by themselves
     #[arg(long, value_name = "X", value_parser = positive)]
     pub(crate) max_ranks: Option<usize>,
+    /// Trace the ranks and write their timeline to this file at the end, for ui.perfetto.dev and `ringworld trace`; on
+    /// several hosts of which each has a launcher use RINGWORLD_TRACE instead
+    #[arg(long, value_name = "FILE", conflicts_with = "nnodes")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print at the end what all ranks have counted: one table for the world, and the ranks that stand out; not with
+    /// --hosts, --hostfile and --nnodes, where each rank prints its own with RINGWORLD_STATISTICS=1
+    #[arg(long, conflicts_with_all = ["nnodes", "hosts", "hostfile"])]
+    pub(crate) statistics: bool,
     /// Begin every line of output with the rank that wrote it
     #[arg(long)]
     pub(crate) tag_output: bool,
@@ -227,6 +246,8 @@ impl RunOptions {
             restarts: None,
             min_ranks: None,
             max_ranks: None,
+            trace: None,
+            statistics: false,
             tag_output: false,
             timestamp_output: false,
             timeout: None,

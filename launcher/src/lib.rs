@@ -1,6 +1,6 @@
 //! The `ringworld` command: `run` starts ranks, here or on several hosts, and takes them all down together,
 //! `info` explains what a rank started here would choose, `check` tries out every link of a job before it starts,
-//! `status` says what a running job does, `bench` measures, `simulate` and `explain` show collectives without any
+//! `status` says what a running job does, `trace` what one has done, `bench` measures, `simulate` and `explain` show collectives without any
 //! network, `mpi`, `cc` and `c++` are for programs that are made for MPI.
 //!
 //! ```text
@@ -50,6 +50,7 @@ mod signals;
 mod simulate;
 mod status;
 mod style;
+mod trace;
 mod units;
 
 use clap::CommandFactory as _;
@@ -86,6 +87,7 @@ pub fn main() -> ExitCode {
         cli::Command::Run(options) => run::run(&options).into(),
         cli::Command::Info(options) => info::info(&options).into(),
         cli::Command::Status(options) => status::status(&options).into(),
+        cli::Command::Trace(options) => trace::trace(&options).into(),
         cli::Command::Bench(options) => bench::bench(&options).into(),
         cli::Command::Check(options) => check::check(&options).into(),
         cli::Command::Simulate(options) => simulate::simulate(&options).into(),

@@ -30,6 +30,14 @@ impl Drive for Core {
     }
 
     #[inline]
+    fn leaves(&mut self) -> bool {
+        if self.apart {
+            self.closes_apart();
+        }
+        Self::has_work(self)
+    }
+
+    #[inline]
     fn owes(&self) -> bool {
         self.router.owes()
     }

@@ -104,7 +104,7 @@ impl Core {
         if self.fault.is_some() {
             return;
         }
-        self.fault = Some(fault);
+        (self.fault, self.apart) = (Some(fault), true);
         (self.suspect, self.desertion) = (None, None);
         self.doubts = Doubts::default();
         self.closing = Some(0);
@@ -118,6 +118,9 @@ impl Core {
         self.calls.end_held(&mut self.buffers);
         self.buffers.retire_held();
         self.watchers.notify_if(|_| true);
+        if let Some(tracer) = self.observed.tracer() {
+            tracer.ends();
+        }
     }
 
     /// Ends everything as [`fail`](Self::fail) does, and whatever has ended it before, this is what calls return from

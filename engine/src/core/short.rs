@@ -19,6 +19,7 @@
 use ringworld_protocol::{BufferId, Envelope, Header, Mode, Selector};
 
 use super::super::calls::Ending;
+use super::super::observe::Told;
 use super::super::owners::RunId;
 use super::super::runs::CollectiveCall;
 use super::placing::{AwaitedSteps, Expecting};
@@ -26,31 +27,61 @@ use super::{Begun, Core, Entered};
 
 /// Receives of more bytes wait for their messages on the ordinary path: those may come in pieces, which the short path
 /// would take for messages that nobody has asked for, and copy once more.
-const LONGEST: usize = 4 << 10;
+pub(super) const LONGEST: usize = 4 << 10;
 
 impl Core {
     /// Sends a message on the short path, and says whether it has left; `false`: nothing has happened.
     #[inline(always)]
-    pub(crate) fn send_short(&mut self, to: usize, envelope: &Envelope, mode: Mode, payload: &[u8]) -> bool {
-        if mode != Mode::Standard || self.fault.is_some() || !self.router.may_inject(to, payload.len()) {
-            return false;
+    pub(crate) fn send_short(
+        &mut self,
+        to: usize,
+        envelope: &Envelope,
+        mode: Mode,
+        payload: &[u8],
+        told: &Told,
+    ) -> bool {
+        if mode != Mode::Standard || self.apart || !self.router.may_inject(to, payload.len()) {
+            return self.send_short_apart(to, envelope, mode, payload, told);
         }
+        let left = self.leaves_now(to, envelope, payload);
+        if left {
+            self.observed.sent(to, payload.len());
+        }
+        left
+    }
+
+    /// Injects a message that may be.
+    #[inline(always)]
+    pub(super) fn leaves_now(&mut self, to: usize, envelope: &Envelope, payload: &[u8]) -> bool {
         let Some(departure) = self.machine.depart(to, envelope, payload.len()) else { return false };
         let mut room = [0; Header::MAX];
         let left = self.router.inject(to, departure.header.encode(&mut room), payload);
         if left {
             departure.left();
-            self.observed.sent(to, payload.len());
         }
         left
     }
 
     /// Whether a receive may wait on the short path.
     #[inline]
-    pub(crate) fn may_expect(&mut self, selector: &Selector, room: usize) -> bool {
-        if room > LONGEST || self.fault.is_some() || !self.router.delivers(selector.source) {
-            return false;
+    pub(crate) fn may_expect(&mut self, selector: &Selector, room: usize, told: &Told) -> bool {
+        if room > LONGEST || self.apart || !self.router.delivers(selector.source) {
+            return self.may_expect_apart(selector, room, told);
         }
+        self.may_still_expect(selector)
+    }
+
+    /// The same, of one that waits there and has polled in vain.
+    #[inline]
+    pub(crate) fn may_go_on_expecting(&mut self, selector: &Selector) -> bool {
+        if self.apart {
+            return self.may_go_on_expecting_apart(selector);
+        }
+        self.may_still_expect(selector)
+    }
+
+    #[inline]
+    pub(super) fn may_still_expect(&mut self, selector: &Selector) -> bool {
         self.hear_first();
         self.machine.may_expect(selector)
     }

@@ -38,14 +38,23 @@ impl Core {
                 peers.push(peer);
             }
         });
-        self.sleepers.sleep(since, wanted, peers)
+        let told = self.told(&wanted);
+        let number = self.sleepers.sleep(since, wanted, peers.clone());
+        if let Some(tracer) = self.observed.tracer() {
+            tracer.sleeps(number, since, told, &peers);
+        }
+        number
     }
 
     /// Such a call is over.
     pub(crate) fn wakes(&mut self, number: u64) {
         let Some(sleeper) = self.sleepers.wake(number) else { return };
         let told = self.told(&sleeper.wanted);
-        self.observed.waited(told.map(|told| told.verb), &sleeper.peers, sleeper.since.elapsed());
+        let waited = sleeper.since.elapsed();
+        self.observed.waited(told.map(|told| told.verb), &sleeper.peers, waited);
+        if let Some(tracer) = self.observed.tracer() {
+            tracer.wakes(number, waited);
+        }
     }
 
     /// Which call it is, by the first of what it waits for.
@@ -136,7 +145,7 @@ impl Core {
         let stages =
             self.owners.iter().filter_map(|(request, _)| Some(self.machine.describe(*request)?.stage));
         stages.into_iter().any(|stage| matches!(stage, Stage::Leaving | Stage::Bytes))
-            || self.deferred
+            || self.is_deferred()
             || self.router.owes()
             || self.inbox.is_full()
             || self.calls.has_held()

@@ -157,5 +157,8 @@ fn exchange(
             Begun::Waits(call) => engine.go_on_to_wait(held.take().unwrap_or_else(|| engine.lock()), call),
         })
     });
+    if let Some(core) = held {
+        engine.go(core);
+    }
     Endings { send, recv }
 }

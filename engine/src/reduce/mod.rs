@@ -22,6 +22,7 @@ mod op;
 mod raw;
 mod reduction;
 mod scale;
+mod timed;
 mod untyped;
 mod user;
 
@@ -35,6 +36,7 @@ pub use raw::Raw;
 pub use reduction::Reduction;
 pub(crate) use reduction::When;
 pub use reduction::{Reducer, Shared, Unsupported};
+pub(crate) use timed::Timed;
 pub use untyped::BytesOp;
 pub use user::Panicked;
 pub use user::UserOp;

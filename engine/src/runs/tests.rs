@@ -87,7 +87,7 @@ fn what_is_awaited_is_taken_and_all_else_goes_the_ordinary_way() {
     let (mut runs, mut owners) = (Runs::default(), Owners::default());
     let mut machine = Machine::new(Config::new(0, 4, 1024, 8192).unwrap());
     let mut router = Router::new(0, Vec::new(), vec![None; 4]);
-    let mut observed = Observed::new(4);
+    let mut observed = Observed::new(4, None);
     let mut buffers = Buffers::new();
     let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
     let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));

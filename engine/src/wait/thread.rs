@@ -117,7 +117,7 @@ impl<C: Drive> Shell<C> {
                         core.watchers().remove_thread(&notifier);
                     }
                 }
-                presence.leave(&*core);
+                presence.leave(&mut *core);
                 return result;
             }
             core.comes_back(true);
@@ -283,9 +283,10 @@ impl<'a, C: Drive> Presence<'a, C> {
     /// Under the lock, as the helper looks: so it sees either this thread, or what this thread has left, of which it is
     /// told then. (Not counted out under the lock, this thread could leave nothing, and the helper be called for what
     /// comes to be just afterwards, see this thread, and sleep.)
-    fn leave(&mut self, core: &C) {
+    fn leave(&mut self, core: &mut C) {
         self.present = false;
-        self.leaves_work = self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && core.has_work();
+        let has_work = core.leaves();
+        self.leaves_work = self.shell.waits.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && has_work;
     }
 }
 

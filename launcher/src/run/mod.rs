@@ -21,12 +21,14 @@ mod restart;
 mod shim;
 mod shortage;
 mod sink;
+mod statistics;
 mod supervisor;
 mod tail;
 
-use crate::cli::{Part, RunOptions, Stdin};
+use crate::cli::{Assignment, Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};
 use crate::hosts::{Slots, alike};
+use crate::trace::Collecting;
 use complain::complain;
 use crew::Crew as _;
 use environment::Rendezvous;
@@ -34,6 +36,7 @@ use hosts::Hosts;
 use job::Job;
 use output::Marks;
 use processes::{Processes, Spec, raise_open_files};
+use statistics::Accounts;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
@@ -46,6 +49,46 @@ pub(crate) use shim::{EXEC_RANK, GUARD, exec_rank, guard};
 
 /// Runs the job to its end.
 pub(crate) fn run(options: &RunOptions) -> Status {
+    match observed(options) {
+        Ok((options, collecting, accounts)) => {
+            let status = run_plain(&options);
+            if let Some(accounts) = accounts {
+                accounts.end();
+            }
+            if let Some(collecting) = collecting {
+                collecting.end();
+            }
+            status
+        }
+        Err(Failure { status, message }) => {
+            complain(&message);
+            status
+        }
+    }
+}
+
+/// The same job, whose ranks know where to leave what is put together at the end.
+fn observed(options: &RunOptions) -> Result<(RunOptions, Option<Collecting>, Option<Accounts>), Failure> {
+    let mut options = options.clone();
+    let collecting = options.trace.as_deref().map(Collecting::begin).transpose()?;
+    let accounts = options.statistics.then(Accounts::begin).transpose()?;
+    let folders = [
+        ("RINGWORLD_TRACE", collecting.as_ref().map(Collecting::folder)),
+        ("RINGWORLD_STATISTICS", accounts.as_ref().map(Accounts::folder)),
+    ];
+    for (key, folder) in folders {
+        let Some(folder) = folder else { continue };
+        let Some(value) = folder.to_str() else {
+            return Err(Failure::usage(format!("{} is not UTF-8, as {key} must be", folder.display())));
+        };
+        for part in [&mut options.first].into_iter().chain(&mut options.more) {
+            part.env.push(Assignment { key: key.into(), value: value.into() });
+        }
+    }
+    Ok((options, collecting, accounts))
+}
+
+fn run_plain(options: &RunOptions) -> Status {
     let hosts = options.hosts.is_some() || options.hostfile.is_some();
     match if hosts { run_on_hosts(options) } else { run_here(options) } {
         Ok(status) => status,

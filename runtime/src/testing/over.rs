@@ -239,6 +239,7 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         op_timeout: choice.op_timeout,
         stall_warning: None,
         remind: choice.remind,
+        trace: None,
     };
     let engine = Engine::new(parts).expect("an engine for a test");
     let wishes = Options::new().reproducible(choice.reproducible);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ringworld_bootstrap::{Joining, Settings};
 use ringworld_transport::log;
 
-use super::{Unformed, World, bootstrap, elastic, logging};
+use super::{Unformed, World, bootstrap, elastic, logging, trace};
 use crate::{Error, Result};
 use ringworld_engine::panics;
 
@@ -51,7 +51,9 @@ impl World {
         if settings.elastic {
             return elastic::join(settings);
         }
-        let world = Self::form(settings, Joining::begin(settings).map_err(bootstrap)?, None);
+        // First: nobody is to wait for a rank that cannot write what it is to write.
+        let room = trace::room(settings)?;
+        let world = Self::form(settings, Joining::begin(settings).map_err(bootstrap)?, None, room);
         world.map_err(Unformed::error)
     }
 }

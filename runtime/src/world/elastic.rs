@@ -10,6 +10,7 @@ use ringworld_bootstrap::{Elastic, Error as Trouble, Joining, Lost, Onward, Sett
 use ringworld_engine::Fault;
 
 use super::part::Part;
+use super::trace;
 use super::{Link, Unformed, World, bootstrap};
 use crate::{Error, Result};
 
@@ -21,11 +22,12 @@ pub(super) fn join(settings: &Settings) -> Result<World> {
         generation,
         previous: None,
     };
+    let room = trace::room(settings)?;
     let running = match Joining::begin(settings) {
         Ok(joining) => {
             let node =
                 Elastic::open(settings, joining.local_addresses(), joining.job()).map_err(bootstrap)?;
-            match World::form(settings, joining, Some(part(node, 0))) {
+            match World::form(settings, joining, Some(part(node, 0)), room) {
                 Err(Unformed::Runs(running)) => running,
                 formed => return formed.map_err(Unformed::error),
             }
@@ -54,7 +56,8 @@ impl Part {
             let part = Self { generation: table.generation, ..self.clone() };
             let formed = Joining::enter(&self.settings, &self.node, &table).map_err(bootstrap);
             let formed = formed.and_then(|joining| {
-                World::form(&self.settings, joining, Some(part)).map_err(Unformed::error)
+                World::form(&self.settings, joining, Some(part), trace::room_if_any(&self.settings))
+                    .map_err(Unformed::error)
             });
             match formed {
                 Ok(world) => return Ok(world),
@@ -215,6 +218,7 @@ impl World {
         let lost = fault.as_ref().and_then(lost);
         engine.lock().supersede(generation);
         self.ended = true;
+        self.tell_account();
         let link = self.link.take();
         let in_order = !failed && fault.is_none();
         let part = Part { previous: Some(rank), ..part };

@@ -3,6 +3,7 @@
 //! Neighbours: `bootstrap` finds the others and watches them, `transports` opens the wires, the engine
 //! moves the bytes. This file only introduces them to one another.
 
+mod account;
 mod builder;
 mod descriptors;
 mod elastic;
@@ -13,6 +14,8 @@ mod part;
 mod route;
 mod state;
 mod statistics;
+mod told;
+mod trace;
 mod transports;
 
 pub use builder::Builder;
@@ -30,6 +33,7 @@ use ringworld_transport::log;
 
 use self::lookout::Lookout;
 use self::part::Part;
+use self::told::Told;
 use self::transports::Place;
 use crate::communicator::context_id::ContextIds;
 use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
@@ -37,6 +41,7 @@ use crate::error::fault_error;
 use crate::{Error, Result};
 use ringworld_engine::{
     Control, Engine, Fault, Inbox, LastCalls, Limits, NoControl, Notice, Parts, REMIND, Spin, panics,
+    trace::Room,
 };
 
 /// All ranks, brought together.
@@ -64,6 +69,8 @@ pub struct World {
     routes: Vec<Route>,
     /// Its part in the generations of an elastic world.
     part: Option<Part>,
+    /// Who is told at the end what this rank has counted.
+    told: Told,
     ended: bool,
 }
 
@@ -77,7 +84,12 @@ impl Deref for World {
 
 impl World {
     /// Opens the wires, joins, and puts everything together.
-    fn form(settings: &Settings, joining: Joining, part: Option<Part>) -> Result<Self, Unformed> {
+    fn form(
+        settings: &Settings,
+        joining: Joining,
+        part: Option<Part>,
+        room: Option<Room>,
+    ) -> Result<Self, Unformed> {
         let prepared = transports::prepare(settings, &Place::of(&joining))?;
         let inbox = Arc::new(Inbox::default());
         let events = Arc::clone(&inbox);
@@ -100,6 +112,7 @@ impl World {
             part.formed(&session)?;
         }
         descriptors::provide(settings, session.size, session.local_rank == 0);
+        let trace = trace::begin(room, settings, &session)?;
         let opened = prepared.open(session.rank, &session.members)?;
 
         let hosts: Arc<[String]> = session.members.iter().map(|member| member.host.clone()).collect();
@@ -120,6 +133,7 @@ impl World {
             op_timeout: settings.op_timeout,
             stall_warning: settings.stall_warning,
             remind: REMIND,
+            trace,
         };
         logging::this_is(rank);
         let mut world = Self::assemble(parts, opened.reasons, Some(link), settings, host_ids)?;
@@ -169,7 +183,9 @@ impl World {
     /// Ends this rank's part, once; what has ended the world before, or is found only now.
     fn end(&mut self) -> Option<Fault> {
         self.ended = true;
-        log::heard(|| self.part_ways())
+        let fault = log::heard(|| self.part_ways());
+        self.tell_account();
+        fault
     }
 
     fn part_ways(&mut self) -> Option<Fault> {
@@ -206,6 +222,7 @@ impl World {
             op_timeout: settings.op_timeout,
             stall_warning: settings.stall_warning,
             remind: REMIND,
+            trace: trace::begin_alone(trace::room(settings)?, settings)?,
         };
         logging::this_is(0);
         Self::assemble(parts, vec![Route::to_self()], None, settings, [0].into())
@@ -238,7 +255,8 @@ impl World {
         let context_ids = ContextIds::default();
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, context_ids });
         let communicator = Communicator::new(shared, 0, rank, None, size, Arc::new(options));
-        Ok(Self { communicator, link, routes, part: None, ended: false })
+        let told = Told::from_settings(settings);
+        Ok(Self { communicator, link, routes, part: None, told, ended: false })
     }
 }
 

@@ -82,6 +82,7 @@ impl Half {
             op_timeout: settings.op_timeout,
             stall_warning: None,
             remind: REMIND,
+            trace: None,
         };
         let host_ids = pair.iter().map(|member| member.host_id).collect();
         World::assemble(parts, opened.reasons, None, &settings, host_ids)

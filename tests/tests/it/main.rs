@@ -20,5 +20,6 @@ mod silent_networks;
 mod socket_folder;
 mod stalls;
 mod status;
+mod traces;
 mod two_levels;
 mod virtual_time;

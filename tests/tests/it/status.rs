@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use ringworld_tests::job::{Job, clean, formed};
 use ringworld_tests::process::{PATIENCE, Process};
+use rustix::process::Signal;
 
 use super::programs::{LAUNCH, PROBE};
 
@@ -26,7 +27,8 @@ fn status(variables: &[(&str, &str)], arguments: &[&str]) -> (String, i32) {
 fn hanging(ms: u64) -> (Job, Vec<Process>) {
     let job =
         Job::new(PROBE, 3).with("RINGWORLD_SECRET", Some(SECRET)).with("RINGWORLD_PEER_TIMEOUT", Some("10s"));
-    let processes = job.start_ranks_served_by_the_first(3, &["sleep", "--rank", "2", "--ms", &ms.to_string()]);
+    let processes =
+        job.start_ranks_served_by_the_first(3, &["sleep", "--rank", "2", "--ms", &ms.to_string()]);
     formed(&processes, 3);
     processes.iter().for_each(|process| drop(process.wait_event("looping")));
     (job, processes)
@@ -130,4 +132,82 @@ fn askers_that_mean_no_good_do_no_harm() {
     let _ = words.read_to_end(&mut answer);
     until_late(&[], &["--pid", &processes[0].pid().to_string()]);
     processes.iter_mut().for_each(Process::succeeds);
+}
+
+/// Signals a process until it has said so on its standard error: it listens from when its world has formed.
+fn signalled(process: &mut Process, parts: &[&str]) {
+    let begun = Instant::now();
+    loop {
+        process.signal(Signal::USR1);
+        std::thread::sleep(Duration::from_millis(50));
+        let said: Vec<String> =
+            process.lines().into_iter().filter(|line| line.error).map(|line| line.text).collect();
+        if parts.iter().all(|part| said.iter().any(|line| line.contains(part))) {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{parts:?} {}", process.transcript());
+    }
+}
+
+#[test]
+fn a_rank_that_is_signalled_says_what_it_does() {
+    let (_job, mut processes) = hanging(4000);
+    let pids: Vec<String> = processes.iter().map(|process| format!(", pid {}", process.pid())).collect();
+    for (rank, process) in processes.iter_mut().enumerate().take(2) {
+        let head = format!("rank {rank} of 3 on ");
+        signalled(
+            process,
+            &[&head, &pids[rank], " s in barrier() #1 at tests/src/bin/probe.rs:", "routes: "],
+        );
+    }
+    signalled(&mut processes[2], &["rank 2 of 3 on ", "since all_reduce #0 at tests/src/bin/probe.rs:"]);
+    // And it has done nobody any harm.
+    processes.iter_mut().for_each(Process::succeeds);
+}
+
+#[test]
+fn whoever_wants_the_signal_for_something_else_has_it() {
+    // It ends the process, as it does by default.
+    let job = Job::new(PROBE, 2).with("RINGWORLD_STATUS_SIGNAL", Some("0"));
+    let mut processes = job.start_ranks(2, &["sleep", "--rank", "1", "--ms", "20000"]);
+    formed(&processes, 2);
+    processes[0].signal(Signal::USR1);
+    assert_eq!(processes[0].wait_end().signal, Some(Signal::USR1.as_raw()));
+    drop(processes);
+    // A program that ignores it goes on doing so: what is ignored stays so in what a shell becomes.
+    let script = format!("trap '' USR1; exec {PROBE} sleep --rank 1 --ms 1500");
+    let job = Job::new("/bin/sh", 2);
+    let mut processes = job.start_ranks(2, &["-c", &script]);
+    formed(&processes, 2);
+    for _ in 0..5 {
+        processes[0].signal(Signal::USR1);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    processes.iter_mut().for_each(Process::succeeds);
+    assert!(!processes[0].transcript().contains("rank 0 of 2 on "), "{}", processes[0].transcript());
+}
+
+#[test]
+fn what_all_ranks_have_counted_is_told_at_the_end() {
+    let run = |options: &[&str]| {
+        let mut command = clean(LAUNCH);
+        command
+            .args(["run", "-n", "3"])
+            .args(options)
+            .args(["--", PROBE, "sleep", "--rank", "1", "--ms", "400"]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let text = run(&["--statistics"]);
+    for part in ["statistics of 3 ranks", "all_reduce ", "barrier ", "call, of all ranks", "mostly for"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert_eq!(text.matches("all_reduce").count(), 1, "one table for all: {text}");
+    let text = run(&["-x", "RINGWORLD_STATISTICS=1"]);
+    for rank in 0..3 {
+        assert!(text.contains(&format!("rank {rank} of 3 on ")), "{text}");
+    }
+    assert_eq!(text.matches("all_reduce").count(), 3, "each its own: {text}");
+    assert!(!run(&[]).contains("all_reduce"));
 }
