@@ -64,13 +64,12 @@
 //!
 //! Two halves. What decides and moves, one thread at a time: `core` joins the pieces, `runs` executes schedules,
 //! `router` knows the transports, [`reduce`] has the arithmetic, [`signature`] what ranks tell each other about
-//! collectives; `observe` and `sleepers` have what is told to the outside, by [`Core::whereabouts`], and `tracer` writes
-//! it down where a rank is traced. And how threads
-//! meet around it: `shell` is the lock and what is asked of whatever it guards, `wait` spins and parks, `helper` drives
-//! while nobody waits, `calls` and `waiters` know who is to be woken for what, `inbox` is how other threads reach the
-//! engine, `leaving` how destructors do, `affinity` keeps waiting ranks on cores of their own. The second half knows
-//! the first by the trait `shell::Drive` only, and is played through by a model checker with a stand-in for it
-//! (`model`).
+//! collectives; `observe` and `sleepers` have what is told to the outside, by [`Core::whereabouts`], and `tracer`
+//! writes it down where a rank is traced. And how threads meet around it: `shell` is the lock and what is asked of
+//! whatever it guards, `wait` spins and parks, `helper` drives while nobody waits, `calls` and `waiters` know who is to
+//! be woken for what, `inbox` is how other threads reach the engine, `leaving` how destructors do, `affinity` keeps
+//! waiting ranks on cores of their own. The second half knows the first by the trait `shell::Drive` only, and is played
+//! through by a model checker with a stand-in for it (`model`).
 
 #![deny(unsafe_code)]
 

@@ -151,8 +151,8 @@ impl Tracer {
         }
     }
 
-    /// An operation begins. Nothing, if a call of this thread is open, to which it belongs; else its caller goes on with
-    /// other things, and may wait for its end later.
+    /// An operation begins. Nothing, if a call of this thread is open, to which it belongs; else its caller goes on
+    /// with other things, and may wait for its end later.
     pub(crate) fn starts(&mut self, told: Option<Told>) {
         self.seen = None;
         let thread = thread();

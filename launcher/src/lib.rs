@@ -1,7 +1,7 @@
 //! The `ringworld` command: `run` starts ranks, here or on several hosts, and takes them all down together,
 //! `info` explains what a rank started here would choose, `check` tries out every link of a job before it starts,
-//! `status` says what a running job does, `trace` what one has done, `bench` measures, `simulate` and `explain` show collectives without any
-//! network, `mpi`, `cc` and `c++` are for programs that are made for MPI.
+//! `status` says what a running job does, `trace` what one has done, `bench` measures, `simulate` and `explain` show
+//! collectives without any network, `mpi`, `cc` and `c++` are for programs that are made for MPI.
 //!
 //! ```text
 //!  ringworld run -n 4 -- prog          one process, one poll loop, no busy waiting

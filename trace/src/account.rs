@@ -94,7 +94,7 @@ mod tests {
             late: vec![(1, 70)],
             ..Account::default()
         };
-        [2, 0].map(|rank| of(rank).write(folder.path()).unwrap());
+        [2, 0].into_iter().for_each(|rank| of(rank).write(folder.path()).unwrap());
         std::fs::write(folder.path().join("1-1.statistics"), "{").unwrap();
         std::fs::write(folder.path().join("other"), "{}").unwrap();
         assert_eq!(Account::read(folder.path()).unwrap(), [of(0), of(2)]);

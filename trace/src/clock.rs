@@ -1,7 +1,7 @@
 //! The clock of a trace: the processor's counter where it can be relied on, else the system's monotonic clock.
 //!
-//! What it says are *ticks*, of no known length: *anchors* in the trace say which tick was which nanosecond, and whoever
-//! reads it goes by those.
+//! What it says are *ticks*, of no known length: *anchors* in the trace say which tick was which nanosecond, and
+//! whoever reads it goes by those.
 
 use rustix::time::{ClockId, clock_gettime};
 

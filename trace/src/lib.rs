@@ -14,8 +14,8 @@
 //!
 //! A rank writes a slot of 32 bytes for each call, message, wait and reduction into a ring in a file that is mapped: so
 //! whoever kills it does not take away what it has noted, and no thread has to write anything. The file has its full
-//! size, on the disk, before the first slot is written: it does not grow, and a full disk is an error at the start. When
-//! the ring is full the oldest go, and how many is known.
+//! size, on the disk, before the first slot is written: it does not grow, and a full disk is an error at the start.
+//! When the ring is full the oldest go, and how many is known.
 //!
 //! `layout` says where what stands, `slot` what 32 bytes mean, `map` has the memory (the one place with `unsafe` code),
 //! `recorder` writes and `read` reads. What follows is pure: `align` compares clocks, `timeline` puts ranks together,

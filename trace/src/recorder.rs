@@ -266,7 +266,8 @@ fn words(info: &Info) -> Vec<u8> {
         program: cut(&info.program, 192),
         ..info.clone()
     };
-    // Each of 576 bytes may take six, as \u0000 does, and the numbers take less than 300: all fits between head and labels.
+    // Each of 576 bytes may take six, as \u0000 does, and the numbers take less than 300: all fits between head and
+    // labels.
     serde_json::to_vec(&short).unwrap_or_default()
 }
 

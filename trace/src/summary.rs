@@ -196,10 +196,13 @@ fn clock(host: &Host) -> Clock {
     Clock { host: host.name.clone(), ahead: host.clock.ahead(), within }
 }
 
+/// Of calls with many bytes: how many, and how long they took.
+type LongCalls = Vec<(u64, u64)>;
+
 fn operations(timeline: &Timeline, waited: &[Waited]) -> Vec<Operation> {
     let mut waiting: HashMap<(usize, usize), u64> = HashMap::new();
     waited.iter().for_each(|one| *waiting.entry((one.line, one.call)).or_default() += one.time);
-    let mut all: BTreeMap<&str, (Operation, Vec<(u64, u64)>)> = BTreeMap::new();
+    let mut all: BTreeMap<&str, (Operation, LongCalls)> = BTreeMap::new();
     for (at, line) in timeline.lines.iter().enumerate() {
         for (index, call) in line.calls.iter().enumerate() {
             let name = line.name(call).0;
@@ -219,7 +222,7 @@ fn operations(timeline: &Timeline, waited: &[Waited]) -> Vec<Operation> {
             }
         }
     }
-    let finish = |(name, (operation, mut long)): (&str, (Operation, Vec<(u64, u64)>))| {
+    let finish = |(name, (operation, mut long)): (&str, (Operation, LongCalls))| {
         let rate = |calls: &[(u64, u64)]| {
             let (bytes, time) = calls.iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
             (time > 0).then(|| bytes as f64 * 1e9 / time as f64)

@@ -1,9 +1,11 @@
 //! What a trace costs: a ping-pong of 8 bytes between two ranks, in turns with a trace and without.
 //!
-//! `tracing <transport> [rounds] [round trips]`: two ranks, which are threads of this process on a core each, are in two
-//! worlds at once, of which one is traced into a folder of its own. Each round times both, in alternating order; printed
-//! are the medians of half a round trip, their quartiles, and the median and quartiles of what the trace adds in a round.
-//! For figures give it the machine: `chrt -f 10 taskset -c 0,1`, and no more than a minute.
+//! `tracing <transport> [rounds] [round trips]`: two ranks, which are threads of this process on a core each, are in
+//! two worlds at once, of which one is traced into a folder of its own. Each round times both, in alternating order;
+//! printed are the medians of half a round trip, their quartiles, and the median and quartiles of what the trace adds
+//! in a round. For figures give it the machine: `chrt -f 10 taskset -c 0,1`, and no more than a minute.
+
+#![allow(clippy::print_stdout, reason = "figures are what this program is for")]
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -83,7 +83,8 @@ pub(super) fn tell(text: String) {
         return;
     }
     let print = move || {
-        // There is nobody else to tell if this fails. In one piece, so that ranks do not write into one another's lines.
+        // There is nobody else to tell if this fails. In one piece, so that ranks do not write into one another's
+        // lines.
         let _ = io::stderr().write_all(text.as_bytes());
         TELLING.store(false, Ordering::SeqCst);
     };

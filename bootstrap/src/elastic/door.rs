@@ -1,8 +1,8 @@
 //! The door of a world that runs: who comes to the rendezvous later is told where the members are.
 //!
 //! In its first generation the process that serves the rendezvous tells it. When that one has ended, or another
-//! generation has formed, the port is free, and one member on each host that `MASTER_NODE` names takes it; when that one
-//! ends, the next.
+//! generation has formed, the port is free, and one member on each host that `MASTER_NODE` names takes it; when that
+//! one ends, the next.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
@@ -82,8 +82,8 @@ pub(super) async fn keep(told: Told) {
 }
 
 impl Told {
-    /// The table, if the door is this process's to keep: in the first generation whoever serves it has the port, as long
-    /// as it lives, and afterwards it is the arbiter's, or that of the first member of each host.
+    /// The table, if the door is this process's to keep: in the first generation whoever serves it has the port, as
+    /// long as it lives, and afterwards it is the arbiter's, or that of the first member of each host.
     fn due(&self) -> Option<Table> {
         let known = lock(&self.known);
         // Whoever has served the first one may be gone, and those who come are told that all is over.

@@ -318,8 +318,8 @@ impl Service {
     }
 
     /// Somebody has done with that generation. Where it is still forming somebody has died without whom it cannot, and
-    /// whoever is to serve it may have given it up and never say so: what waits for it there would wait for long, and be
-    /// left behind.
+    /// whoever is to serve it may have given it up and never say so: what waits for it there would wait for long, and
+    /// be left behind.
     fn outdate(&mut self, generation: Option<u64>) {
         let Some(machine) = self.machine.as_ref().filter(|_| generation.is_some()) else { return };
         if Some(machine.table().generation) != generation {

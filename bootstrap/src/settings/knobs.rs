@@ -176,23 +176,26 @@ pub const KNOBS: &[Knob] = &[
         "statistics",
         "`1`, `0` or path",
         "0",
-        "At the end of its world a rank prints what it has counted, its `World::statistics()`, on its standard error: its calls, and the eight peers that it waited for longest or moved most with. A folder: it writes that to a file there, as `ringworld run --statistics` has it do, which prints one table for all ranks.",
+        "At the end of its world a rank prints what it has counted, its `World::statistics()`, on its standard \
+         error: its calls, and the eight peers that it waited for longest or moved most with. A folder: it writes \
+         that to a file there, as `ringworld run --statistics` has it do, which prints one table for all ranks.",
     ),
     knob(
         "trace",
         "path",
         "none",
-        "Each rank writes what it does, calls, messages, waits and reductions, to a file of its own in this folder, which \
-         is made if the one around it is there; `ringworld trace` puts them together (docs/observe.md). Files of \
-         different jobs do not disturb one another. A folder that cannot be written is an error at the start.",
+        "Each rank writes what it does, calls, messages, waits and reductions, to a file of its own in this \
+         folder, which is made if the one around it is there; `ringworld trace` puts them together \
+         (docs/observe.md). Files of different jobs do not disturb one another. A folder that cannot be written \
+         is an error at the start.",
     ),
     knob(
         "trace_size",
         "bytes",
         "4M",
-        "The most that such a file takes, and all that is ever written to the disk: all of it is taken at the start, and \
-         when it is full the oldest goes. A message of 8 bytes takes 96 bytes on both sides together, so that 4M has \
-         the last 60,000 or so calls of each rank.",
+        "The most that such a file takes, and all that is ever written to the disk: all of it is taken at the \
+         start, and when it is full the oldest goes. A message of 8 bytes takes 96 bytes on both sides together, \
+         so that 4M has the last 60,000 or so calls of each rank.",
     ),
     knob(
         "elastic",

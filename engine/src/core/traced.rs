@@ -2,7 +2,8 @@
 //!
 //! The ordinary ways ask for [`Core::apart`] where they would have to ask whether the world is over, and for
 //! [`Core::afterwards`] where they would ask whether anything was deferred: so a rank that is not traced does not one
-//! instruction more. Nothing here is inlined, and each way ends in what the ordinary one does. Neighbour: `tracer` notes.
+//! instruction more. Nothing here is inlined, and each way ends in what the ordinary one does. Neighbour: `tracer`
+//! notes.
 
 use ringworld_protocol::{Envelope, Failure, Mode, Selector, Span};
 

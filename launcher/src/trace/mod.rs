@@ -1,5 +1,5 @@
-//! `ringworld trace`: what ranks have left of their calls and messages, put together: a file for Perfetto, a picture, and
-//! a summary; and the same for `ringworld run --trace`.
+//! `ringworld trace`: what ranks have left of their calls and messages, put together: a file for Perfetto, a picture,
+//! and a summary; and the same for `ringworld run --trace`.
 //!
 //! Neighbours: `ringworld_trace` reads and understands; `text` says the summary, `picture` draws.
 

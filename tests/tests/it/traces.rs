@@ -1,4 +1,5 @@
-//! Traces of processes: whole jobs, ranks that are killed, folders that cannot be written or are shared, and rings that are full.
+//! Traces of processes: whole jobs, ranks that are killed, folders that cannot be written or are shared, and rings that
+//! are full.
 
 use std::path::Path;
 use std::time::Duration;
