@@ -12,8 +12,12 @@ use crate::{Counts, Order, Request};
 pub enum Algorithm {
     /// `barrier/dissemination.rs`
     BarrierDissemination,
+    /// `barrier/direct.rs`
+    BarrierDirect,
     /// `barrier/two_level.rs`
     BarrierTwoLevel,
+    /// `broadcast/direct.rs`
+    BroadcastDirect,
     /// `broadcast/binomial.rs`
     BroadcastBinomial,
     /// `broadcast/chain.rs`
@@ -60,6 +64,8 @@ pub enum Algorithm {
     AllReduceLeftExchange,
     /// `all_reduce/two_level.rs`
     AllReduceTwoLevel,
+    /// `all_gather/direct.rs`
+    AllGatherDirect,
     /// `all_gather/recursive_doubling.rs`
     AllGatherRecursiveDoubling,
     /// `all_gather/bruck.rs`
@@ -118,7 +124,9 @@ impl Algorithm {
     /// All of them.
     pub const ALL: &'static [Self] = &[
         Self::BarrierDissemination,
+        Self::BarrierDirect,
         Self::BarrierTwoLevel,
+        Self::BroadcastDirect,
         Self::BroadcastBinomial,
         Self::BroadcastChain,
         Self::BroadcastDoubleTree,
@@ -142,6 +150,7 @@ impl Algorithm {
         Self::AllReduceGatherBroadcast,
         Self::AllReduceLeftExchange,
         Self::AllReduceTwoLevel,
+        Self::AllGatherDirect,
         Self::AllGatherRecursiveDoubling,
         Self::AllGatherBruck,
         Self::AllGatherRing,
@@ -175,7 +184,9 @@ impl Algorithm {
     pub fn path(self) -> &'static str {
         match self {
             Self::BarrierDissemination => "barrier/dissemination",
+            Self::BarrierDirect => "barrier/direct",
             Self::BarrierTwoLevel => "barrier/two-level",
+            Self::BroadcastDirect => "broadcast/direct",
             Self::BroadcastBinomial => "broadcast/binomial",
             Self::BroadcastChain => "broadcast/chain",
             Self::BroadcastDoubleTree => "broadcast/double-tree",
@@ -199,6 +210,7 @@ impl Algorithm {
             Self::AllReduceGatherBroadcast => "all-reduce/gather-broadcast",
             Self::AllReduceLeftExchange => "all-reduce/left-exchange",
             Self::AllReduceTwoLevel => "all-reduce/two-level",
+            Self::AllGatherDirect => "all-gather/direct",
             Self::AllGatherRecursiveDoubling => "all-gather/recursive-doubling",
             Self::AllGatherBruck => "all-gather/bruck",
             Self::AllGatherRing => "all-gather/ring",
@@ -257,7 +269,10 @@ impl Algorithm {
             | Self::AllReduceTwoLevel
             | Self::ReduceScatterTwoLevel => Order::Free,
             Self::BarrierDissemination
+            | Self::BarrierDirect
             | Self::BarrierTwoLevel
+            | Self::BroadcastDirect
+            | Self::AllGatherDirect
             | Self::BroadcastTwoLevel
             | Self::AllGatherTwoLevel
             | Self::BroadcastBinomial

@@ -24,6 +24,8 @@ pub(crate) fn steps(request: &Request, choice: &Choice, b: &mut Builder) {
 fn add_steps_of(algorithm: Algorithm, request: &Request, root: usize, choice: &Choice, b: &mut Builder) {
     match algorithm {
         Algorithm::BarrierDissemination => barrier::dissemination::build(request, b),
+        Algorithm::BarrierDirect => barrier::direct::build(request, b),
+        Algorithm::BroadcastDirect => broadcast::direct::build(request, root, b),
         Algorithm::BroadcastBinomial => broadcast::binomial::build(request, root, choice, b),
         Algorithm::BroadcastChain => broadcast::chain::build(request, root, choice, b),
         Algorithm::BroadcastDoubleTree => broadcast::double_tree::build(request, root, choice, b),
@@ -46,6 +48,7 @@ fn add_steps_of(algorithm: Algorithm, request: &Request, root: usize, choice: &C
         Algorithm::AllReduceGatherBroadcast => all_reduce::gather_broadcast::build(request, choice, b),
         Algorithm::AllReduceLeftExchange => all_reduce::left_exchange::build(request, choice, b),
         Algorithm::AllReduceLeftChain => all_reduce::left_chain::build(request, choice, b),
+        Algorithm::AllGatherDirect => all_gather::direct::build(request, choice, b),
         Algorithm::AllGatherRecursiveDoubling => all_gather::recursive_doubling::build(request, b),
         Algorithm::AllGatherBruck => all_gather::bruck::build(request, b),
         Algorithm::AllGatherRing => all_gather::ring::build(request, choice, b),

@@ -10,7 +10,8 @@ use crate::{Algorithm, Error};
 /// use ringworld_collectives::Algorithm;
 /// assert_eq!("all-reduce/ring".parse(), Ok(Algorithm::AllReduceRing));
 /// let error = "barrier/magic".parse::<Algorithm>().unwrap_err();
-/// let text = r#"there is no algorithm "barrier/magic"; there are barrier/dissemination, barrier/two-level"#;
+/// let known = "barrier/dissemination, barrier/direct, barrier/two-level";
+/// let text = format!("there is no algorithm \"barrier/magic\"; there are {known}");
 /// assert_eq!(error.to_string(), text);
 /// ```
 impl FromStr for Algorithm {

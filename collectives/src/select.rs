@@ -73,6 +73,9 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
     if let Some(rule) = two_level(request, tuning) {
         return rule;
     }
+    if let Some(rule) = shown(request, tuning) {
+        return rule;
+    }
     if let Some(rule) = scans::from_the_left(request, tuning) {
         return rule;
     }
@@ -93,6 +96,25 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
         Collective::AllToAll => all_to_all(request, bytes, tuning),
         Collective::Scan | Collective::ExclusiveScan => scans::scan(request, tuning),
     }
+}
+
+/// Where all ranks share memory, and are few.
+fn shown(request: &Request, tuning: &Tuning) -> Option<(Algorithm, &'static str)> {
+    if request.size > tuning.show_ranks || request.bytes() > tuning.show_bytes || uneven(request) {
+        return None;
+    }
+    let algorithm = match request.collective {
+        Collective::Barrier => Algorithm::BarrierDirect,
+        Collective::Broadcast { .. } => Algorithm::BroadcastDirect,
+        Collective::Reduce { .. } => Algorithm::ReduceDirect,
+        Collective::AllReduce => Algorithm::AllReduceDirect,
+        Collective::AllGather => Algorithm::AllGatherDirect,
+        Collective::Gather { .. } => Algorithm::GatherDirect,
+        Collective::Scan => Algorithm::ScanDirect,
+        Collective::ExclusiveScan => Algorithm::ExclusiveScanDirect,
+        Collective::Scatter { .. } | Collective::ReduceScatter | Collective::AllToAll => return None,
+    };
+    Some((algorithm, "few ranks that share memory show one another what is short (show_bytes, show_ranks)"))
 }
 
 /// Where some ranks share a host and not all.

@@ -72,6 +72,9 @@ impl fmt::Display for Overrides {
     }
 }
 
+/// The longest vector or block, in bytes, that can be shown.
+pub(crate) const LONGEST_SHOWN: usize = 4 << 10;
+
 /// Where one algorithm stops being the fastest and the next begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
@@ -165,6 +168,12 @@ pub struct Tuning {
     /// Two-level all-to-all: the longest block that is tiny. 64 bytes: beyond, what Bruck's algorithm sends through a
     /// wire again and again costs more than `pack_hosts` messages.
     pub pack_tiny: usize,
+    /// The most ranks that show one another short vectors, where all of them share memory: barriers, broadcasts,
+    /// reductions, all-reduces, all-gathers, gathers and scans are then one exchange ([`crate::is_exchange`]). 0 where
+    /// they do not; 8 where they do: each looks at what all others show.
+    pub show_ranks: usize,
+    /// The longest vector, or block, that is shown so. 4 KiB, as long as a place to show it is.
+    pub show_bytes: usize,
     /// Which ranks share a host, where some do and not all; see [`Tuning::on_hosts`].
     pub hosts: Option<Arc<Hosts>>,
 }
@@ -232,6 +241,8 @@ impl Default for Tuning {
             pack_bytes: KIB,
             pack_hosts: 12,
             pack_tiny: 64,
+            show_ranks: 0,
+            show_bytes: LONGEST_SHOWN,
             hosts: None,
         }
     }
@@ -282,6 +293,22 @@ impl Tuning {
             shortest_segment: self.segment,
             ..self
         }
+    }
+
+    /// These numbers, for ranks that all share memory, where `all_do` and they run on one host.
+    ///
+    /// ```
+    /// use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tuning, select};
+    /// let request = Request {
+    ///     collective: Collective::AllReduce, rank: 0, size: 4, counts: Counts::Same(1), element: 8,
+    ///     order: Order::Free, in_place: true,
+    /// };
+    /// let tuning = Tuning::default().on_one_host().in_shared_memory(true);
+    /// assert_eq!(select(&request, &tuning).algorithm, Algorithm::AllReduceDirect);
+    /// ```
+    #[must_use]
+    pub fn in_shared_memory(self, all_do: bool) -> Self {
+        Self { show_ranks: if all_do && self.hosts.is_none() { 8 } else { 0 }, ..self }
     }
 
     /// With segments of so many bytes at most, on all levels.

@@ -6,6 +6,7 @@
 //! ```text
 //! core.rs        calls from above, progress, and what the protocol asks for
 //! drive.rs       the core as its shell sees it
+//! exchange.rs    what ranks show one another instead of messages
 //! failure.rs     peers that are lost or leave, and the end of the world by a fault
 //! mismatch.rs    when ranks do not call the same
 //! placing.rs     where the payload of a message goes
@@ -17,6 +18,7 @@
 //! ```
 
 mod drive;
+mod exchange;
 mod failure;
 mod mismatch;
 mod placing;
@@ -320,6 +322,7 @@ impl Core {
             self.disagree(source, context, &disagreement);
             return Entered { sequence, run: Some(run) };
         }
+        self.show(run);
         if call.is_none() {
             self.advance_polling(run);
         } else {
@@ -389,7 +392,12 @@ impl Core {
     /// Forgets what was called on a communicator that this process has dropped; whether it could: a collective that
     /// nobody waits for may still be under way.
     pub fn forget(&mut self, context: u64) -> bool {
-        self.runs.forget(context)
+        let shows = self.runs.has_channel(context);
+        let forgotten = self.runs.forget(context);
+        if forgotten && shows {
+            self.router.leave(context);
+        }
+        forgotten
     }
 
     /// How many communicators it remembers calls of.
@@ -486,10 +494,10 @@ impl Core {
             observed: &mut self.observed,
             expecting,
         };
-        let moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
+        let mut moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
         let Placing { clash, reminders, reminded, announced, delivered, .. } = placing;
         // A peer that says it is waiting has brought nothing forward.
-        let moved = moved && (reminders == 0 || self.events.len() + delivered > reminders);
+        moved = moved && (reminders == 0 || self.events.len() + delivered > reminders);
         if let Some((source, context, disagreement)) = clash {
             self.disagree(source, context, &disagreement);
         }
@@ -519,6 +527,9 @@ impl Core {
                 self.machine.peer_down(peer);
             }
         }
+        if self.runs.is_looking() {
+            moved |= self.look();
+        }
         self.drop_reminders(reminded);
         self.judge_desertion();
         if let Some(suspect) = self.suspect.take_if(|suspect| Instant::now() >= suspect.until) {
@@ -547,7 +558,8 @@ impl Core {
 
     /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
     pub(crate) fn arm(&mut self) -> Option<Option<Duration>> {
-        if self.inbox.is_full() || !self.router.arm() {
+        // Looked for once more after the transports have said that this rank sleeps.
+        if self.inbox.is_full() || !self.router.arm() || self.runs.sees_anything(&mut self.router) {
             return None;
         }
         let desertion = self.desertion.as_ref().map(Desertion::until);
@@ -712,9 +724,16 @@ impl Core {
     fn advance_run(&mut self, run: RunId, polls: bool) {
         let Self { machine, router, buffers, owners, observed, .. } = self;
         let mut wires = Wires { machine, router, buffers, owners, observed };
-        match self.runs.advance(run, &mut wires, polls) {
+        let advanced = self.runs.advance(run, &mut wires, polls);
+        let trouble = self.runs.take_trouble();
+        let outcome = if trouble.is_some() { Err(Failure::Aborted) } else { Ok(None) };
+        // First: what ends the world ends this call, too.
+        if let Some(trouble) = trouble {
+            self.seen(trouble);
+        }
+        match advanced {
             Ok(None) => {}
-            Ok(Some(call)) => self.calls.end(call, Ok(None), &mut self.buffers),
+            Ok(Some(call)) => self.calls.end(call, outcome, &mut self.buffers),
             Err(panicked) => self.operation_panicked(&panicked),
         }
     }

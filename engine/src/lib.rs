@@ -126,7 +126,7 @@ pub use self::observe::{CallTally, PeerTally, Told, Traffic, Verb};
 pub use self::parts::{Control, NoControl, Parts};
 pub use self::reduce::{BytesOp, ElementCode, Kernel, OpCode, Reducer, Unsupported};
 pub use self::reduce::{DType, Locatable, Located, Op, Raw, Reducible, Reduction, Scaled, UserOp};
-pub use self::runs::{CollectiveCall, Planned};
+pub use self::runs::{CollectiveCall, Exchange, Planned};
 pub use self::startable::{MatchedReceiveCall, ReceiveCall, SendCall, Startable};
 pub use self::wait::{For, REMIND, Spin};
 pub use self::waiters::{Topic, WatchId};

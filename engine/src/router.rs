@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use ringworld_transport::loopback::Loopback;
 use ringworld_transport::{
-    Cause, Event, Operation, Placer, Posted, RecvMemory, Refused, Region, RegionId, RemoteKey, Token,
-    Transport,
+    Cause, Event, Label, Operation, Placer, Posted, RecvMemory, Refused, Region, RegionId, RemoteKey,
+    Showing, Shown, Token, Transport,
 };
 use smallvec::SmallVec;
 
@@ -29,6 +29,8 @@ pub(crate) struct Router {
     coalesces: Vec<bool>,
     /// Of every peer.
     delivers: bool,
+    /// The transport that can show things, and the longest of them.
+    shows: Option<(usize, usize)>,
     stalled: Vec<VecDeque<Operation>>,
     stalled_peers: Vec<usize>,
 }
@@ -62,7 +64,10 @@ impl Router {
             |route: &Option<usize>| route.is_some_and(|index| transports[index].capabilities().coalesces);
         let coalesces = routes.iter().map(coalesces).collect();
         let delivers = inject.iter().all(|longest| *longest > 0);
-        Self { loopback, transports, routes, inject, coalesces, delivers, stalled, stalled_peers: Vec::new() }
+        let longest = transports.iter().map(|transport| transport.capabilities().show);
+        let shows = longest.enumerate().find(|(_, longest)| *longest > 0);
+        let stalled_peers = Vec::new();
+        Self { loopback, transports, routes, inject, coalesces, delivers, shows, stalled, stalled_peers }
     }
 
     /// Whether short messages of a rank, or of any, are delivered whole. Others would be placed in bounce memory on
@@ -97,6 +102,56 @@ impl Router {
     #[inline]
     pub(crate) fn inject(&mut self, peer: usize, header: &[u8], payload: &[u8]) -> bool {
         self.transport(peer).inject(peer, header, payload)
+    }
+
+    /// Whether a peer can be shown things, and shows things.
+    #[inline]
+    pub(crate) fn shows(&self, peer: usize) -> bool {
+        self.shows.is_some_and(|(index, _)| self.routes[peer] == Some(index))
+    }
+
+    /// See [`Transport::show`]; to peers of other transports nothing can be shown.
+    #[inline]
+    pub(crate) fn show(
+        &mut self,
+        to: &[usize],
+        (channel, number): (u64, u32),
+        label: &Label,
+        payload: &[u8],
+    ) -> Showing {
+        match self.shows {
+            Some((index, longest))
+                if payload.len() <= longest && to.iter().all(|peer| self.routes[*peer] == Some(index)) =>
+            {
+                self.transports[index].show(to, channel, number, label, payload)
+            }
+            _ => Showing::Not,
+        }
+    }
+
+    /// See [`Transport::shown`].
+    #[inline]
+    pub(crate) fn shown(&mut self, from: usize, channel: u64, number: u32) -> Option<Shown> {
+        let (index, _) = self.shows.filter(|(index, _)| self.routes[from] == Some(*index))?;
+        self.transports[index].shown(from, channel, number)
+    }
+
+    /// See [`Transport::copy_shown`].
+    #[inline]
+    pub(crate) fn copy_shown(&mut self, from: usize, channel: u64, number: u32, into: &mut [u8]) {
+        self.transport(from).copy_shown(from, channel, number, into);
+    }
+
+    /// See [`Transport::pass`].
+    pub(crate) fn pass(&mut self, channel: u64, number: u32) -> bool {
+        self.shows.is_some_and(|(index, _)| self.transports[index].pass(channel, number))
+    }
+
+    /// See [`Transport::leave`].
+    pub(crate) fn leave(&mut self, channel: u64) {
+        if let Some((index, _)) = self.shows {
+            self.transports[index].leave(channel);
+        }
     }
 
     fn transport(&mut self, peer: usize) -> &mut dyn Transport {

@@ -9,12 +9,17 @@
 //! while their caller polls under the lock, receives that are *awaited* instead of posted ([`Runs::take_awaited`]);
 //! what is still awaited when that ends is posted after all ([`Runs::post_awaited`]).
 //!
-//! In rooms of their own: `run` does the steps of one, `context` remembers what was called in a communicator,
-//! `agreement` compares that with what others have called, and `tag` tells their messages apart.
+//! And where ranks share memory, few of them *show* one another what is short instead of sending it (`shown`).
+//!
+//! In rooms of their own: `run` does the steps of one, `shown` shows and looks, `context` remembers what was called in
+//! a communicator, `agreement` compares that with what others have called, and `tag` tells their messages apart.
 
 mod agreement;
+mod channel;
 mod context;
+mod exchange;
 mod run;
+mod shown;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -33,9 +38,12 @@ use super::reduce::Panicked;
 use super::signature::agree;
 
 use context::Context;
+use exchange::Look;
 use run::Run;
 
 pub(crate) use context::{Called, Disagreement, Mine};
+pub use exchange::Exchange;
+pub(crate) use exchange::Trouble;
 pub(crate) use run::Wires;
 pub use run::{CollectiveCall, Planned};
 pub(crate) use tag::is_reminder;
@@ -46,6 +54,7 @@ struct Counters {
     waits: Vec<u32>,
     ready: Vec<u32>,
     awaited: Vec<u32>,
+    looked_for: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -56,6 +65,10 @@ pub(crate) struct Runs {
     /// Of each context with collectives: the runs under way and the latest signatures.
     contexts: FxHashMap<u64, Context>,
     early: Early,
+    /// Those that look for something.
+    looking: Vec<RunId>,
+    /// What has been seen that cannot be.
+    trouble: Option<Trouble>,
 }
 
 /// A run that has been made; what its rank has to know of it.
@@ -87,7 +100,7 @@ impl Runs {
             let lent = buffers.lend_block(&mut block);
             (block, lent)
         });
-        let Counters { mut waits, mut ready, awaited } = self.counters.pop().unwrap_or_default();
+        let Counters { mut waits, mut ready, awaited, looked_for } = self.counters.pop().unwrap_or_default();
         waits.clear();
         // Step numbers are 32 bits wide, and so is any count of them.
         waits.extend((0..schedule.len()).map(|step| schedule.dependencies(step) as u32));
@@ -128,6 +141,8 @@ impl Runs {
             waits,
             ready,
             awaited,
+            looked_for,
+            shown: false,
             remaining,
         };
         run.scale_contribution(buffers);
@@ -154,6 +169,25 @@ impl Runs {
     ) -> Result<Option<CallId>, Panicked> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
         while let Some(step) = run.ready.pop() {
+            if run.what.exchange.is_some() {
+                match run.look(step, wires) {
+                    Look::Taken => {
+                        run.complete_step(step);
+                        continue;
+                    }
+                    Look::NotYet => {
+                        if run.looked_for.is_empty() {
+                            self.looking.push(id);
+                        }
+                        run.looked_for.push(step);
+                    }
+                    Look::Wrong(trouble) => {
+                        self.trouble.get_or_insert(trouble);
+                        return Ok(None);
+                    }
+                    Look::Nowhere => {}
+                }
+            }
             if polls && run.may_await(step, wires) {
                 run.awaited.push(step);
             } else if let Some(request) = run.perform(step, wires)? {
@@ -166,7 +200,10 @@ impl Runs {
             return Ok(None);
         }
         run.complete_result(wires.buffers);
-        Ok(self.remove(id, wires.buffers))
+        let context = run.what.context;
+        let call = self.remove(id, wires.buffers);
+        self.pass(context, wires.router);
+        Ok(call)
     }
 
     /// Takes an eager message, all of which has arrived, if it is what a step of the run awaits; whether it was. The
@@ -254,9 +291,13 @@ impl Runs {
         if let Some((block, lent)) = run.scratch {
             buffers.retire(block, lent.buffer);
         }
-        let mut awaited = run.awaited;
+        let (mut awaited, mut looked_for) = (run.awaited, run.looked_for);
+        if !looked_for.is_empty() {
+            self.looking.retain(|other| *other != id);
+        }
         awaited.clear();
-        self.counters.push(Counters { waits: run.waits, ready: run.ready, awaited });
+        looked_for.clear();
+        self.counters.push(Counters { waits: run.waits, ready: run.ready, awaited, looked_for });
         if let Some(context) = self.contexts.get_mut(&run.what.context) {
             context.under_way.remove(run.sequence);
         }

@@ -34,6 +34,12 @@ impl<R: Copy> UnderWay<R> {
         self.entries.is_empty()
     }
 
+    /// The number of the first; all before have ended.
+    #[inline]
+    pub(super) fn first(&self) -> Option<u32> {
+        self.entries.front().map(|entry| entry.sequence)
+    }
+
     /// Adds one, whose number is the highest so far.
     pub(super) fn insert(&mut self, sequence: u32, run: R) {
         self.entries.push_back(Entry { sequence, run: Some(run) });

@@ -267,6 +267,8 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
         pack_bytes: input.int_in_range(0..=64)?,
         pack_hosts: input.int_in_range(0..=4)?,
         pack_tiny: input.int_in_range(0..=16)?,
+        show_ranks: input.int_in_range(0..=12)?,
+        show_bytes: input.int_in_range(0..=64)?,
         hosts: None,
     })
 }

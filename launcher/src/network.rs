@@ -81,7 +81,8 @@ impl Place {
         if self.ranks_per_host == 1 {
             Tuning::default()
         } else {
-            Tuning::default().on_hosts(&self.placement(ranks))
+            let placement = self.placement(ranks);
+            Tuning::default().on_hosts(&placement).in_shared_memory(placement.hosts() == 1)
         }
     }
 }

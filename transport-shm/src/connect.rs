@@ -10,6 +10,7 @@
 //! Neighbours: `handshake.rs` has the messages, `pending.rs` the sockets.
 
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ringworld_transport::shortage::{self, Meaning};
@@ -19,6 +20,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tracing::debug;
 
 use crate::address::Purpose;
+use crate::channels::TheirBoard;
 use crate::handshake::{self, Initiator, Responder, Trouble, Verdict};
 use crate::link::{self, Link, PROOF, Parts};
 use crate::memory::{MapError, Mapping, Writers};
@@ -237,7 +239,7 @@ impl Shm {
                 else {
                     return Err(Trouble::Nonsense.into());
                 };
-                let theirs = TheirOutbox::open(&outbox)?;
+                let theirs = Arc::new(TheirOutbox::open(&outbox)?);
                 self.establish(rank, Parts { socket, memory, theirs, bell, process, first: true })
             }
         }
@@ -333,7 +335,7 @@ impl Shm {
         if memory.load(PROOF) != proof {
             return Err(Trouble::OtherMemory.into());
         }
-        let theirs = TheirOutbox::open(&outbox)?;
+        let theirs = Arc::new(TheirOutbox::open(&outbox)?);
         let answer = handshake::answer_to(proof);
         memory.store(PROOF, answer);
         let accept = handshake::seal(&mut session, answer)?;
@@ -353,6 +355,7 @@ impl Shm {
             // Without it (no room for another watch) the end of the socket tells, unless a child has a copy of that.
             let _ = Self::watch(&self.epoll, process, Watch::Process(rank));
         }
+        self.peers[rank].board = Some(TheirBoard::new(Arc::clone(&parts.theirs)));
         self.peers[rank].state = State::Open(Box::new(Link::new(parts)));
         self.open.push(rank);
         debug!(rank, "shares memory");

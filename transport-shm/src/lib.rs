@@ -16,6 +16,8 @@
 //! peer.rs        state of one peer                  shutdown.rs   losing a peer, the orderly end
 //! link.rs        records: what goes and comes       packet.rs     packets and descriptors on sockets
 //! ring.rs        a ring of records (pure)           outbox.rs     slots, and who sleeps
+//! board.rs       what is shown to several (pure)    showing.rs    to whom, and what they show
+//! channels.rs    what is known of channels
 //! memory/        what is mapped: all `unsafe` code
 //! ```
 //!
@@ -46,6 +48,8 @@
 #![deny(unsafe_code)]
 
 mod address;
+mod board;
+mod channels;
 mod config;
 mod connect;
 mod folder;
@@ -59,6 +63,7 @@ mod packet;
 mod peer;
 mod pending;
 mod ring;
+mod showing;
 mod shutdown;
 mod transport;
 

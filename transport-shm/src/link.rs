@@ -19,12 +19,14 @@
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use ringworld_transport::puts::{Exposures, PutQueue};
 use ringworld_transport::{
     Event, Header, MAX_HEADER, Placement, Placer, Rank, RecvMemory, SendMemory, Token,
 };
 
+use crate::board;
 use crate::memory::Mapping;
 use crate::outbox::{Outbox, SLOT, SLOTS, TheirOutbox};
 use crate::ring::{self, Consumer, Producer, Record, Shared as _};
@@ -75,6 +77,10 @@ pub(crate) fn layout() -> Vec<String> {
             kib(SLOT),
             kib(piece(INLINE)),
             kib(SLOT)
+        ),
+        format!(
+            "a board for each rank, where it shows payloads of collectives up to {} to several at once",
+            kib(board::LONGEST)
         ),
     ]
 }
@@ -153,7 +159,7 @@ pub(crate) struct Ends {
 pub(crate) struct Parts {
     pub(crate) socket: OwnedFd,
     pub(crate) memory: Mapping,
-    pub(crate) theirs: TheirOutbox,
+    pub(crate) theirs: Arc<TheirOutbox>,
     /// The peer's: writing to it wakes the peer.
     pub(crate) bell: OwnedFd,
     /// The peer's process, if the system has descriptors of those.
@@ -171,7 +177,7 @@ pub(crate) struct Link {
     /// here.
     _process: Option<OwnedFd>,
     memory: Mapping,
-    theirs: TheirOutbox,
+    theirs: Arc<TheirOutbox>,
     bell: OwnedFd,
     /// The last of the peer's sleeps in which it has been woken.
     woken: u64,
@@ -204,6 +210,12 @@ impl Link {
     #[inline]
     fn wake(&mut self) {
         self.memory.fence();
+        self.rouse();
+    }
+
+    /// The same behind a fence.
+    #[inline]
+    pub(crate) fn rouse(&mut self) {
         if let Some(sleep) = self.theirs.sleep()
             && sleep != self.woken
         {
@@ -545,7 +557,7 @@ mod tests {
             let memory = Mapping::open(&fd, SIZE, Writers::Both).unwrap();
             let theirs = TheirOutbox::open(&theirs.fd().try_clone_to_owned().unwrap()).unwrap();
             let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
-            Link::new(Parts { socket, memory, theirs, bell, process: None, first })
+            Link::new(Parts { socket, memory, theirs: Arc::new(theirs), bell, process: None, first })
         };
         let links = [link(one, &outboxes[1], true), link(other, &outboxes[0], false)];
         let mut sides = links.into_iter().zip(outboxes).map(|(link, outbox)| Side { link, outbox });

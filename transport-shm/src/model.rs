@@ -1,5 +1,6 @@
-//! The ring and the sleeps of both its sides, played through by a model checker under the memory model of the language:
-//! every order of execution with few preemptions, and every value that a load may see where nothing orders it.
+//! The ring and the sleeps of both its sides, and boards, played through by a model checker under the memory model of
+//! the language: every order of execution with few preemptions, and every value that a load may see where nothing
+//! orders it.
 //!
 //! Producer and consumer are the real ones, over words that the checker watches; who sleeps, sleeps until it is woken,
 //! so one that nobody wakes is a deadlock, and is found. What `transport.rs` and `link.rs` do around the ring is done
@@ -12,6 +13,7 @@ use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
+use crate::board::{self, Board, has_room, is_behind};
 use crate::ring::{Consumer, Producer, SIZE, Shared};
 
 /// Where the consumer says that it sleeps: behind the ring, as the outbox is elsewhere.
@@ -35,7 +37,11 @@ struct Memory {
 
 impl Memory {
     fn new(fault: Fault) -> Self {
-        Self { words: (0..SIZE / 8 + 1).map(|_| AtomicU64::new(0)).collect(), fault }
+        Self::with(SIZE + 8, fault)
+    }
+
+    fn with(bytes: usize, fault: Fault) -> Self {
+        Self { words: (0..bytes / 8).map(|_| AtomicU64::new(0)).collect(), fault }
     }
 }
 
@@ -174,4 +180,89 @@ fn memory_without_order_is_found() {
 #[should_panic(expected = "deadlock")]
 fn looking_for_sleepers_without_a_fence_is_found() {
     check(2, 3, Fault::Unfenced);
+}
+
+/// Where the two boards are in the model.
+const BOARDS: [Board; 2] = [Board(0), Board(board::SIZE)];
+const CHANNEL: u64 = 3;
+
+/// Shows numbers to the other, as far as there is room, and says of which it is not sure that they are seen.
+fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
+    let places = BOARDS.map(|board| board.find(memory, CHANNEL).unwrap());
+    let mut unsure = Vec::new();
+    let mut next = 0;
+    while next < numbers {
+        let passed = BOARDS[1].passed(memory, places[1]);
+        if is_behind(next, passed) {
+            unsure.push(next);
+            next += 1;
+            continue;
+        }
+        if !has_room(next, passed) {
+            thread::yield_now();
+            continue;
+        }
+        let label = [next as u8 + 1; 24];
+        BOARDS[0].show(memory, places[0], next, &label, &u64::from(next + 7).to_le_bytes());
+        memory.fence();
+        if is_behind(next, BOARDS[1].passed(memory, places[1])) {
+            unsure.push(next);
+        }
+        next += 1;
+    }
+    unsure
+}
+
+/// Passes one number after the other without wanting any, and says which it has seen after that.
+fn pass(memory: &Memory, numbers: u32) -> Vec<u32> {
+    let places = BOARDS.map(|board| board.find(memory, CHANNEL).unwrap());
+    let mut seen = Vec::new();
+    for number in 0..numbers {
+        BOARDS[1].pass(memory, places[1], number + 1);
+        memory.fence();
+        if let Some(shown) = BOARDS[0].shown(memory, places[0], number) {
+            let mut bytes = [0; 8];
+            BOARDS[0].copy(memory, places[0], number, &mut bytes);
+            assert_eq!((shown.label, shown.length), ([number as u8 + 1; 24], 8));
+            assert_eq!(u64::from_le_bytes(bytes), u64::from(number) + 7, "bytes that are not the number's");
+            seen.push(number);
+        }
+    }
+    seen
+}
+
+/// One shows what the other passes: one of the two notices, and what is seen is whole.
+fn passed_and_shown(numbers: u32, preemptions: usize, fault: Fault) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(move || {
+        let memory = Arc::new(Memory::with(2 * board::SIZE, fault));
+        for board in BOARDS {
+            board.open(&*memory, Board::places().next().unwrap(), CHANNEL, 0);
+        }
+        let other = Arc::clone(&memory);
+        let shows = thread::spawn(move || show(&other, numbers));
+        let seen = pass(&memory, numbers);
+        let unsure = shows.join().unwrap();
+        for number in 0..numbers {
+            assert!(seen.contains(&number) || unsure.contains(&number), "{number} was noticed by nobody");
+        }
+    });
+}
+
+#[test]
+fn what_one_shows_and_the_other_passes_is_noticed_by_one() {
+    passed_and_shown(2, 3, Fault::None);
+}
+
+#[test]
+#[should_panic(expected = "noticed by nobody")]
+fn passing_without_a_fence_is_found() {
+    passed_and_shown(2, 3, Fault::Unfenced);
+}
+
+#[test]
+#[should_panic]
+fn showing_without_order_is_found() {
+    passed_and_shown(2, 3, Fault::Unordered);
 }

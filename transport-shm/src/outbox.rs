@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! EPOCH   word: odd while the owner sleeps, or is about to, and wants to be woken
+//! BOARD   what is shown to several peers at once: see `board.rs`
 //! SLOTS   pieces of SLOT bytes
 //! ```
 //!
@@ -14,6 +15,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use crate::board::{self, Board};
 use crate::memory::{MapError, Mapping, Writers};
 
 /// How many slots.
@@ -26,7 +28,7 @@ const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
 const EPOCH: usize = 0;
 /// Not at a page: slots would then begin a few bytes before or behind what programs send and receive, modulo a page,
 /// which is where copies can be slow; see `memory/copy.rs`. Long vectors begin at a page or 16 bytes behind one.
-const FIRST: usize = 4096 + 64;
+const FIRST: usize = (Board::OF_OUTBOX.0 + board::SIZE).next_multiple_of(4096) + 64;
 
 /// This rank's own.
 #[derive(Debug)]
@@ -42,6 +44,12 @@ impl Outbox {
     pub(crate) fn new() -> Result<Self, MapError> {
         let (memory, fd) = Mapping::create(SIZE, Writers::Maker)?;
         Ok(Self { memory, fd, epoch: 0, free: u32::MAX })
+    }
+
+    /// What lies in it.
+    #[inline]
+    pub(crate) fn memory(&self) -> &Mapping {
+        &self.memory
     }
 
     /// What peers map.
@@ -94,6 +102,15 @@ pub(crate) struct TheirOutbox(Mapping);
 impl TheirOutbox {
     pub(crate) fn open(fd: &OwnedFd) -> Result<Self, MapError> {
         Mapping::open(fd, SIZE, Writers::Maker).map(Self)
+    }
+
+    /// Where its board is.
+    pub(crate) const BOARD: Board = Board::OF_OUTBOX;
+
+    /// What lies in it.
+    #[inline]
+    pub(crate) fn memory(&self) -> &Mapping {
+        &self.0
     }
 
     /// The sleep in which the peer wants to be woken, by number.

@@ -11,6 +11,7 @@ use ringworld_transport::puts::{Exposures, PutQueue};
 use ringworld_transport::{Cause, Event, Header, KEPT, PROMPT, Posted, SendMemory, Token};
 
 use crate::address::Place;
+use crate::channels::TheirBoard;
 use crate::link::{Ends, Link, Outgoing, Payload};
 use crate::outbox::Outbox;
 
@@ -80,6 +81,8 @@ pub(crate) struct Peer {
     pub(crate) puts: PutQueue,
     pub(crate) exposures: Exposures,
     pub(crate) shutdown: Shutdown,
+    /// What it shows, from the first connection on, and after its end as well.
+    pub(crate) board: Option<TheirBoard>,
     pub(crate) ends: Ends,
     /// There was no room for a last word.
     pub(crate) unsaid: bool,
@@ -97,6 +100,7 @@ impl Peer {
             puts: PutQueue::default(),
             exposures: Exposures::default(),
             shutdown: Shutdown::default(),
+            board: None,
             ends: Ends::default(),
             unsaid: false,
             owed: false,

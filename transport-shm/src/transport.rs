@@ -14,8 +14,8 @@ use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::puts::exposure_of;
 use ringworld_transport::shortage::Shortage;
 use ringworld_transport::{
-    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
-    RemoteKey, Token, Transport,
+    Address, Capabilities, Cause, ConnectError, Event, Label, Operation, Placer, Posted, Rank, RecvMemory,
+    Refused, RemoteKey, Showing, Shown, Token, Transport,
 };
 use rustix::event::{EventfdFlags, epoll};
 use rustix::fs::Mode;
@@ -24,6 +24,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::address::{Place, Purpose};
+use crate::board;
+use crate::channels::Channel;
 use crate::config::{BindError, Config};
 use crate::folder::{Files, Folder};
 use crate::handshake::Identity;
@@ -134,6 +136,8 @@ pub struct Shm {
     pub(crate) listeners: Option<Listeners>,
     pub(crate) outbox: Outbox,
     pub(crate) peers: Vec<Peer>,
+    /// What this rank shows, by channel.
+    pub(crate) channels: Vec<Channel>,
     /// Peers with a link.
     pub(crate) open: Vec<Rank>,
     /// Peers that are being dialled.
@@ -181,6 +185,7 @@ impl Shm {
         capabilities.latency_ns = 500;
         capabilities.bytes_per_us = 8_000;
         capabilities.inject = link::INLINE;
+        capabilities.show = board::LONGEST;
         Ok(Self {
             identity: Identity { rank, size, job, secret },
             epoll,
@@ -189,6 +194,7 @@ impl Shm {
             listeners: Some(listeners),
             outbox,
             peers: std::iter::repeat_with(Peer::new).take(size).collect(),
+            channels: Vec::new(),
             open: Vec::new(),
             dialing: Vec::new(),
             pending: PendingHandshakes::default(),
@@ -426,6 +432,29 @@ impl Transport for Shm {
             return link.send_now(header, payload);
         }
         false
+    }
+
+    #[inline]
+    fn show(&mut self, to: &[Rank], channel: u64, number: u32, label: &Label, payload: &[u8]) -> Showing {
+        self.show_to(to, channel, number, label, payload)
+    }
+
+    #[inline]
+    fn shown(&mut self, from: Rank, channel: u64, number: u32) -> Option<Shown> {
+        self.shown_by(from, channel, number)
+    }
+
+    #[inline]
+    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, into: &mut [u8]) {
+        self.copy_shown_by(from, channel, number, into);
+    }
+
+    fn pass(&mut self, channel: u64, number: u32) -> bool {
+        self.pass_channel(channel, number)
+    }
+
+    fn leave(&mut self, channel: u64) {
+        self.leave_channel(channel);
     }
 
     fn expose(&mut self, peer: Rank, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {

@@ -41,6 +41,7 @@ mod pattern;
 mod puts;
 mod refusals;
 mod regions;
+mod showing;
 mod sleeping;
 
 #[cfg(test)]
@@ -74,6 +75,11 @@ pub use refusals::{
 pub use regions::{
     a_lost_peer_leaves_registered_memory_alone, deregistering_leaves_operations_under_way_alone,
     nothing_is_registered_after_the_end, puts_from_and_into_registered_memory_arrive,
+};
+pub use showing::{
+    channels_come_and_go, nothing_is_shown_to_who_is_not_there, waiting_wakes_for_what_is_shown,
+    what_is_shown_stays_until_all_have_passed_it, what_was_shown_outlives_a_good_end,
+    who_shows_what_is_passed_is_told,
 };
 pub use sleeping::{
     a_sleeper_is_woken_although_others_poll_and_arm, waiting_wakes_for_a_finished_send,
@@ -138,6 +144,12 @@ macro_rules! conformance_tests {
             waiting_wakes_for_a_finished_send
             waiting_wakes_for_a_lost_peer
             a_sleeper_is_woken_although_others_poll_and_arm
+            what_is_shown_stays_until_all_have_passed_it
+            nothing_is_shown_to_who_is_not_there
+            who_shows_what_is_passed_is_told
+            what_was_shown_outlives_a_good_end
+            channels_come_and_go
+            waiting_wakes_for_what_is_shown
         }
     };
     (@table () $($name:ident)*) => { &[$((stringify!($name), $name as Check)),*] };

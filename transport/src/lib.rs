@@ -67,6 +67,16 @@
 //! what they were asked for. Memory that is not registered is open to a peer for as long as it is exposed, and no
 //! wider.
 //!
+//! **Showing.** Where ranks share memory, a short message to several of them need be written only once. A transport may
+//! let a rank [show](Transport::show) a few bytes to several peers, under a number in a channel; whoever wants them
+//! [looks](Transport::shown). What is shown is no message: nobody is asked where it goes, it is in no order with
+//! anything else, and it stays until all to whom anything was shown in that channel have [passed](Transport::pass) its
+//! number. Nothing ever waits for that: a rank that cannot show something now sends messages instead, so whoever looks
+//! must be ready for either. What has been shown can be looked at after its owner has closed in good order. A rank that
+//! sleeps is woken when something is shown to it, as if a message had come. *A rank that passes a number and a rank
+//! that shows something under it at the same time*: one of the two notices. Either it is told that it is not sure to be
+//! seen ([`Showing::Unsure`]), or whoever looks after [`Transport::pass`] finds it.
+//!
 //! **Closing.** [`Transport::close`] begins an orderly end: everything accepted is still delivered,
 //! then each connected peer is told, and once all have acknowledged, [`Event::Closed`] is reported.
 //! The peer sees [`Event::PeerClosed`] after everything that was sent to it, and acknowledges by
@@ -178,6 +188,8 @@ pub struct Capabilities {
     /// Several short messages to one peer cost less together than one by one, so those that nobody waits for are better
     /// [coalesced](Transport::post_coalesced) than injected.
     pub coalesces: bool,
+    /// The longest payload that may be [shown](Transport::show); 0 when nothing can.
+    pub show: usize,
     /// Exposing memory is costly (pinning): memory of many transfers is worth [registering](Transport::register).
     pub costly_exposure: bool,
     /// Estimated one-way latency of a small message, in nanoseconds.
@@ -195,12 +207,38 @@ impl Capabilities {
             max_message: usize::MAX,
             inline: 0,
             inject: 0,
+            show: 0,
             coalesces: false,
             costly_exposure: false,
             latency_ns: 10_000,
             bytes_per_us: 1_000,
         }
     }
+}
+
+/// What tells whoever looks what it is that is [shown](Transport::show).
+pub type Label = [u8; 24];
+
+/// What has come of [`Transport::show`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Showing {
+    /// Nothing is shown.
+    Not,
+    /// It is there for all.
+    Done,
+    /// It is there, and one of those to whom it is shown has passed the number: after it has looked, most often; but
+    /// maybe before, and then it will not.
+    Unsure,
+}
+
+/// Something that is [shown](Transport::show).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// What it is.
+    pub label: Label,
+    /// How many bytes.
+    pub length: usize,
 }
 
 /// Something to move.
@@ -395,6 +433,43 @@ pub trait Transport: Send {
     fn inject(&mut self, peer: Rank, header: &[u8], payload: &[u8]) -> bool {
         let _not_possible = (peer, header, payload);
         false
+    }
+
+    /// Shows `payload` to all of `to`, under `number` in `channel`, if it can. `label` tells what it is.
+    /// A channel has at most one payload of a rank under one number; numbers ascend, and go round the circle of 32
+    /// bits.
+    ///
+    /// It cannot where one of them has not passed what this would replace, or takes no part in the channel yet, or has
+    /// no connection to this rank; nor where there are too many channels.
+    ///
+    /// At most as many bytes as [`Capabilities::show`] says; they are read during the call only.
+    fn show(&mut self, to: &[Rank], channel: u64, number: u32, label: &Label, payload: &[u8]) -> Showing {
+        let _not_possible = (to, channel, number, label, payload);
+        Showing::Not
+    }
+
+    /// What `from` shows under `number` in `channel`, if it does; to whom does not matter.
+    fn shown(&mut self, from: Rank, channel: u64, number: u32) -> Option<Shown> {
+        let _nothing = (from, channel, number);
+        None
+    }
+
+    /// Copies the beginning of what `from` [shows](Transport::shown); `into` is no longer than that.
+    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, into: &mut [u8]) {
+        let _nothing = (from, channel, number, into);
+    }
+
+    /// Takes part in `channel`, as far as there is room for another, and has no need of what is shown there under any
+    /// number before this one. Whether anything can have been shown to this rank there.
+    fn pass(&mut self, channel: u64, number: u32) -> bool {
+        let _nothing = (channel, number);
+        false
+    }
+
+    /// Takes part in `channel` no more. What this rank shows there stays until those to whom it was shown have passed
+    /// it.
+    fn leave(&mut self, channel: u64) {
+        let _nothing = channel;
     }
 
     /// Opens `memory` (not empty) to puts of `peer`, until [`Event::Filled`], and names it for that peer.

@@ -1,4 +1,5 @@
 //! Barriers, one algorithm per file.
 
+pub(crate) mod direct;
 pub(crate) mod dissemination;
 pub(crate) mod two_level;

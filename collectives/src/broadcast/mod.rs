@@ -5,6 +5,7 @@
 
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod direct;
 pub(crate) mod double_tree;
 pub(crate) mod scatter_all_gather;
 pub(crate) mod two_level;

@@ -60,6 +60,8 @@ impl<'a> Terms<'a> {
         let (segments, each) = self.segments_of_share(1);
         match algorithm {
             Algorithm::BarrierDissemination => self.rounds * model.send(0.0),
+            Algorithm::BarrierDirect => (n - 1.0) * model.send(0.0),
+            Algorithm::BroadcastDirect | Algorithm::AllGatherDirect => (n - 1.0) * model.send(self.bytes),
             Algorithm::BroadcastBinomial => segments * self.rounds * model.send(each),
             Algorithm::BroadcastChain => (segments + n - 2.0) * model.send(each),
             Algorithm::BroadcastDoubleTree => self.double_tree(Model::send),

@@ -76,6 +76,8 @@ fn tunings() -> impl Strategy<Value = Tuning> {
                     pack_bytes: bytes[9] / 8,
                     pack_hosts: in_flight,
                     pack_tiny: bytes[11] / 8,
+                    show_ranks: ring_ranks,
+                    show_bytes: bytes[0] / 8,
                     hosts: None,
                 }
             },

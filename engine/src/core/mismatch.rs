@@ -75,6 +75,8 @@ impl Core {
     pub(super) fn step_failed(&mut self, run: RunId, step: u32, failure: Failure) {
         match failure {
             Failure::Aborted => {}
+            // What it has shown before is there.
+            Failure::PeerFinished { .. } if self.take_shown(run, step, false) => {}
             Failure::PeerFinished { peer } => self.deserted(run, peer),
             // Longer than what this rank expects, which is told as any other wrong length is.
             Failure::Truncated { needed, .. } => {
@@ -170,6 +172,10 @@ impl Core {
     /// When this rank has made its last call: whatever lies here of collectives that it has not called, it never will.
     pub(crate) fn look_once_more(&mut self) {
         self.progress();
+        self.runs.uncalled_shown(&mut self.router);
+        if let Some(trouble) = self.runs.take_trouble() {
+            self.seen(trouble);
+        }
         if let Some((source, context, disagreement)) = self.runs.uncalled()
             && self.fault.is_none()
         {

@@ -29,6 +29,9 @@ use super::{Begun, Core, Entered};
 /// would take for messages that nobody has asked for, and copy once more.
 pub(super) const LONGEST: usize = 4 << 10;
 
+/// How often what is shown is looked for before a poll, which takes several times as long.
+const LOOKS: usize = 4;
+
 impl Core {
     /// Sends a message on the short path, and says whether it has left; `false`: nothing has happened.
     #[inline(always)]
@@ -107,6 +110,12 @@ impl Core {
     /// so.
     #[inline]
     pub(crate) fn poll_for_steps(&mut self, run: RunId) -> bool {
+        for _ in 0..LOOKS {
+            if self.look_for(run, true) {
+                self.settle();
+                return self.runs.is_awaiting(run);
+            }
+        }
         let mut expecting = Expecting::steps(run);
         self.poll(Some(&mut expecting));
         let Expecting::Steps(AwaitedSteps { taken, missed, .. }) = expecting else { return false };

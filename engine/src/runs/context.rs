@@ -6,6 +6,7 @@ use std::panic::Location;
 use super::super::owners::RunId;
 use super::super::signature::SignatureBytes;
 use super::super::under_way::UnderWay;
+use super::channel::Channel;
 
 /// How many finished collectives an error can still quote; a rank that has sent everything may be some
 /// ahead of the rank that finds the disagreement.
@@ -17,6 +18,8 @@ pub(super) struct Context {
     pub(super) next: u32,
     /// The latest collectives, finished ones included, so that an error can quote them.
     pub(super) recent: VecDeque<Called>,
+    /// Where its ranks show one another what they give in exchanges, once there was one.
+    pub(super) channel: Option<Channel>,
 }
 
 /// A collective as this rank has called it.

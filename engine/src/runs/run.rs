@@ -19,6 +19,7 @@ use super::super::reduce::{Panicked, Reducer, When};
 use super::super::router::Router;
 use super::super::signature::{Signature, SignatureBytes};
 use super::context::Called;
+use super::exchange::Exchange;
 use super::tag::{self, sequence_of};
 
 /// The longest message of the short path. Longer ones may come in pieces, and gain nothing by one copy more.
@@ -42,6 +43,8 @@ pub struct Planned {
     pub result: usize,
     /// How many ranks' contributions are combined in it.
     pub combined: usize,
+    /// What is given and to whom, where the schedule is an [exchange](ringworld_collectives::is_exchange).
+    pub exchange: Option<Exchange>,
 }
 
 /// Everything a run needs.
@@ -86,6 +89,10 @@ pub(super) struct Run {
     pub(super) ready: Vec<u32>,
     /// Receives that may be done and are not posted.
     pub(super) awaited: Vec<u32>,
+    /// Receives whose sender may show this rank instead what it would send; posted or awaited as well.
+    pub(super) looked_for: Vec<u32>,
+    /// What this rank gives, it has shown: nothing is to be sent.
+    pub(super) shown: bool,
     pub(super) remaining: usize,
 }
 
@@ -124,6 +131,9 @@ impl Run {
     #[inline]
     pub(super) fn complete_step(&mut self, step: u32) {
         self.remaining -= 1;
+        if !self.looked_for.is_empty() {
+            self.looked_for.retain(|other| *other != step);
+        }
         for dependent in self.what.schedule.dependents(step as usize).iter().rev() {
             let waits = &mut self.waits[*dependent as usize];
             *waits -= 1;
@@ -193,6 +203,10 @@ impl Run {
                     signature: self.signature,
                 };
                 let (to, data) = (self.world(to), self.span(from));
+                if self.shown {
+                    wires.observed.sent(to, data.len);
+                    return Ok(None);
+                }
                 if wires.send_at_once(to, &envelope, data) {
                     return Ok(None);
                 }
@@ -239,7 +253,7 @@ impl Run {
     }
 
     #[inline]
-    fn world(&self, rank: usize) -> usize {
+    pub(super) fn world(&self, rank: usize) -> usize {
         self.what.group.as_ref().map_or(rank, |group| group[rank])
     }
 

@@ -40,6 +40,7 @@ fn gather(rank: usize) -> CollectiveCall {
         element: 1,
         result: 0,
         combined: 4,
+        exchange: None,
     };
     let reducer = Reducer::moving(DType::Bytes.into());
     CollectiveCall { what: Arc::new(what), reducer, caller: Location::caller(), site: [0; 8] }

@@ -134,7 +134,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         (&["simulate", "all-reduce", "--ranks", "99999999"], "from 1 to"),
         (&["simulate", "all-reduse"], "expected one of barrier"),
         (&["simulate", "all-reduce", "--algorithm", "magic"], "there are direct"),
-        (&["simulate", "all-gather", "-n", "6", "--algorithm", "recursive-doubling"], "there are bruck"),
+        (&["simulate", "all-gather", "-n", "6", "--algorithm", "recursive-doubling"], "there are direct"),
         (&["simulate", "all-reduce", "--root", "1"], "has no root"),
         (&["simulate", "broadcast", "-n", "4", "--root", "4"], "ranks of this communicator are 0..4"),
         (&["simulate", "all-reduce", "--size", "10"], "not a whole number of elements"),

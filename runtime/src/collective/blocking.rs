@@ -36,7 +36,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Barrier", "monitored_barrier"))]
     pub fn barrier(&self) -> Result<()> {
-        self.call_blocking(&self.plan_barrier()?, None, None)
+        self.call_blocking(self.plan_barrier()?, None, None)
     }
 
     /// Gives the root's elements to every rank: `data` is read at `root` and written elsewhere.
@@ -56,7 +56,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Bcast", "ncclBroadcast", "bcast", "broadcast_into"))]
     pub fn broadcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
-        self.call_blocking(&self.plan_broadcast::<T>(data.len(), root)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(self.plan_broadcast::<T>(data.len(), root)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Combines the ranks' `data` element by element; the result replaces `data` at `root`, the other
@@ -80,9 +80,9 @@ impl Communicator {
     pub fn reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>, root: usize) -> Result<()> {
         let plan = self.plan_reduce(data.len(), &op, root, true)?;
         if self.rank() == root {
-            self.call_blocking(&plan, None, Some(cast_slice_mut(data)))
+            self.call_blocking(plan, None, Some(cast_slice_mut(data)))
         } else {
-            self.call_blocking(&plan, Some(cast_slice(data)), None)
+            self.call_blocking(plan, Some(cast_slice(data)), None)
         }
     }
 
@@ -114,9 +114,9 @@ impl Communicator {
         let plan = self.plan_reduce(input.len(), &op, root, false)?;
         if self.rank() == root {
             same_length("reduce_into", "input", input.len(), "output", output.len())?;
-            self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+            self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
         } else {
-            self.call_blocking(&plan, Some(cast_slice(input)), None)
+            self.call_blocking(plan, Some(cast_slice(input)), None)
         }
     }
 
@@ -142,7 +142,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Allreduce", "ncclAllReduce", "MPI_IN_PLACE"))]
     pub fn all_reduce<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
-        self.call_blocking(&self.plan_all_reduce(data.len(), &op, true)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(self.plan_all_reduce(data.len(), &op, true)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::all_reduce`], with the result in `output` and `input` left as it is.
@@ -174,7 +174,7 @@ impl Communicator {
             return self.all_reduce(output, op);
         }
         let plan = self.plan_all_reduce(input.len(), &op, false)?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Combines the ranks' `input` element by element and gives each rank its block of the result: rank
@@ -204,7 +204,7 @@ impl Communicator {
     ))]
     pub fn reduce_scatter<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         let plan = self.plan_reduce_scatter(input.len(), output.len(), &op, false)?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::reduce_scatter`] within one buffer: this rank's block of the result is left at
@@ -231,7 +231,7 @@ impl Communicator {
     ) -> Result<&'a mut [T]> {
         let block = data.len() / self.size();
         let plan = self.plan_reduce_scatter(data.len(), block, &op, true)?;
-        self.call_blocking(&plan, None, Some(cast_slice_mut(data)))?;
+        self.call_blocking(plan, None, Some(cast_slice_mut(data)))?;
         Ok(&mut data[..block])
     }
 
@@ -262,7 +262,7 @@ impl Communicator {
         op: impl Reduction<T>,
     ) -> Result<()> {
         let plan = self.plan_reduce_scatter_varied(input.len(), output.len(), counts, &op)?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Gives every rank's `input` to every rank: `output` holds them one after another, in rank order.
@@ -283,7 +283,7 @@ impl Communicator {
     #[doc(alias("MPI_Allgather", "ncclAllGather", "all_gather_into_tensor", "all_gather_into"))]
     pub fn all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_gather::<T>(Some(input.len()), output.len())?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::all_gather`] within one buffer: each rank finds its own block at its place in
@@ -305,7 +305,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Allgather", "MPI_IN_PLACE"))]
     pub fn all_gather_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        self.call_blocking(&self.plan_all_gather::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(self.plan_all_gather::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::all_gather`] with a length of its own for each rank: rank `r` gives `counts[r]`
@@ -327,7 +327,7 @@ impl Communicator {
     #[doc(alias("MPI_Allgatherv", "allgatherv", "all_gather_varcount_into"))]
     pub fn all_gather_varied<T: Pod>(&self, input: &[T], output: &mut [T], counts: &[usize]) -> Result<()> {
         let plan = self.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Gives every rank's `input` to the root: `output` holds them there one after another, in rank order.
@@ -351,7 +351,7 @@ impl Communicator {
     pub fn gather<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_gather::<T>(input.len(), output.len(), root)?;
         let output = (self.rank() == root).then(|| cast_slice_mut(output));
-        self.call_blocking(&plan, Some(cast_slice(input)), output)
+        self.call_blocking(plan, Some(cast_slice(input)), output)
     }
 
     /// Like [`Communicator::gather`] with a length of its own for each rank. `counts` says them at the
@@ -381,7 +381,7 @@ impl Communicator {
     ) -> Result<()> {
         let plan = self.plan_gather_varied::<T>(input.len(), output.len(), counts, root)?;
         let output = (self.rank() == root).then(|| cast_slice_mut(output));
-        self.call_blocking(&plan, Some(cast_slice(input)), output)
+        self.call_blocking(plan, Some(cast_slice(input)), output)
     }
 
     /// Gives each rank its block of the root's `input`: rank `r` gets elements `r * n` to `(r + 1) * n`,
@@ -406,7 +406,7 @@ impl Communicator {
     pub fn scatter<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.plan_scatter::<T>(input.len(), output.len(), root)?;
         let input = (self.rank() == root).then(|| cast_slice(input));
-        self.call_blocking(&plan, input, Some(cast_slice_mut(output)))
+        self.call_blocking(plan, input, Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::scatter`] with a length of its own for each rank. `counts` says them at the
@@ -436,7 +436,7 @@ impl Communicator {
     ) -> Result<()> {
         let plan = self.plan_scatter_varied::<T>(input.len(), counts, output.len(), root)?;
         let input = (self.rank() == root).then(|| cast_slice(input));
-        self.call_blocking(&plan, input, Some(cast_slice_mut(output)))
+        self.call_blocking(plan, input, Some(cast_slice_mut(output)))
     }
 
     /// Every rank gives each rank a block: block `r` of `input` goes to rank `r`, and block `r` of `output`
@@ -459,7 +459,7 @@ impl Communicator {
     #[doc(alias("MPI_Alltoall", "all_to_all_single", "all_to_all_into"))]
     pub fn all_to_all<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.plan_all_to_all::<T>(Some(input.len()), output.len())?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Like [`Communicator::all_to_all`] within one buffer: the blocks that come replace those that go.
@@ -478,7 +478,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Alltoall", "MPI_IN_PLACE"))]
     pub fn all_to_all_in_place<T: Pod>(&self, data: &mut [T]) -> Result<()> {
-        self.call_blocking(&self.plan_all_to_all::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(self.plan_all_to_all::<T>(None, data.len())?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::all_to_all`] with a length of its own for each pair of ranks: `send_counts[r]`
@@ -509,7 +509,7 @@ impl Communicator {
     ) -> Result<()> {
         let (send, recv) = ((input.len(), send_counts), (output.len(), recv_counts));
         let plan = self.plan_all_to_all_varied::<T>(send, recv)?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Combines the `data` of this rank and of all before it; the result replaces `data`: rank `r` gets
@@ -531,7 +531,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias = "MPI_Scan")]
     pub fn scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
-        self.call_blocking(&self.plan_scan(data.len(), &op, false, true)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(self.plan_scan(data.len(), &op, false, true)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::scan`], with the result in `output` and `input` left as it is.
@@ -553,7 +553,7 @@ impl Communicator {
     pub fn scan_into<T: Pod>(&self, input: &[T], output: &mut [T], op: impl Reduction<T>) -> Result<()> {
         same_length("scan_into", "input", input.len(), "output", output.len())?;
         let plan = self.plan_scan(input.len(), &op, false, false)?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     /// Combines the `data` of all ranks before this one; the result replaces `data`: rank `r` gets
@@ -576,7 +576,7 @@ impl Communicator {
     #[track_caller]
     #[doc(alias("MPI_Exscan", "exscan"))]
     pub fn exclusive_scan<T: Pod>(&self, data: &mut [T], op: impl Reduction<T>) -> Result<()> {
-        self.call_blocking(&self.plan_scan(data.len(), &op, true, true)?, None, Some(cast_slice_mut(data)))
+        self.call_blocking(self.plan_scan(data.len(), &op, true, true)?, None, Some(cast_slice_mut(data)))
     }
 
     /// Like [`Communicator::exclusive_scan`], with the result in `output` and `input` left as it is. On
@@ -604,6 +604,6 @@ impl Communicator {
     ) -> Result<()> {
         same_length("exclusive_scan_into", "input", input.len(), "output", output.len())?;
         let plan = self.plan_scan(input.len(), &op, true, false)?;
-        self.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 }

@@ -16,7 +16,7 @@ use crate::message::operation::Operation;
 use crate::{DType, Error, Result};
 use ringworld_engine::ElementCode;
 use ringworld_engine::signature::{Call, Signature};
-use ringworld_engine::{OpCode, Planned, Reducer, Reduction};
+use ringworld_engine::{Exchange, OpCode, Planned, Reducer, Reduction};
 
 /// One collective call, arguments checked.
 #[derive(Clone)]
@@ -355,11 +355,14 @@ impl Communicator {
             // Each call has its own.
             site: [0; 8],
         };
-        let schedule = ringworld_collectives::schedule(request, &options.tuning);
+        let choice = ringworld_collectives::select(request, &options.tuning);
+        let schedule = ringworld_collectives::build(request, &choice);
         let schedule = schedule.map_err(|error| Error::InvalidCount {
             operation: signature.to_string(),
             detail: error.to_string(),
         })?;
+        let exchange = ringworld_collectives::is_exchange(request, &choice)
+            .then(|| Exchange::of(&schedule, |rank| self.world_rank(rank)));
         Ok(Planned {
             schedule: Arc::new(schedule),
             group: self.inner.group.clone(),
@@ -368,6 +371,7 @@ impl Communicator {
             element: *element,
             result,
             combined,
+            exchange,
         })
     }
 

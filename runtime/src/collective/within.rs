@@ -44,13 +44,13 @@ impl Within<'_> {
     #[track_caller]
     pub(crate) fn broadcast<T: Pod>(&self, data: &mut [T], root: usize) -> Result<()> {
         let plan = self.named(self.communicator.plan_broadcast::<T>(data.len(), root)?);
-        self.communicator.call_blocking(&plan, None, Some(cast_slice_mut(data)))
+        self.communicator.call_blocking(plan, None, Some(cast_slice_mut(data)))
     }
 
     #[track_caller]
     pub(crate) fn all_gather<T: Pod>(&self, input: &[T], output: &mut [T]) -> Result<()> {
         let plan = self.named(self.communicator.plan_all_gather::<T>(Some(input.len()), output.len())?);
-        self.communicator.call_blocking(&plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
+        self.communicator.call_blocking(plan, Some(cast_slice(input)), Some(cast_slice_mut(output)))
     }
 
     #[track_caller]
@@ -62,7 +62,7 @@ impl Within<'_> {
     ) -> Result<()> {
         let plan = self.communicator.plan_all_gather_varied::<T>(input.len(), output.len(), counts)?;
         self.communicator.call_blocking(
-            &self.named(plan),
+            self.named(plan),
             Some(cast_slice(input)),
             Some(cast_slice_mut(output)),
         )
@@ -78,14 +78,14 @@ impl Within<'_> {
     ) -> Result<()> {
         let plan = self.communicator.plan_gather_varied::<T>(input.len(), output.len(), counts, root)?;
         let output = self.is_root(root).then(|| cast_slice_mut(output));
-        self.communicator.call_blocking(&self.named(plan), Some(cast_slice(input)), output)
+        self.communicator.call_blocking(self.named(plan), Some(cast_slice(input)), output)
     }
 
     #[track_caller]
     pub(crate) fn scatter<T: Pod>(&self, input: &[T], output: &mut [T], root: usize) -> Result<()> {
         let plan = self.communicator.plan_scatter::<T>(input.len(), output.len(), root)?;
         let input = self.is_root(root).then(|| cast_slice(input));
-        self.communicator.call_blocking(&self.named(plan), input, Some(cast_slice_mut(output)))
+        self.communicator.call_blocking(self.named(plan), input, Some(cast_slice_mut(output)))
     }
 
     #[track_caller]
@@ -98,6 +98,6 @@ impl Within<'_> {
     ) -> Result<()> {
         let plan = self.communicator.plan_scatter_varied::<T>(input.len(), counts, output.len(), root)?;
         let input = self.is_root(root).then(|| cast_slice(input));
-        self.communicator.call_blocking(&self.named(plan), input, Some(cast_slice_mut(output)))
+        self.communicator.call_blocking(self.named(plan), input, Some(cast_slice_mut(output)))
     }
 }

@@ -16,8 +16,8 @@ mod tuning;
 
 pub use cartesian::{Cartesian, Shift};
 pub use group::{Comparison, Group};
-pub(crate) use options::Effective;
 pub use options::Options;
+pub(crate) use options::{Effective, Memory};
 pub use split::Offered;
 pub use tuning::{Selection, eager_limit, selections};
 

@@ -23,14 +23,30 @@ pub(crate) struct Effective {
     wishes: Options,
     /// Which ranks of the communicator share a host.
     placement: Placement,
+    memory: Memory,
     pub(crate) tuning: Tuning,
     pub(crate) reproducible: bool,
     pub(crate) digest: u8,
 }
 
+/// Which ranks share memory, as far as all of them know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    Nobody,
+    /// Those of one host.
+    OfHosts,
+    /// All, wherever they say that they are: ranks of a test.
+    All,
+}
+
 impl Effective {
-    pub(crate) fn new(base: Tuning, wishes: Options, placement: Placement) -> Self {
-        let mut tuning = base.clone().on_hosts(&placement);
+    pub(crate) fn new(base: Tuning, wishes: Options, placement: Placement, memory: Memory) -> Self {
+        let all_share = match memory {
+            Memory::Nobody => false,
+            Memory::OfHosts => placement.hosts() == 1,
+            Memory::All => true,
+        };
+        let mut tuning = base.clone().on_hosts(&placement).in_shared_memory(all_share);
         if let Some(segment) = wishes.segment {
             tuning = tuning.with_segment(segment);
         }
@@ -39,18 +55,23 @@ impl Effective {
         }
         let reproducible = wishes.reproducible.unwrap_or(false);
         let digest = digest(&tuning, reproducible);
-        Self { base, wishes, placement, tuning, reproducible, digest }
+        Self { base, wishes, placement, memory, tuning, reproducible, digest }
     }
 
     /// Those of a world, with segments that go without asking first: in large worlds, whose eager limit is lower, a
     /// segment that asks costs a round trip more (simulated with 300 ranks and 16 MiB, 50 ms instead of 36).
-    pub(crate) fn of_world(mut settings: Options, placement: Placement, eager: usize) -> Self {
+    pub(crate) fn of_world(
+        mut settings: Options,
+        placement: Placement,
+        eager: usize,
+        memory: Memory,
+    ) -> Self {
         const WORTH_A_MESSAGE: usize = 64 << 10;
         let longest = eager.max(WORTH_A_MESSAGE);
         let base = Tuning::default();
         let segment = base.segment.min(longest);
         settings.segment = settings.segment.map(|segment| segment.min(longest));
-        Self::new(Tuning { segment, ..base }, settings, placement)
+        Self::new(Tuning { segment, ..base }, settings, placement, memory)
     }
 
     /// The same for other ranks.
@@ -58,7 +79,7 @@ impl Effective {
         if placement == self.placement {
             return Arc::clone(self);
         }
-        Arc::new(Self::new(self.base.clone(), self.wishes.clone(), placement))
+        Arc::new(Self::new(self.base.clone(), self.wishes.clone(), placement, self.memory))
     }
 }
 
@@ -145,8 +166,8 @@ impl Options {
     }
 
     /// What they come to where otherwise these numbers serve.
-    pub(super) fn effective(&self, tuning: Tuning, placement: Placement) -> Effective {
-        Effective::new(tuning, self.clone(), placement)
+    pub(super) fn effective(&self, tuning: Tuning, placement: Placement, memory: Memory) -> Effective {
+        Effective::new(tuning, self.clone(), placement, memory)
     }
 
     pub(super) fn apply(&self, base: &Effective) -> Effective {
@@ -154,7 +175,7 @@ impl Options {
         wishes.algorithms.extend(&self.algorithms);
         wishes.segment = self.segment.or(wishes.segment);
         wishes.reproducible = self.reproducible.or(wishes.reproducible);
-        Effective::new(base.base.clone(), wishes, base.placement.clone())
+        Effective::new(base.base.clone(), wishes, base.placement.clone(), base.memory)
     }
 }
 

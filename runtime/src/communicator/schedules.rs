@@ -191,7 +191,16 @@ mod tests {
         let schedule = ringworld_collectives::schedule(&request, &Tuning::default()).unwrap();
         let signature = Signature { call, dtype, op, root: 0, count: 0, tuning: 0, site: [0; 8] };
         let (group, schedule) = (None, Arc::new(schedule));
-        Planned { schedule, group, context: 1, signature, element: 4, result: 0, combined: 64 }
+        Planned {
+            schedule,
+            group,
+            context: 1,
+            signature,
+            element: 4,
+            result: 0,
+            combined: 64,
+            exchange: None,
+        }
     }
 
     fn keep(schedules: &mut Schedules, asked: &Asked) {

@@ -2,7 +2,7 @@
 
 use ringworld_collectives::{Collective, Counts, Order, Placement, Request, Tuning, select};
 
-use super::options::{Effective, Options};
+use super::options::{Effective, Memory, Options};
 use ringworld_engine::Limits;
 
 /// From some size on, one collective is done by one algorithm; see [`selections`].
@@ -20,7 +20,8 @@ pub struct Selection {
 }
 
 /// The selection of algorithms under these options in a world of `ranks`: for each collective the sizes (powers of two,
-/// up to 1 GiB) at which another algorithm begins, in ascending order. `one_host`: all ranks run on one host.
+/// up to 1 GiB) at which another algorithm begins, in ascending order. `one_host`: all ranks run on one host, and share
+/// memory.
 /// `ringworld info --tuning` prints it.
 ///
 /// ```
@@ -32,7 +33,8 @@ pub struct Selection {
 #[must_use]
 pub fn selections(options: &Options, ranks: usize, one_host: bool) -> Vec<Selection> {
     let placement = if one_host { Placement::regular(1, ranks) } else { Placement::regular(ranks, 1) };
-    let Effective { tuning, reproducible, .. } = options.effective(Tuning::default(), placement);
+    let Effective { tuning, reproducible, .. } =
+        options.effective(Tuning::default(), placement, Memory::OfHosts);
     let order = if reproducible { Order::Left } else { Order::Free };
     let mut selections: Vec<Selection> = Vec::new();
     for collective in Collective::family(0) {

@@ -8,7 +8,7 @@ use ringworld_transport::Transport;
 
 use crate::Result;
 use crate::communicator::context_id::ContextIds;
-use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
+use crate::communicator::{Communicator, Effective, Memory, Options, Plane, Shared};
 use crate::error::{fault_error, unsupported};
 use ringworld_engine::{
     Control, Engine, Fault, Inbox, LastCalls, Limits, Notice, Parts, REMIND, Spin, Whereabouts,
@@ -190,6 +190,8 @@ pub struct Choice {
     pub op_timeout: Option<Duration>,
     /// How many ranks, in their order, share a host.
     pub ranks_per_host: usize,
+    /// Ranks show one another what is short, over a transport that can.
+    pub shows: bool,
     /// How long a call waits before it tells those it waits for what it is.
     pub remind: Duration,
     /// Who tells the ranks of one another's ends; without, they have only their connections.
@@ -208,6 +210,7 @@ impl Default for Choice {
             reproducible: false,
             op_timeout: None,
             ranks_per_host: 1,
+            shows: false,
             remind: REMIND,
             hub: None,
         }
@@ -242,8 +245,10 @@ pub fn rank(rank: usize, size: usize, transport: Option<Box<dyn Transport>>, cho
         trace: None,
     };
     let engine = Engine::new(parts).expect("an engine for a test");
+    let memory = if choice.shows { Memory::All } else { Memory::Nobody };
     let wishes = Options::new().reproducible(choice.reproducible);
-    let options = Arc::new(Effective::new(choice.tuning, wishes, Placement::new((0..size).map(host))));
+    let options =
+        Arc::new(Effective::new(choice.tuning, wishes, Placement::new((0..size).map(host)), memory));
     let shared = Arc::new(Shared {
         engine: Arc::clone(&engine),
         plane: Box::new(NoPlane),

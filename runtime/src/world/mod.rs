@@ -36,7 +36,7 @@ use self::part::Part;
 use self::told::Told;
 use self::transports::Place;
 use crate::communicator::context_id::ContextIds;
-use crate::communicator::{Communicator, Effective, Options, Plane, Shared};
+use crate::communicator::{Communicator, Effective, Memory, Options, Plane, Shared};
 use crate::error::fault_error;
 use crate::{Error, Result};
 use ringworld_engine::{
@@ -239,7 +239,9 @@ impl World {
         let (local_rank, local_size) = parts.local;
         // All ranks know the same members, and so choose alike.
         let placement = Placement::new(&host_ids);
-        let options = Effective::of_world(Options::from_settings(settings)?, placement, parts.limits.eager);
+        let memory = if transports::allow_memory(settings) { Memory::OfHosts } else { Memory::Nobody };
+        let wishes = Options::from_settings(settings)?;
+        let options = Effective::of_world(wishes, placement, parts.limits.eager, memory);
         let engine = Engine::new(parts).map_err(|error| Error::System {
             operation: "starting the engine".into(),
             cause: error.to_string(),

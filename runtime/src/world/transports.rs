@@ -141,6 +141,11 @@ pub(crate) fn allowed(settings: &Settings) -> Result<Vec<&'static str>> {
     Ok(allowed)
 }
 
+/// Whether ranks of one host share memory, as far as settings decide, which all ranks have alike.
+pub(crate) fn allow_memory(settings: &Settings) -> bool {
+    compiled_in().contains(&"shm") && settings.transport.allows("shm")
+}
+
 /// Open transports, and for each rank the one that reaches it.
 pub(crate) struct Opened {
     pub(crate) transports: Vec<Box<dyn Transport>>,

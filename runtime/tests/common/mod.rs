@@ -136,6 +136,15 @@ fn acquainted<T: Transport + 'static>(mut all: Vec<T>) -> Vec<Box<dyn Transport>
     all.into_iter().map(|transport| Box::new(transport) as Box<dyn Transport>).collect()
 }
 
+/// In memory ranks show one another what is short, as in worlds of processes.
+fn as_found(wire: Wire, choice: Choice) -> Choice {
+    match wire {
+        #[cfg(feature = "shm")]
+        Wire::Shm => Choice { shows: true, ..choice },
+        _ => choice,
+    }
+}
+
 /// Runs `body` on every rank of a world, and returns what each returned. Ends the process when a world
 /// hangs, naming the wire: a test that hangs has failed.
 pub(crate) fn world<R: Send>(
@@ -144,7 +153,9 @@ pub(crate) fn world<R: Send>(
     choice: &Choice,
     body: impl Fn(&Rank) -> R + Sync,
 ) -> Vec<R> {
-    collected(&format!("{wire:?}"), transports(wire, size), &|_| choice.clone(), &|rank| body(&rank))
+    collected(&format!("{wire:?}"), transports(wire, size), &|_| as_found(wire, choice.clone()), &|rank| {
+        body(&rank)
+    })
 }
 
 /// Like [`world`], but each rank is its body's own, to end as it likes.
@@ -154,7 +165,7 @@ pub(crate) fn owned_world<R: Send>(
     choice: &Choice,
     body: impl Fn(Rank) -> R + Sync,
 ) -> Vec<R> {
-    collected(&format!("{wire:?}"), transports(wire, size), &|_| choice.clone(), &body)
+    collected(&format!("{wire:?}"), transports(wire, size), &|_| as_found(wire, choice.clone()), &body)
 }
 
 /// Like [`owned_world`], with a choice of its own for each rank.
@@ -164,7 +175,7 @@ pub(crate) fn mixed_world<R: Send>(
     choice: impl Fn(usize) -> Choice,
     body: impl Fn(Rank) -> R + Sync,
 ) -> Vec<R> {
-    collected(&format!("{wire:?}"), transports(wire, size), &choice, &body)
+    collected(&format!("{wire:?}"), transports(wire, size), &|rank| as_found(wire, choice(rank)), &body)
 }
 
 /// Like [`mixed_world`], over transports that know one another.

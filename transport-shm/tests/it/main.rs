@@ -5,6 +5,7 @@
 mod conformance;
 mod crossing;
 mod forks;
+mod kit_finds_faults;
 mod last_words;
 mod support;
 mod unauthenticated;

@@ -35,7 +35,23 @@ fn asleep_until(h: &mut Harness<'_>, what: &str, mut reached: impl FnMut(&mut Ha
     h.end(0).polled = true;
 }
 
-fn can_sleep(h: &mut Harness<'_>, promise: &str) -> bool {
+/// Runs the world until rank 0, which has armed and is not polled, would wake.
+pub(super) fn until_woken(h: &mut Harness<'_>, who: &str) {
+    let deadline = Instant::now() + h.patience();
+    loop {
+        h.step();
+        let Some(fd) = h.end(0).transport().wait_fd() else { h.broken("wait_fd came and went") };
+        let brief = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        if poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&brief)).is_ok_and(|ready| ready > 0) {
+            return;
+        }
+        if Instant::now() > deadline {
+            h.broken(format!("not woken: {who}"));
+        }
+    }
+}
+
+pub(super) fn can_sleep(h: &mut Harness<'_>, promise: &str) -> bool {
     let possible = h.end(0).transport().wait_fd().is_some();
     if !possible {
         eprintln!("{promise}: skipped, this transport has no descriptor to wait on");
@@ -123,18 +139,7 @@ pub fn a_sleeper_is_woken_although_others_poll_and_arm(fabric: &mut dyn Fabric) 
         }
         h.send(1, 0, &[round], b"for the sleeper");
         expected += 1;
-        let deadline = Instant::now() + h.patience();
-        loop {
-            h.step();
-            let Some(fd) = h.end(0).transport().wait_fd() else { h.broken("wait_fd came and went") };
-            let brief = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-            if poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&brief)).is_ok_and(|ready| ready > 0) {
-                break;
-            }
-            if Instant::now() > deadline {
-                h.broken("not woken: the one who slept while others polled");
-            }
-        }
+        until_woken(&mut h, "the one who slept while others polled");
         h.end(0).polled = true;
         h.until("the sleeper has its message", |h| h.end(0).received_from(1).count() == expected);
     }

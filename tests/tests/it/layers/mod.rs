@@ -293,6 +293,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "validate",
             "tuning",
             "select",
+            "exchange",
             "window",
             "tree",
             "fold",

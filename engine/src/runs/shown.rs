@@ -1,0 +1,265 @@
+//! Exchanges where ranks share memory: a rank shows what it gives, once, and the others look.
+//!
+//! A schedule that is an [exchange](ringworld_collectives::is_exchange) has one message for each rank that wants what
+//! this one gives. Where transports can *show* (see there), this rank shows it to all of them instead, under the number
+//! of the collective, if it can; else it sends those messages. So whoever wants something is ready for either: its
+//! receive is awaited or posted like any other, and is looked for besides. Whatever is said of messages so holds here:
+//! who waits for whom, reminders, ranks that leave, the end of the world.
+//!
+//! ```text
+//! show    what is given, when the run begins          or: messages
+//! look    for what is wanted, at every poll           or: a message takes its place
+//! pass    all before the first that is under way, now and then
+//! ```
+//!
+//! **Who calls something else** is found as with messages, by the signature that what is shown has with it. Nobody
+//! reads what it does not want; so before a rank lets go of a number it looks what the others show there
+//! ([`Runs::pass`]), and at the end of the world also beyond its last one ([`Runs::uncalled_shown`]). Where somebody
+//! may have let go before, it is told by a reminder. Neighbours: `run` has the steps, `router` the transport, `channel`
+//! how far this rank has come, `agreement` does the same for messages.
+
+use ringworld_collectives::Action;
+use ringworld_transport::{Showing, Shown};
+
+use super::super::owners::RunId;
+use super::super::router::Router;
+use super::super::signature::agree;
+use super::Runs;
+use super::channel::Channel;
+use super::context::{Context, Disagreement, Mine};
+use super::exchange::{Exchange, Look, Trouble};
+use super::run::{Planned, Run, Wires};
+
+/// How many collectives end before others are told: some, for they hear of it by a write that they have to fetch, and
+/// far fewer than a rank may be ahead.
+const BATCH: u32 = 4;
+/// How far ahead of this rank another one may have shown something: no further than a transport lets it.
+const AHEAD: u32 = 64;
+
+impl Run {
+    /// Looks for what a step wants; what is there is taken.
+    #[inline]
+    pub(super) fn look(&mut self, step: u32, wires: &mut Wires<'_>) -> Look {
+        let Action::Recv { from, .. } = *self.what.schedule.action(step as usize) else {
+            return Look::Nowhere;
+        };
+        let source = self.world(from);
+        if !wires.router.shows(source) {
+            return Look::Nowhere;
+        }
+        match wires.router.shown(source, self.what.context, self.sequence) {
+            Some(shown) => self.take(step, source, shown, wires),
+            None => Look::NotYet,
+        }
+    }
+
+    /// Takes what is shown for a step, if it is what that wants.
+    #[inline]
+    fn take(&mut self, step: u32, source: usize, shown: Shown, wires: &mut Wires<'_>) -> Look {
+        let Shown { label, length } = shown;
+        let (context, sequence) = (self.what.context, self.sequence);
+        // A message of it that had come before would be one too many.
+        if self.due == 0 || !agree(&self.signature, &label) {
+            let mine = Mine::Called(self.called());
+            return Look::Wrong(Trouble::Disagree(
+                source,
+                context,
+                Disagreement { sequence, theirs: label, mine },
+            ));
+        }
+        let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else {
+            return Look::Nowhere;
+        };
+        let into = self.span(into);
+        if into.len != length {
+            let (signature, expected) = (&self.what.signature, into.len);
+            return Look::Wrong(Trouble::Wrong(format!(
+                "rank {source} shows {length} bytes in {signature} #{sequence}, of which {expected} are expected"
+            )));
+        }
+        if length > 0 {
+            let router = &mut *wires.router;
+            wires.buffers.change(into, |bytes| router.copy_shown(source, context, sequence, bytes));
+        }
+        self.due -= 1;
+        wires.observed.received(source, length);
+        Look::Taken
+    }
+}
+
+impl Runs {
+    /// Shows what a run gives that has just been made, if it is an exchange and that can be. Returns to whom, if it may
+    /// not be seen.
+    #[inline]
+    pub(crate) fn show(&mut self, id: RunId, wires: &mut Wires<'_>) -> Option<&[usize]> {
+        let run = self.runs.get_mut(id)?.as_mut()?;
+        let Exchange { gives, wants } = run.what.exchange.as_ref()?;
+        let number = (run.what.context, run.sequence);
+        let context = self.contexts.get_mut(&number.0)?;
+        let channel = context.channel.get_or_insert_with(|| open_channel(number.1, &run.what, wires.router));
+        if *wants + 1 == run.what.schedule.size() {
+            channel.note(number.1);
+        }
+        let (span, to) = gives.as_ref().filter(|_| channel.open)?;
+        let payload = run.span(*span);
+        let showing = wires.router.show(to, number, &run.signature, wires.buffers.bytes(payload));
+        run.shown = showing != Showing::Not;
+        (showing == Showing::Unsure).then_some(to)
+    }
+
+    /// Whether any run looks for something.
+    #[inline]
+    pub(crate) fn is_looking(&self) -> bool {
+        !self.looking.is_empty()
+    }
+
+    /// One of the runs that look for something.
+    pub(crate) fn looking(&self, index: usize) -> Option<RunId> {
+        self.looking.get(index).copied()
+    }
+
+    /// A step of a run for which something is shown by now, and whether its receive is awaited, not posted.
+    #[inline]
+    pub(crate) fn find_shown(&self, id: RunId, router: &mut Router) -> Option<(u32, bool)> {
+        let run = self.runs.get(id)?.as_ref()?;
+        let is_shown = |step: &&u32| match *run.what.schedule.action(**step as usize) {
+            Action::Recv { from, .. } => {
+                router.shown(run.world(from), run.what.context, run.sequence).is_some()
+            }
+            _ => false,
+        };
+        let step = *run.looked_for.iter().find(is_shown)?;
+        Some((step, run.awaited.contains(&step)))
+    }
+
+    /// Whether anything is shown for anybody who looks.
+    pub(crate) fn sees_anything(&self, router: &mut Router) -> bool {
+        self.looking.iter().any(|run| self.find_shown(*run, router).is_some())
+    }
+
+    /// Takes what is shown for a step whose receive is not posted (any more); the run is to be advanced then. Whether
+    /// it was there.
+    pub(crate) fn take_shown(&mut self, id: RunId, step: u32, wires: &mut Wires<'_>) -> bool {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return false };
+        if !run.looked_for.contains(&step) {
+            return false;
+        }
+        match run.look(step, wires) {
+            Look::Taken => {
+                run.awaited.retain(|other| *other != step);
+                run.complete_step(step);
+                self.stop_looking(id);
+                true
+            }
+            Look::Wrong(trouble) => {
+                self.trouble.get_or_insert(trouble);
+                false
+            }
+            Look::NotYet | Look::Nowhere => false,
+        }
+    }
+
+    /// From here on only a message will do for a step.
+    pub(crate) fn look_no_more(&mut self, id: RunId, step: u32) {
+        if let Some(Some(run)) = self.runs.get_mut(id) {
+            run.looked_for.retain(|other| *other != step);
+        }
+        self.stop_looking(id);
+    }
+
+    /// Takes a run off the list of those who look for something, if it does no more.
+    #[inline]
+    pub(super) fn stop_looking(&mut self, id: RunId) {
+        let looks = self.runs.get(id).and_then(Option::as_ref).is_some_and(|run| !run.looked_for.is_empty());
+        if !looks {
+            self.looking.retain(|other| *other != id);
+        }
+    }
+
+    /// What has been seen that cannot be.
+    #[inline]
+    pub(crate) fn take_trouble(&mut self) -> Option<Trouble> {
+        self.trouble.take()
+    }
+
+    /// A run of the communicator has ended: lets go of what others show under numbers that are over, once there are
+    /// some, and looks at what of it nobody here has wanted.
+    #[inline]
+    pub(super) fn pass(&mut self, number: u64, router: &mut Router) {
+        let Some(context) = self.contexts.get_mut(&number) else { return };
+        let Some(channel) = context.channel.as_ref().filter(|channel| channel.open) else { return };
+        let done = context.under_way.first().unwrap_or(context.next);
+        // When all others have come so far, what they have shown before is there: at once, so that this call fails.
+        if done.wrapping_sub(channel.passed) >= BATCH || channel.has_gaps_before(done) {
+            self.pass_up_to(done, number, router);
+        }
+    }
+
+    fn pass_up_to(&mut self, done: u32, number: u64, router: &mut Router) {
+        let Some(context) = self.contexts.get_mut(&number) else { return };
+        let Some(channel) = &mut context.channel else { return };
+        let mut unseen = channel.pass(done);
+        router.pass(number, done);
+        // After that, so that whoever shows something there now, and does not see that it is passed, is seen.
+        let context = &*context;
+        let trouble = unseen.find_map(|sequence| context.unwanted(number, sequence, router));
+        if let Some(trouble) = trouble {
+            self.trouble.get_or_insert(trouble);
+        }
+    }
+
+    /// At the end of this rank's part: lets go of everything, and looks whether others show anything that this rank has
+    /// not called.
+    pub(crate) fn uncalled_shown(&mut self, router: &mut Router) {
+        let open: Vec<u64> =
+            self.contexts.iter().filter(|(_, context)| context.is_open()).map(|(n, _)| *n).collect();
+        for number in open {
+            let next = self.contexts[&number].next;
+            self.pass_up_to(next, number, router);
+            let context = &self.contexts[&number];
+            let trouble = (0..AHEAD).find_map(|step| {
+                let sequence = next.wrapping_add(step);
+                let (source, shown) = context.shown(number, sequence, router).next()?;
+                let disagreement = Disagreement { sequence, theirs: shown.label, mine: Mine::NeverCalled };
+                Some(Trouble::Disagree(source, number, disagreement))
+            });
+            if let Some(trouble) = trouble {
+                self.trouble.get_or_insert(trouble);
+            }
+        }
+    }
+
+    /// Whether a communicator's ranks have shown one another anything.
+    pub(crate) fn has_channel(&self, context: u64) -> bool {
+        self.contexts.get(&context).is_some_and(Context::is_open)
+    }
+}
+
+impl Context {
+    fn is_open(&self) -> bool {
+        self.channel.as_ref().is_some_and(|channel| channel.open)
+    }
+
+    /// Somebody shows, under a number that this rank has done with, what it has not called.
+    fn unwanted(&self, number: u64, sequence: u32, router: &mut Router) -> Option<Trouble> {
+        let called = *self.recent.iter().rev().find(|called| called.sequence == sequence)?;
+        let (source, shown) = self
+            .shown(number, sequence, router)
+            .find(|(_, shown)| !agree(&called.signature, &shown.label))?;
+        let disagreement = Disagreement { sequence, theirs: shown.label, mine: Mine::Called(called) };
+        Some(Trouble::Disagree(source, number, disagreement))
+    }
+
+    /// What the others show under a number.
+    fn shown(&self, number: u64, sequence: u32, router: &mut Router) -> impl Iterator<Item = (usize, Shown)> {
+        let others = self.channel.iter().flat_map(|channel| &channel.others);
+        others.filter_map(move |source| Some((*source, router.shown(*source, number, sequence)?)))
+    }
+}
+
+fn open_channel(number: u32, what: &Planned, router: &mut Router) -> Channel {
+    let world = |rank: usize| what.group.as_ref().map_or(rank, |group| group[rank]);
+    let own = what.schedule.rank();
+    let others = (0..what.schedule.size()).filter(|rank| *rank != own).map(world).collect();
+    Channel::new(number, router.pass(what.context, number), others)
+}

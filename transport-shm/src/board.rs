@@ -1,0 +1,243 @@
+//! A rank's board: short payloads that it shows to several peers at once. Pure, over whatever keeps its words and
+//! bytes.
+//!
+//! The board is a part of the outbox, which only its owner writes and all its peers may read. It has a place for each
+//! of a few channels:
+//!
+//! ```text
+//! NAMES     a word for each place: the channel that has it, 0 for none
+//! place     PASSED  word: all before this number is not needed by the owner any more
+//!           CELLS   lines:  word | label (24) | the first bytes      word: there (1) length (31) number (32)
+//!           REST    what is longer, for each cell
+//! ```
+//!
+//! A payload of number k lies in cell k modulo [`CELLS`], and its word is written last. It is replaced when all to whom
+//! anything was ever shown in the channel have PASSED beyond it, which they say on boards of their own: so nobody reads
+//! while it is replaced, but for whoever does not keep to that, and gets bytes that are checked like all that comes
+//! from others. Who has never been shown anything is not asked.
+//!
+//! **One of two notices.** Who shows something under k passes a fence and looks whether anybody has PASSED beyond k,
+//! which is mostly somebody who has looked already; who passes a number passes a fence and then looks what is shown
+//! before it. So it cannot be that both see nothing.
+//! Neighbours: `outbox.rs` has the memory, `showing.rs` knows the peers.
+
+use ringworld_transport::{Label, Shown};
+
+use crate::ring::Shared;
+
+/// How many channels have a place. A communicator has one.
+const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
+/// How far a rank may be ahead of whoever looks.
+pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 8 };
+/// The longest payload.
+pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 4 << 10 };
+/// Bytes of the whole.
+pub(crate) const SIZE: usize = LINE + PLACES * PLACE;
+
+const LINE: usize = 64;
+const WORD: usize = 8;
+const LABEL: usize = size_of::<Label>();
+/// How many bytes of a payload lie beside its word.
+const BESIDE: usize = LINE - WORD - LABEL;
+const CELL: usize = 2 * LINE;
+const REST: usize = CELL + CELLS as usize * LINE;
+const PLACE: usize = (REST + CELLS as usize * LONGEST).next_multiple_of(LINE);
+
+const THERE: u64 = 1 << 63;
+const LENGTH: u64 = (1 << 31) - 1;
+
+/// Where a channel is on a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(usize);
+
+/// A board in memory, from `base` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Board(pub(crate) usize);
+
+impl Board {
+    /// The one in an outbox.
+    pub(crate) const OF_OUTBOX: Self = Self(4096);
+
+    fn name(self, place: Place) -> usize {
+        self.0 + place.0 * WORD
+    }
+
+    fn passed_word(self, place: Place) -> usize {
+        self.0 + LINE + place.0 * PLACE
+    }
+
+    fn cell(self, place: Place, number: u32) -> usize {
+        self.passed_word(place) + CELL + (number % CELLS) as usize * LINE
+    }
+
+    fn rest(self, place: Place, number: u32) -> usize {
+        self.passed_word(place) + REST + (number % CELLS) as usize * LONGEST
+    }
+
+    /// All places.
+    pub(crate) fn places() -> impl Iterator<Item = Place> {
+        (0..PLACES).map(Place)
+    }
+
+    /// Where a channel is, if it has a place. Channels are not numbered up to the highest of all numbers.
+    pub(crate) fn find(self, memory: &impl Shared, channel: u64) -> Option<Place> {
+        Self::places().find(|place| self.has(memory, *place, channel))
+    }
+
+    /// Whether a channel has this place.
+    #[inline]
+    pub(crate) fn has(self, memory: &impl Shared, place: Place, channel: u64) -> bool {
+        memory.load(self.name(place)) == channel.wrapping_add(1)
+    }
+
+    /// Gives a place, which nobody else uses, to a channel that begins with this number.
+    pub(crate) fn open(self, memory: &impl Shared, place: Place, channel: u64, number: u32) {
+        for cell in 0..CELLS {
+            memory.store(self.cell(place, cell), 0);
+        }
+        memory.store(self.passed_word(place), u64::from(number));
+        memory.store(self.name(place), channel.wrapping_add(1));
+    }
+
+    /// All before this number is not needed any more. To be followed by a fence.
+    #[inline]
+    pub(crate) fn pass(self, memory: &impl Shared, place: Place, number: u32) {
+        memory.store(self.passed_word(place), u64::from(number));
+    }
+
+    /// Which number the owner has passed up to.
+    #[inline]
+    pub(crate) fn passed(self, memory: &impl Shared, place: Place) -> u32 {
+        memory.load(self.passed_word(place)) as u32
+    }
+
+    /// Writes a payload into its cell, which must be free. To be followed by a fence.
+    #[inline]
+    pub(crate) fn show(self, memory: &impl Shared, place: Place, number: u32, label: &Label, payload: &[u8]) {
+        debug_assert!(payload.len() <= LONGEST);
+        let cell = self.cell(place, number);
+        let (beside, rest) = payload.split_at(payload.len().min(BESIDE));
+        memory.write(cell + WORD, label);
+        memory.write(cell + WORD + LABEL, beside);
+        if !rest.is_empty() {
+            memory.write(self.rest(place, number), rest);
+        }
+        memory.store(cell, THERE | (payload.len() as u64) << 32 | u64::from(number));
+    }
+
+    /// What is shown under a number.
+    #[inline]
+    pub(crate) fn shown(self, memory: &impl Shared, place: Place, number: u32) -> Option<Shown> {
+        let cell = self.cell(place, number);
+        let word = memory.load(cell);
+        if word & THERE == 0 || word as u32 != number {
+            return None;
+        }
+        let mut label = [0; LABEL];
+        memory.read(cell + WORD, &mut label);
+        let length = (word >> 32 & LENGTH) as usize;
+        Some(Shown { label, length: length.min(LONGEST) })
+    }
+
+    /// Copies the beginning of what is shown.
+    #[inline]
+    pub(crate) fn copy(self, memory: &impl Shared, place: Place, number: u32, into: &mut [u8]) {
+        let room = into.len().min(LONGEST);
+        let (beside, rest) = into[..room].split_at_mut(room.min(BESIDE));
+        memory.read(self.cell(place, number) + WORD + LABEL, beside);
+        if !rest.is_empty() {
+            memory.read(self.rest(place, number), rest);
+        }
+    }
+}
+
+/// Whether what is to be shown under `number` replaces nothing that somebody who has passed up to `passed` may still
+/// look at, and is not behind it.
+#[inline]
+pub(crate) fn has_room(number: u32, passed: u32) -> bool {
+    number.wrapping_sub(passed) < CELLS
+}
+
+/// Whether somebody who has passed up to `passed` will look for this number no more. Half of the circle lies ahead,
+/// half behind.
+#[inline]
+pub(crate) fn is_behind(number: u32, passed: u32) -> bool {
+    number.wrapping_sub(passed) > u32::MAX / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Mapping, Writers};
+
+    fn memory() -> (Mapping, Board) {
+        let (memory, _fd) = Mapping::create((64 + SIZE).next_multiple_of(4096), Writers::Both).unwrap();
+        (memory, Board(64))
+    }
+
+    fn payload(number: u32, length: usize) -> Vec<u8> {
+        (0..length).map(|index| (number as usize * 31 + index * 7) as u8).collect()
+    }
+
+    #[test]
+    fn what_is_shown_is_found_under_its_number_alone_at_all_lengths() {
+        let (memory, board) = memory();
+        let places: Vec<Place> = Board::places().collect();
+        for (channel, place) in (100..).zip(&places) {
+            assert_eq!(board.find(&memory, channel), None);
+            board.open(&memory, *place, channel, u32::MAX - 3);
+            assert_eq!(board.find(&memory, channel), Some(*place));
+        }
+        let lengths = [0, 1, BESIDE - 1, BESIDE, BESIDE + 1, 100, LONGEST - 1, LONGEST];
+        // Past the end of the circle.
+        for (step, length) in lengths.into_iter().cycle().take(40).enumerate() {
+            let number = (u32::MAX - 3).wrapping_add(step as u32);
+            for place in &places {
+                assert_eq!(board.shown(&memory, *place, number), None);
+                let (label, bytes) = ([place.0 as u8; LABEL], payload(number, length));
+                board.show(&memory, *place, number, &label, &bytes);
+                assert_eq!(board.shown(&memory, *place, number), Some(Shown { label, length }));
+                let mut read = vec![0; length];
+                board.copy(&memory, *place, number, &mut read);
+                assert_eq!(read, bytes);
+                for other in [number.wrapping_add(1), number.wrapping_add(CELLS), number.wrapping_sub(CELLS)]
+                {
+                    assert_eq!(board.shown(&memory, *place, other), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn room_is_told_across_the_end_of_the_circle() {
+        for passed in [0, 7, u32::MAX - 3, u32::MAX] {
+            let at = |distance: u32| passed.wrapping_add(distance);
+            assert!((0..CELLS).all(|distance| has_room(at(distance), passed)));
+            assert!(!has_room(at(CELLS), passed) && !has_room(passed.wrapping_sub(1), passed));
+            assert!(is_behind(passed.wrapping_sub(1), passed) && !is_behind(passed, passed));
+            assert!(!is_behind(at(1000), passed));
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_given_away_shows_nothing_of_its_last_channel() {
+        let (memory, board) = memory();
+        let place = Place(2);
+        board.open(&memory, place, 5, 0);
+        board.show(&memory, place, 0, &[1; LABEL], b"old");
+        board.open(&memory, place, 6, 0);
+        assert_eq!((board.find(&memory, 5), board.find(&memory, 6)), (None, Some(place)));
+        assert_eq!(board.shown(&memory, place, 0), None);
+    }
+
+    /// Whoever writes there may write anything.
+    #[test]
+    fn words_that_cannot_be_do_no_harm() {
+        let (memory, board) = memory();
+        board.open(&memory, Place(0), 1, 0);
+        memory.store(board.cell(Place(0), 3), u64::MAX << 32 | 3);
+        let shown = board.shown(&memory, Place(0), 3).unwrap();
+        assert_eq!(shown.length, LONGEST);
+        board.copy(&memory, Place(0), 3, &mut vec![0; 2 * LONGEST]);
+    }
+}

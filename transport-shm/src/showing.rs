@@ -1,0 +1,150 @@
+//! Showing: which peers may look at this rank's board, how far they have come, and where theirs are.
+//!
+//! Invariants: a place of the board is given to another channel only when all to whom something was shown there have
+//! passed it or are gone; nothing is shown to a peer without a connection, so that whoever is shown something has the
+//! board mapped, and keeps it mapped beyond the connection's end. Neighbours: `channels.rs` has what is known,
+//! `board.rs` the words and bytes, `transport.rs` calls in.
+
+use ringworld_transport::{Label, Rank, Showing, Shown};
+
+use crate::board::{self, Board, Place};
+use crate::channels::{Channel, Reader};
+use crate::outbox::TheirOutbox;
+use crate::peer::{Peer, State};
+use crate::ring::Shared as _;
+use crate::transport::Shm;
+
+impl Shm {
+    /// See [`ringworld_transport::Transport::show`].
+    #[inline]
+    pub(crate) fn show_to(
+        &mut self,
+        to: &[Rank],
+        channel: u64,
+        number: u32,
+        label: &Label,
+        payload: &[u8],
+    ) -> Showing {
+        if !self.life.is_live() || payload.len() > board::LONGEST {
+            return Showing::Not;
+        }
+        let Some(index) = self.channels.iter().position(|known| known.name == channel && !known.left) else {
+            return Showing::Not;
+        };
+        let Self { channels, peers, outbox, .. } = self;
+        let Channel { place, readers, last, .. } = &mut channels[index];
+        if !to.iter().all(|rank| is_reader(readers, *rank, channel, peers)) {
+            return Showing::Not;
+        }
+        // Who has gone looks at nothing any more, or has all of it mapped.
+        readers.retain(|reader| !matches!(peers[reader.rank].state, State::Gone(_)));
+        for reader in readers.iter_mut() {
+            if board::has_room(number, reader.passed) {
+                continue;
+            }
+            let Some(theirs) = &peers[reader.rank].board else { return Showing::Not };
+            // Who takes no part any more looks at nothing.
+            let Some(passed) = theirs.passed(reader.place, channel) else { continue };
+            reader.passed = passed;
+            if !board::has_room(number, passed) {
+                return Showing::Not;
+            }
+        }
+        let memory = outbox.memory();
+        Board::OF_OUTBOX.show(memory, *place, number, label, payload);
+        *last = Some(number);
+        memory.fence();
+        let mut showing = Showing::Done;
+        for rank in to {
+            if let Some(reader) = readers.iter_mut().find(|reader| reader.rank == *rank)
+                && let Peer { board: Some(theirs), state: State::Open(link), .. } = &mut peers[*rank]
+            {
+                let passed = theirs.passed(reader.place, channel);
+                reader.passed = passed.unwrap_or(reader.passed);
+                if passed.is_none_or(|passed| board::is_behind(number, passed)) {
+                    showing = Showing::Unsure;
+                }
+                link.rouse();
+            }
+        }
+        showing
+    }
+
+    /// See [`ringworld_transport::Transport::shown`].
+    #[inline]
+    pub(crate) fn shown_by(&mut self, from: Rank, channel: u64, number: u32) -> Option<Shown> {
+        let theirs = self.peers.get_mut(from)?.board.as_mut()?;
+        let place = theirs.place(channel)?;
+        TheirOutbox::BOARD.shown(theirs.outbox.memory(), place, number)
+    }
+
+    /// See [`ringworld_transport::Transport::copy_shown`].
+    #[inline]
+    pub(crate) fn copy_shown_by(&mut self, from: Rank, channel: u64, number: u32, into: &mut [u8]) {
+        if let Some(theirs) = self.peers.get_mut(from).and_then(|peer| peer.board.as_mut())
+            && let Some(place) = theirs.place(channel)
+        {
+            TheirOutbox::BOARD.copy(theirs.outbox.memory(), place, number, into);
+        }
+    }
+
+    /// See [`ringworld_transport::Transport::pass`].
+    pub(crate) fn pass_channel(&mut self, channel: u64, number: u32) -> bool {
+        let memory = self.outbox.memory();
+        if let Some(known) = self.channels.iter_mut().find(|known| known.name == channel) {
+            Board::OF_OUTBOX.pass(memory, known.place, number);
+            memory.fence();
+            return !known.left;
+        }
+        let Some(place) = self.free_place() else { return false };
+        Board::OF_OUTBOX.open(self.outbox.memory(), place, channel, number);
+        self.outbox.memory().fence();
+        self.channels.push(Channel { name: channel, place, readers: Vec::new(), last: None, left: false });
+        true
+    }
+
+    /// A place that no channel has, or one has no more.
+    fn free_place(&mut self) -> Option<Place> {
+        let Self { channels, peers, .. } = self;
+        let is_done = |channel: &Channel| {
+            let past = |reader: &Reader| match (&peers[reader.rank], channel.last) {
+                (Peer { state: State::Gone(_), .. }, _) | (_, None) => true,
+                (Peer { board: Some(theirs), .. }, Some(last)) => {
+                    let passed = theirs.passed(reader.place, channel.name);
+                    passed.is_none_or(|passed| board::is_behind(last, passed))
+                }
+                _ => true,
+            };
+            channel.left && channel.readers.iter().all(past)
+        };
+        channels.retain(|channel| !is_done(channel));
+        Board::places().find(|place| channels.iter().all(|channel| channel.place != *place))
+    }
+
+    /// See [`ringworld_transport::Transport::leave`].
+    pub(crate) fn leave_channel(&mut self, channel: u64) {
+        if let Some(known) = self.channels.iter_mut().find(|known| known.name == channel) {
+            known.left = true;
+        }
+    }
+}
+
+/// Whether something may be shown to a peer, who is then among the readers.
+#[inline]
+fn is_reader(readers: &mut Vec<Reader>, rank: Rank, channel: u64, peers: &mut [Peer]) -> bool {
+    let Some(Peer { state: State::Open(_), board: Some(theirs), shutdown, .. }) = peers.get_mut(rank) else {
+        return false;
+    };
+    if shutdown.is_peer_closed() {
+        return false;
+    }
+    let Some(place) = theirs.place(channel) else { return false };
+    if let Some(reader) = readers.iter_mut().find(|reader| reader.rank == rank) {
+        // Its communicator may have gone, and be there anew.
+        reader.place = place;
+    } else {
+        let Some(passed) = theirs.passed(place, channel) else { return false };
+        readers.push(Reader { rank, place, passed });
+    }
+    true
+}
