@@ -322,7 +322,9 @@ impl Core {
             self.disagree(source, context, &disagreement);
             return Entered { sequence, run: Some(run) };
         }
-        self.show(run);
+        if self.router.can_show() {
+            self.show(run);
+        }
         if call.is_none() {
             self.advance_polling(run);
         } else {

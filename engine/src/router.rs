@@ -104,6 +104,12 @@ impl Router {
         self.transport(peer).inject(peer, header, payload)
     }
 
+    /// Whether anything can be shown to anybody.
+    #[inline]
+    pub(crate) fn can_show(&self) -> bool {
+        self.shows.is_some()
+    }
+
     /// Whether a peer can be shown things, and shows things.
     #[inline]
     pub(crate) fn shows(&self, peer: usize) -> bool {

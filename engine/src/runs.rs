@@ -142,6 +142,7 @@ impl Runs {
             ready,
             awaited,
             looked_for,
+            looks: false,
             shown: false,
             remaining,
         };
@@ -169,7 +170,7 @@ impl Runs {
     ) -> Result<Option<CallId>, Panicked> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
         while let Some(step) = run.ready.pop() {
-            if run.what.exchange.is_some() {
+            if run.looks {
                 match run.look(step, wires) {
                     Look::Taken => {
                         run.complete_step(step);
@@ -202,7 +203,9 @@ impl Runs {
         run.complete_result(wires.buffers);
         let context = run.what.context;
         let call = self.remove(id, wires.buffers);
-        self.pass(context, wires.router);
+        if wires.router.can_show() {
+            self.pass(context, wires.router);
+        }
         Ok(call)
     }
 

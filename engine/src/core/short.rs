@@ -110,10 +110,12 @@ impl Core {
     /// so.
     #[inline]
     pub(crate) fn poll_for_steps(&mut self, run: RunId) -> bool {
-        for _ in 0..LOOKS {
-            if self.look_for(run, true) {
-                self.settle();
-                return self.runs.is_awaiting(run);
+        if self.runs.is_looking() {
+            for _ in 0..LOOKS {
+                if self.look_for(run, true) {
+                    self.settle();
+                    return self.runs.is_awaiting(run);
+                }
             }
         }
         let mut expecting = Expecting::steps(run);

@@ -91,6 +91,8 @@ pub(super) struct Run {
     pub(super) awaited: Vec<u32>,
     /// Receives whose sender may show this rank instead what it would send; posted or awaited as well.
     pub(super) looked_for: Vec<u32>,
+    /// What others give may be shown to this rank.
+    pub(super) looks: bool,
     /// What this rank gives, it has shown: nothing is to be sent.
     pub(super) shown: bool,
     pub(super) remaining: usize,

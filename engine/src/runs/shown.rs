@@ -100,7 +100,8 @@ impl Runs {
         if *wants + 1 == run.what.schedule.size() {
             channel.note(number.1);
         }
-        let (span, to) = gives.as_ref().filter(|_| channel.open)?;
+        run.looks = channel.open;
+        let (span, to) = gives.as_ref().filter(|_| run.looks)?;
         let payload = run.span(*span);
         let showing = wires.router.show(to, number, &run.signature, wires.buffers.bytes(payload));
         run.shown = showing != Showing::Not;
