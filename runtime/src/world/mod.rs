@@ -119,6 +119,7 @@ impl World {
         let (rank, size) = (session.rank, session.size);
         let (local_rank, local_size) = (session.local_rank, session.local_size);
         let host_ids = session.members.iter().map(|member| member.host_id).collect();
+        let memory = transports::memory_of(&session.members);
         let link = Arc::new(Link { session });
         let parts = Parts {
             rank,
@@ -136,7 +137,7 @@ impl World {
             trace,
         };
         logging::this_is(rank);
-        let mut world = Self::assemble(parts, opened.reasons, Some(link), settings, host_ids)?;
+        let mut world = Self::assemble(parts, opened.reasons, Some(link), settings, host_ids, memory)?;
         world.part = part;
         Ok(world)
     }
@@ -225,7 +226,7 @@ impl World {
             trace: trace::begin_alone(trace::room(settings)?, settings)?,
         };
         logging::this_is(0);
-        Self::assemble(parts, vec![Route::to_self()], None, settings, [0].into())
+        Self::assemble(parts, vec![Route::to_self()], None, settings, [0].into(), Memory::Nobody)
     }
 
     fn assemble(
@@ -234,12 +235,12 @@ impl World {
         link: Option<Arc<Link>>,
         settings: &Settings,
         host_ids: Box<[u64]>,
+        memory: Memory,
     ) -> Result<Self> {
         let (rank, size) = (parts.rank, parts.routes.len());
         let (local_rank, local_size) = parts.local;
         // All ranks know the same members, and so choose alike.
         let placement = Placement::new(&host_ids);
-        let memory = if transports::allow_memory(settings) { Memory::OfHosts } else { Memory::Nobody };
         let wishes = Options::from_settings(settings)?;
         let options = Effective::of_world(wishes, placement, parts.limits.eager, memory);
         let engine = Engine::new(parts).map_err(|error| Error::System {

@@ -85,7 +85,8 @@ impl Half {
             trace: None,
         };
         let host_ids = pair.iter().map(|member| member.host_id).collect();
-        World::assemble(parts, opened.reasons, None, &settings, host_ids)
+        let memory = transports::memory_of(&pair);
+        World::assemble(parts, opened.reasons, None, &settings, host_ids, memory)
     }
 }
 

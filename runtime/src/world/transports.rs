@@ -11,6 +11,7 @@ use ringworld_bootstrap::{Joining, Member, Settings};
 use ringworld_transport::{Address, Transport};
 
 use super::route::{Route, route};
+use crate::communicator::Memory;
 use crate::{Error, Result};
 
 /// The transports compiled into this library, best first.
@@ -141,9 +142,10 @@ pub(crate) fn allowed(settings: &Settings) -> Result<Vec<&'static str>> {
     Ok(allowed)
 }
 
-/// Whether ranks of one host share memory, as far as settings decide, which all ranks have alike.
-pub(crate) fn allow_memory(settings: &Settings) -> bool {
-    compiled_in().contains(&"shm") && settings.transport.allows("shm")
+/// Which ranks share memory, by what all of them have published: settings may differ from rank to rank.
+pub(crate) fn memory_of(members: &[Member]) -> Memory {
+    let offers = |member: &Member| member.addresses.iter().any(|(name, _)| name == "shm");
+    if members.iter().all(offers) { Memory::OfHosts } else { Memory::Nobody }
 }
 
 /// Open transports, and for each rank the one that reaches it.

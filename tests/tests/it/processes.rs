@@ -264,6 +264,20 @@ fn ranks_that_disagree_about_a_collective_all_get_an_error_that_says_who_asked_f
     }
 }
 
+/// What they choose follows from what all of them have, not from the settings of one.
+#[test]
+fn ranks_of_one_host_of_which_some_do_without_memory_call_alike() {
+    for apart in 0..3 {
+        let job = Job::new(PROBE, 3);
+        let start = |rank: usize| {
+            let number = rank.to_string();
+            let transport = if rank == apart { "tcp" } else { "shm,tcp" };
+            job.start(&[("RANK", &number), ("RINGWORLD_TRANSPORT", transport)], &["exchange"])
+        };
+        (0..3).map(start).collect::<Vec<_>>().iter_mut().for_each(Process::succeeds);
+    }
+}
+
 /// Whoever only sends looks at the end at the latest, and whoever has left is not called down for it.
 #[test]
 fn ranks_that_disagree_about_a_root_and_leave_are_told_so_and_nothing_else() {
