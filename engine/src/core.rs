@@ -40,7 +40,7 @@ use ringworld_transport::{Cause, Event, Header, Operation, Region, RemoteKey, Se
 
 pub(crate) use self::placing::Expecting;
 use self::placing::{Announced, Completed, Placing};
-use self::suspicion::{Desertion, Doubts, Suspect};
+use self::suspicion::{Desertion, Doubts, Suspects};
 use super::buffer::Buffers;
 use super::calls::{CallId, Calls, Returned};
 use super::fault::Fault;
@@ -106,7 +106,7 @@ pub struct Core {
     fault: Option<Fault>,
     /// The world is over, or this rank is traced: calls go apart from the ordinary way, which asks for this alone.
     apart: bool,
-    suspect: Option<Suspect>,
+    suspects: Suspects,
     desertion: Option<Desertion>,
     doubts: Doubts,
     /// Ranks that have left in good order, by the word of the control plane or of a transport.
@@ -156,7 +156,7 @@ impl Core {
             fates: Vec::new(),
             fault: None,
             apart: traced,
-            suspect: None,
+            suspects: Suspects::default(),
             desertion: None,
             doubts: Doubts::default(),
             finished: vec![false; size],
@@ -534,7 +534,7 @@ impl Core {
         }
         self.drop_reminders(reminded);
         self.judge_desertion();
-        if let Some(suspect) = self.suspect.take_if(|suspect| Instant::now() >= suspect.until) {
+        if let Some(suspect) = self.suspects.convicted() {
             self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
         }
         self.settle();
@@ -565,7 +565,7 @@ impl Core {
             return None;
         }
         let desertion = self.desertion.as_ref().map(Desertion::until);
-        let verdicts = [self.suspect.as_ref().map(|s| s.until), desertion, self.doubts.until()];
+        let verdicts = [self.suspects.until(), desertion, self.doubts.until()];
         Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 

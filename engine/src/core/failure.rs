@@ -8,7 +8,7 @@ use ringworld_transport::Cause;
 use super::super::fault::Fault;
 use super::super::reduce::Panicked;
 use super::Core;
-use super::suspicion::{Doubts, Suspect};
+use super::suspicion::{Doubts, Suspects};
 
 /// The data plane often hears of a death before the control plane has told who died first: a survivor
 /// that gives up closes its connections too. So a lost connection is only a suspicion for this long, in
@@ -27,7 +27,7 @@ impl Core {
             self.peer_finished(rank);
         }
         // The connection may have been lost a moment before.
-        if self.suspect.take_if(|suspect| suspect.rank == rank).is_some() {
+        if self.suspects.clear(rank) {
             self.peer_finished(rank);
             self.machine.peer_down(rank);
             self.settle();
@@ -68,10 +68,7 @@ impl Core {
             return;
         }
         self.control.peer_lost(rank, &cause.to_string());
-        if self.suspect.is_none() {
-            let until = Instant::now() + VERDICT;
-            self.suspect = Some(Suspect { rank, cause: cause.to_string(), until });
-        }
+        self.suspects.add(rank, &cause, Instant::now() + VERDICT);
     }
 
     /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
@@ -105,7 +102,7 @@ impl Core {
             return;
         }
         (self.fault, self.apart) = (Some(fault), true);
-        (self.suspect, self.desertion) = (None, None);
+        (self.suspects, self.desertion) = (Suspects::default(), None);
         self.doubts = Doubts::default();
         self.closing = Some(0);
         self.router.abort();

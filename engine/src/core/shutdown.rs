@@ -19,7 +19,7 @@ impl Core {
 
     /// Whether nothing that has been begun keeps this rank: no collective, nothing to send, no doubt about a peer.
     pub(crate) fn owes_nothing(&self) -> bool {
-        self.suspect.is_none() && self.runs.calls().next().is_none() && self.has_sent_all()
+        self.suspects.is_empty() && self.runs.calls().next().is_none() && self.has_sent_all()
     }
 
     /// Begins the orderly end: everything sent is still delivered.

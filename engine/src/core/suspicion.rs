@@ -1,5 +1,6 @@
 //! What is not certain yet, and until when to wait for a better word: a peer that may be dead, a rank that has left.
 
+use std::fmt::Display;
 use std::time::Instant;
 
 use super::super::runs::Called;
@@ -9,6 +10,44 @@ pub(super) struct Suspect {
     pub(super) rank: usize,
     pub(super) cause: String,
     pub(super) until: Instant,
+}
+
+/// All suspects, in the order in which they came under suspicion. Each waits for its own verdict: when many leave at
+/// once, several connections may be found lost before the control plane has spoken of the first.
+#[derive(Default)]
+pub(super) struct Suspects(Vec<Suspect>);
+
+impl Suspects {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A connection has been lost; what is known of that rank already stays.
+    pub(super) fn add(&mut self, rank: usize, cause: &dyn Display, until: Instant) {
+        if self.0.iter().all(|suspect| suspect.rank != rank) {
+            self.0.push(Suspect { rank, cause: cause.to_string(), until });
+        }
+    }
+
+    /// That rank has left in good order; whether it was suspected.
+    pub(super) fn clear(&mut self, rank: usize) -> bool {
+        let before = self.0.len();
+        self.0.retain(|suspect| suspect.rank != rank);
+        self.0.len() < before
+    }
+
+    /// Until when a verdict on the first is waited for.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.0.first().map(|suspect| suspect.until)
+    }
+
+    /// The first, if no verdict has come in time. It is the one that is taken for dead: of the later ones some may have
+    /// given up because of it.
+    pub(super) fn convicted(&mut self) -> Option<Suspect> {
+        // Asked at each poll, and mostly there is none: then not even the clock is.
+        let in_vain = self.until().is_some_and(|until| Instant::now() >= until);
+        in_vain.then(|| self.0.remove(0))
+    }
 }
 
 /// A collective that needs a rank which has left in good order. What ended it is that ranks did not call the same: for

@@ -149,7 +149,7 @@ impl Core {
             || self.router.owes()
             || self.inbox.is_full()
             || self.calls.has_held()
-            || self.suspect.is_some()
+            || !self.suspects.is_empty()
             || self.desertion.is_some()
             || !self.doubts.is_empty()
     }

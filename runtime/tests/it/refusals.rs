@@ -61,8 +61,12 @@ impl Scripted {
     }
 
     fn world(&self) -> Rank {
+        self.world_of(2)
+    }
+
+    fn world_of(&self, size: usize) -> Rank {
         let choice = Choice { eager: testing::SMALL.0, window: testing::SMALL.1, ..Choice::default() };
-        testing::rank(0, 2, Some(Box::new(self.clone())), choice)
+        testing::rank(0, size, Some(Box::new(self.clone())), choice)
     }
 }
 
@@ -285,6 +289,50 @@ fn a_peer_that_has_left_in_good_order_is_not_suspected() {
     std::thread::sleep(Duration::from_millis(350));
     world.send(&[1u8], 0, 3).unwrap();
     world.recv(&mut [0u8], 0, 3).unwrap();
+}
+
+/// The connections to two peers are lost, and the first loss is still doubtful when the second comes.
+#[test]
+fn each_of_several_that_are_suspected_is_let_go_when_it_has_left() {
+    let script = Scripted::new();
+    let world = script.world_of(3);
+    let lost = || Cause::Lost("nobody listens any more".into());
+    let mut with = script.with();
+    with.linked = false;
+    with.events.extend([1, 2].map(|peer| Event::PeerDown { peer, cause: lost() }));
+    drop(with);
+    let receives = [1, 2].map(|peer| world.start_recv(vec![0u8; 1], peer, 1).unwrap());
+    assert!(!receives[0].is_done());
+    // What is posted from here on is refused, and whether that fails the world is not yet known.
+    script.with().posts = [Answer::Refuses(lost()), Answer::Refuses(lost())].into();
+    let sends = [1, 2].map(|peer| world.start_send(vec![0u8; 1], peer, 1).unwrap());
+    world.peer_has_left(1);
+    world.peer_has_left(2);
+    for (rank, (receive, send)) in (1..).zip(receives.into_iter().zip(sends)) {
+        for error in [receive.wait().unwrap_err(), send.wait().unwrap_err()] {
+            assert!(matches!(error, Error::PeerFinished { rank: named, .. } if named == rank), "{error}");
+        }
+    }
+    std::thread::sleep(Duration::from_millis(350));
+    world.send(&[1u8], 0, 3).unwrap();
+    world.recv(&mut [0u8], 0, 3).unwrap();
+}
+
+/// The same, and only the first of the two has left in good order.
+#[test]
+fn who_was_suspected_later_is_not_forgotten_when_the_first_has_left() {
+    let script = Scripted::new();
+    let world = script.world_of(3);
+    let receive = world.start_recv(vec![0u8; 1], 2, 1).unwrap();
+    let mut with = script.with();
+    with.linked = false;
+    let lost = |peer| Event::PeerDown { peer, cause: Cause::Lost("it was closed".into()) };
+    with.events.extend([1, 2].map(lost));
+    drop(with);
+    assert!(!receive.is_done());
+    world.peer_has_left(1);
+    let error = receive.wait().unwrap_err();
+    assert!(matches!(error, Error::PeerFailed { rank: 2, .. }), "{error}");
 }
 
 /// A receive is dropped while another thread has the lock, and has just read its message and the next: who asks then
