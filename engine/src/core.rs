@@ -97,8 +97,6 @@ pub struct Core {
     owners: Owners,
     pub(crate) observed: Observed,
     sleepers: Sleepers,
-    /// What everybody did when this was asked last.
-    story: Option<String>,
     events: Vec<Event>,
     /// Receives that have ended within a poll.
     completed: Vec<Completed>,
@@ -150,7 +148,6 @@ impl Core {
             owners: Owners::default(),
             observed: Observed::new(size, tracer),
             sleepers: Sleepers::default(),
-            story: None,
             events: Vec::new(),
             completed: Vec::new(),
             fates: Vec::new(),

@@ -2,7 +2,9 @@
 //! under the engine's lock.
 //!
 //! A notice is put in and everybody who is parked is woken; whoever drives the engine next takes it out.
-//! Looking for notices costs two atomic loads.
+//! Looking for notices costs two atomic loads. A story is no notice: nothing goes on by it, and it lies here until an
+//! error is made of it. As long as it were a notice, a rank that has been told would look like one that is about to
+//! move, to the next who asks.
 
 use std::sync::{Arc, PoisonError};
 
@@ -37,8 +39,6 @@ pub enum Notice {
         /// Its last collectives on each communicator.
         calls: LastCalls,
     },
-    /// What everybody does, for the error of a call that waits for too long.
-    Story(String),
     /// Memory that nobody has any more.
     Left(Left),
     /// A message that was set aside, and that nobody wants any more.
@@ -60,6 +60,7 @@ pub struct Left {
 #[derive(Default)]
 pub struct Inbox {
     notices: SegQueue<Notice>,
+    story: Mutex<Option<String>>,
     parked: Mutex<Vec<Arc<Notifier>>>,
     /// How many are parked. Read at each turn by whoever drives, and written by those who sleep.
     sleepers: CachePadded<AtomicUsize>,
@@ -70,6 +71,16 @@ impl Inbox {
     pub fn put(&self, notice: Notice) {
         self.notices.push(notice);
         self.wake();
+    }
+
+    /// What everybody does, for the error of a call that waits for too long; in place of what was told before.
+    pub fn tell(&self, story: String) {
+        *self.story.lock().unwrap_or_else(PoisonError::into_inner) = Some(story);
+    }
+
+    /// What was told last, once.
+    pub(crate) fn take_story(&self) -> Option<String> {
+        self.story.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Wakes everybody who is parked.
@@ -107,5 +118,20 @@ impl Inbox {
             parked.swap_remove(at);
             self.sleepers.fetch_sub(1, Ordering::SeqCst);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_is_no_news_that_anything_goes_on_by_and_the_latest_counts() {
+        let inbox = Inbox::default();
+        inbox.tell("all wait".into());
+        inbox.tell("rank 3 is late".into());
+        assert!(!inbox.is_full() && inbox.pop().is_none());
+        assert_eq!(inbox.take_story().as_deref(), Some("rank 3 is late"));
+        assert_eq!(inbox.take_story(), None);
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Wanted {
     pub(super) lines: u8,
     /// The connections of ranks that have asked.
     pub(super) stories: HashSet<u64>,
+    /// They could not be told for certain before.
+    pub(super) again: bool,
     /// Those who ask how the job stands.
     pub(super) statuses: Vec<oneshot::Sender<JobStatus>>,
 }

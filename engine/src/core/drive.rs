@@ -75,7 +75,6 @@ impl Drive for Core {
             Notice::Fault(fault) => self.fail(fault),
             Notice::Finished { rank } => self.has_left(rank),
             Notice::LastCalls { rank, calls } => self.heard_last_calls(rank, &calls),
-            Notice::Story(text) => self.story = Some(text),
             Notice::Left(left) => self.let_go(left),
             Notice::Released(matched) => self.machine.release(matched),
             Notice::Unwatched(watch) => self.watchers.remove(watch),
@@ -114,7 +113,8 @@ impl Drive for Core {
     }
 
     fn ask_story(&mut self) {
-        self.story = None;
+        // What was told of an earlier wait is none of this one.
+        drop(self.inbox.take_story());
         self.control.ask_story();
     }
 

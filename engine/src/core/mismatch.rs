@@ -260,7 +260,7 @@ impl Core {
         let here = self.rank_on_host(self.rank);
         let calls: Vec<String> = calls.iter().filter_map(|call| self.description_of(*call)).collect();
         let waiter = if calls.is_empty() { here } else { format!("{here}, in {}", calls.join(", or ")) };
-        let waiting_for = match self.story.take() {
+        let waiting_for = match self.inbox.take_story() {
             Some(story) if !story.is_empty() => format!("{waiting_for} ({story})"),
             _ => waiting_for,
         };

@@ -98,9 +98,7 @@ impl World {
             if let Some(listener) = &listener {
                 listener(&event);
             }
-            if let Some(notice) = notice(event) {
-                events.put(notice);
-            }
+            hear(&events, event);
         });
         let mut addresses = prepared.addresses();
         addresses.extend(part.as_ref().map(Part::address));
@@ -386,18 +384,19 @@ impl Plane for Nobody {
     fn abort(&self, _: i32, _: &str) {}
 }
 
-fn notice(event: ControlEvent) -> Option<Notice> {
-    Some(match event {
+/// What the control plane says, for whoever drives the engine next.
+fn hear(inbox: &Inbox, event: ControlEvent) {
+    inbox.put(match event {
         ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
         ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
         ControlEvent::Left { rank, left } => Notice::LastCalls { rank, calls: LastCalls::from_bytes(&left) },
         ControlEvent::Fault { fault, .. } => Notice::Fault(heard(fault)),
-        ControlEvent::Story { text } => Notice::Story(text),
         ControlEvent::MasterLost { cause } => Notice::Fault(Fault::Master { cause }),
+        ControlEvent::Story { text } => return inbox.tell(text),
         // Ranks of a world have their messages.
-        ControlEvent::Told { .. } => return None,
-    })
+        ControlEvent::Told { .. } => return,
+    });
 }
 
 /// What another rank has found.

@@ -87,7 +87,7 @@ impl Hub {
     }
 
     /// All have answered: tells those who wanted to know.
-    fn explain(&mut self, seen: &[Seen], wanted: Wanted) {
+    fn explain(&mut self, seen: &[Seen], mut wanted: Wanted) {
         let left = self.ranks.iter().filter(|rank| rank.state == State::Finished).count();
         let host = |rank: usize| self.ranks.get(rank).map_or_else(String::new, |rank| rank.host.clone());
         if let Some(lines) = wanted.lines.checked_sub(1) {
@@ -107,6 +107,11 @@ impl Hub {
             return;
         }
         let verdict = judge(seen, left, |_| true);
+        if matches!(verdict, Verdict::OnItsWay { .. }) && !wanted.again && !wanted.stories.is_empty() {
+            // It may be a reminder, here too; there is time for one more try before the error has to be made.
+            self.wanted_next.stories.extend(wanted.stories.drain());
+            self.wanted_next.again = true;
+        }
         let text = words::verdict(&verdict, seen, &host).unwrap_or_default();
         for connection in wanted.stories {
             self.send(connection, &ToRank::Story { text: text.clone() });

@@ -338,6 +338,33 @@ fn who_asks_before_its_time_is_over_is_told_what_others_do() {
 }
 
 #[test]
+fn what_is_on_its_way_at_the_first_look_is_looked_for_once_more_before_an_error_is_made_of_it() {
+    each_size(async |size, mut world| {
+        world.sent();
+        let mut told: Vec<_> = (0..size).map(|rank| waits(1, (rank as u64 + 1) % size as u64)).collect();
+        told[1].moves = true;
+        let stories = |world: &World| {
+            let stories = world.frames[5].iter().filter_map(|frame| match frame {
+                ToRank::Story { text } => Some(text.clone()),
+                _ => None,
+            });
+            stories.collect::<Vec<_>>()
+        };
+        for moves in [true, false] {
+            world.says(5, ToMaster::AskStory).await;
+            world.answers(&told).await;
+            assert!(stories(&world).is_empty(), "told before it was certain: {:?}", stories(&world));
+            told[1].moves = moves;
+            world.answers(&told).await;
+            let what = if moves { "data is on its way" } else { "deadlock: all ranks wait" };
+            assert!(matches!(&stories(&world)[..], [text] if text.contains(what)), "{:?}", stories(&world));
+            world.sent();
+            told[1].moves = true;
+        }
+    });
+}
+
+#[test]
 fn however_often_ranks_want_to_know_and_whatever_they_answer_all_are_asked_now_and_then() {
     each_size(async |size, mut world| {
         world.sent();
