@@ -7,6 +7,7 @@
 //! - `socket`: 8 bytes sent by one rank and received by another over TCP, both in this thread; the system's own
 //!   instructions are not counted;
 //! - `memory`: the same in memory that both share;
+//! - `window`: 64 such messages, non-blocking: all receives begun, then all sends, then all waited for;
 //! - `alone`, `sum-alone`: 8 bytes sent to oneself and received, and an all-reduce of 8 bytes, in a world of one:
 //!   beside the same calls of MPI's (`tests/mpi/instructions`);
 //! - `ahead`: 500 broadcasts of 8 bytes over TCP, first all of the root, then all of the other rank;
@@ -32,9 +33,11 @@ type Error = Box<dyn std::error::Error>;
 /// Elements that the ring reduces: eager in both its halves.
 const RING: usize = (16 << 10) / size_of::<f32>();
 const TAG: u32 = 7;
-const PATHS: &str = "message, socket, memory, alone, sum-alone, ahead, behind, direct or ring";
+const PATHS: &str = "message, socket, memory, window, alone, sum-alone, ahead, behind, direct or ring";
 /// By how many collectives one rank runs ahead: what they send fits into the sockets, so that it need not wait.
 const AHEAD: u64 = 500;
+/// Messages under way at once.
+const WINDOW: usize = 64;
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1).collect()) {
@@ -55,6 +58,7 @@ fn run(arguments: Vec<String>) -> Result<(), Error> {
         "message" => message(times),
         "socket" => over_tcp(|left, right| to_and_fro(left, right, times)),
         "memory" => in_memory(|left, right| to_and_fro(left, right, times)),
+        "window" => in_memory(|left, right| windows(left, right, times)),
         "ahead" => ahead(times),
         "behind" => behind(times),
         "alone" => alone(times),
@@ -157,6 +161,31 @@ fn to_and_fro(left: &Rank, right: &Rank, times: u64) -> Result<(), Error> {
         from.send(&[time], to.rank(), TAG)?;
         to.recv(&mut came, from.rank(), TAG)?;
         expect(came, [time])?;
+    }
+    Ok(())
+}
+
+fn windows(left: &Rank, right: &Rank, times: u64) -> Result<(), Error> {
+    let mut room: Vec<Vec<u64>> = vec![vec![0]; WINDOW];
+    let mut data: Vec<Vec<u64>> = vec![vec![0]; WINDOW];
+    let (mut receives, mut sends) = (Vec::with_capacity(WINDOW), Vec::with_capacity(WINDOW));
+    for time in 0..times {
+        let (from, to) = if time % 2 == 0 { (left, right) } else { (right, left) };
+        for buffer in room.drain(..) {
+            receives.push(to.start_recv(buffer, from.rank(), TAG)?);
+        }
+        for mut buffer in data.drain(..) {
+            buffer[0] = time;
+            sends.push(from.start_send(buffer, to.rank(), TAG)?);
+        }
+        for pending in sends.drain(..) {
+            data.push(pending.wait()?);
+        }
+        for pending in receives.drain(..) {
+            let (buffer, _status) = pending.wait()?;
+            expect([buffer[0]], [time])?;
+            room.push(buffer);
+        }
     }
     Ok(())
 }
