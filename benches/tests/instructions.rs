@@ -98,6 +98,21 @@ fn an_eager_message_in_shared_memory_stays_below_its_ceiling() {
     });
 }
 
+#[test]
+fn a_message_that_nobody_waits_for_at_once_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "window",
+        one: "a message of 8 bytes in shared memory, one of 64 at a time, begun and waited for on both sides",
+        times: 100,
+        each: 64,
+        // Helper threads look on.
+        apart: 5,
+        checked: 5_350,
+        dist: 3_800,
+        release: 4_200,
+    });
+}
+
 /// One rank has run 500 calls ahead: what each call costs must not depend on how much lies there.
 #[test]
 fn a_broadcast_whose_root_is_far_ahead_stays_below_its_ceiling() {
