@@ -66,11 +66,13 @@ impl Foreign {
         self.length == 0
     }
 
-    /// Whether the first byte is aligned as an element must be.
+    /// Whether the first byte is aligned as an element must be: to a power of two, as that of every type is.
     #[inline]
     #[must_use]
     pub fn is_aligned_to(&self, alignment: usize) -> bool {
-        self.length == 0 || self.pointer.as_ptr().addr().is_multiple_of(alignment.max(1))
+        debug_assert!(alignment <= 1 || alignment.is_power_of_two(), "an alignment of {alignment} bytes");
+        // Not by a division, which takes as long as twenty other instructions; asked of each message.
+        self.length == 0 || self.pointer.as_ptr().addr() & alignment.saturating_sub(1) == 0
     }
 }
 
