@@ -315,15 +315,18 @@ fn an_elastic_world_goes_on_over_verbs_whoever_is_killed() {
     for process in &alive {
         process.wait_event("step");
     }
-    for _ in 0..kills {
+    for kill in 0..kills {
         std::thread::sleep(Duration::from_millis(random.below(200)));
         let victim = random.below(RANKS as u64) as usize;
         let killed = alive[victim].kill();
-        pauses.push(next_step(&alive, victim, killed));
+        let pause = next_step(&alive, victim, killed);
+        pauses.push(pause);
         let another = job.start(&[("RINGWORLD_REJOIN", "1")], &arguments);
         dead.push(std::mem::replace(&mut alive[victim], another));
         // All four again.
         alive[victim].wait_events("step", 1, PATIENCE);
+        let whole = clock::between(killed, clock::now());
+        println!("  {kill}: rank {victim}: the others went on after {pause:?}, all four after {whole:?}");
     }
     std::fs::write(&end, "").unwrap();
     let mut digests = Vec::new();
