@@ -120,6 +120,15 @@ impl Process {
         self.lines().into_iter().filter(|line| line.is(event)).collect()
     }
 
+    /// When the first `event` after `since` was, on [`crate::clock`] and by what its lines say `at`. Looks at no more
+    /// than the latest lines, so that it can be asked again and again of a process that has printed many.
+    #[must_use]
+    pub fn first_after(&self, event: &str, since: u64) -> Option<u64> {
+        let lines = self.output.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = lines.lines.iter().rev().filter(|line| line.is(event)).map(|line| line.number("at"));
+        latest.take_while(|at| *at > since).last()
+    }
+
     /// Waits for `count` lines that report `event` and returns all there are.
     ///
     /// # Panics
@@ -289,6 +298,14 @@ mod tests {
         assert_eq!(process.wait_end(), End { code: Some(3), signal: None });
         assert_eq!(process.wait_event("one").number("x"), 1);
         assert!(process.wait_text("two").error);
+    }
+
+    #[test]
+    fn the_first_event_after_a_moment_is_found_from_the_end() {
+        let mut process = shell("echo step at=3; echo other; echo step at=7; echo step at=9");
+        process.wait_end();
+        let after = |since| process.first_after("step", since);
+        assert_eq!([0, 3, 6, 7, 9].map(after), [Some(3), Some(7), Some(7), Some(9), None]);
     }
 
     #[test]

@@ -281,9 +281,7 @@ fn next_step(alive: &[Process], victim: usize, killed: u64) -> Duration {
     let until = Instant::now() + PATIENCE;
     loop {
         let survivors = alive.iter().enumerate().filter(|(place, _)| *place != victim);
-        let mut steps = survivors.map(|(_, process)| {
-            process.events("step").iter().map(|line| line.number("at")).find(|at| *at > killed)
-        });
+        let mut steps = survivors.map(|(_, process)| process.first_after("step", killed));
         if let Some(times) = steps.by_ref().collect::<Option<Vec<u64>>>() {
             return clock::between(killed, times.into_iter().max().unwrap_or(killed));
         }
