@@ -84,6 +84,13 @@ impl Script {
         }
     }
 
+    /// The next poll finds that the connections to these are lost.
+    fn loses(&mut self, peers: &[usize]) {
+        self.linked = false;
+        let lost = |peer: &usize| Event::PeerDown { peer: *peer, cause: Cause::Lost("it was closed".into()) };
+        self.events.extend(peers.iter().map(lost));
+    }
+
     fn token(&self, index: usize) -> Token {
         match &self.held[index] {
             Operation::Message { token, .. } | Operation::Put { token, .. } => *token,
@@ -278,10 +285,7 @@ fn a_peer_that_has_left_in_good_order_is_not_suspected() {
     let script = Scripted::new();
     let world = script.world();
     let pending = world.start_recv(vec![0u8; 1], 1, 1).unwrap();
-    let mut with = script.with();
-    with.linked = false;
-    with.events.push(Event::PeerDown { peer: 1, cause: Cause::Lost("it was closed".into()) });
-    drop(with);
+    script.with().loses(&[1]);
     assert!(!pending.is_done());
     world.peer_has_left(1);
     let error = pending.wait().unwrap_err();
@@ -296,15 +300,12 @@ fn a_peer_that_has_left_in_good_order_is_not_suspected() {
 fn each_of_several_that_are_suspected_is_let_go_when_it_has_left() {
     let script = Scripted::new();
     let world = script.world_of(3);
-    let lost = || Cause::Lost("nobody listens any more".into());
-    let mut with = script.with();
-    with.linked = false;
-    with.events.extend([1, 2].map(|peer| Event::PeerDown { peer, cause: lost() }));
-    drop(with);
+    script.with().loses(&[1, 2]);
     let receives = [1, 2].map(|peer| world.start_recv(vec![0u8; 1], peer, 1).unwrap());
     assert!(!receives[0].is_done());
     // What is posted from here on is refused, and whether that fails the world is not yet known.
-    script.with().posts = [Answer::Refuses(lost()), Answer::Refuses(lost())].into();
+    let refused = || Answer::Refuses(Cause::Lost("nobody listens any more".into()));
+    script.with().posts = [refused(), refused()].into();
     let sends = [1, 2].map(|peer| world.start_send(vec![0u8; 1], peer, 1).unwrap());
     world.peer_has_left(1);
     world.peer_has_left(2);
@@ -324,11 +325,7 @@ fn who_was_suspected_later_is_not_forgotten_when_the_first_has_left() {
     let script = Scripted::new();
     let world = script.world_of(3);
     let receive = world.start_recv(vec![0u8; 1], 2, 1).unwrap();
-    let mut with = script.with();
-    with.linked = false;
-    let lost = |peer| Event::PeerDown { peer, cause: Cause::Lost("it was closed".into()) };
-    with.events.extend([1, 2].map(lost));
-    drop(with);
+    script.with().loses(&[1, 2]);
     assert!(!receive.is_done());
     world.peer_has_left(1);
     let error = receive.wait().unwrap_err();
