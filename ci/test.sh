@@ -26,7 +26,13 @@ grep -E 'SKIPPED' "$work/log" | sort -u || true
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
      END { printf "total: %d passed, %d failed, %d ignored\n", passed, failed, ignored }' "$work/log"
 
-[ "$status" = 0 ] || fail "cargo test returned $status"
+
+# What failed, with its output, as the last lines: whoever keeps only the end of a log must not have to guess.
+if [ "$status" != 0 ]; then
+    printf '\nwhat failed:\n'
+    awk '/^failures:$/ { on = 1 } /^test result:/ { on = 0 } on || /^error(\[|:)/' "$work/log" | tail -n 150 | cut -c 1-400
+    fail "cargo test returned $status"
+fi
 grep -q '^test layers::.* ok$' "$work/log" || fail "the check of the layers (tests/tests/it/layers) did not run"
 # The sweep that plain `cargo test` shortens. All tests of this name, so that nothing is built again.
 RINGWORLD_TEST_WIDE=1 cargo test --quiet --test it every_algorithm:: || fail "an algorithm is wrong for some number of ranks"
