@@ -17,6 +17,8 @@ pub enum ControlEvent {
         host: String,
         /// Why.
         cause: String,
+        /// Whether its link to this rank has failed, as opposed to one between it and somebody else.
+        link: bool,
     },
     /// A rank has said goodbye.
     PeerFinished {

@@ -156,14 +156,15 @@ fn a_peer_lost_by_the_data_plane_is_declared_down_for_all_and_knows_it() {
     let lost = Report::PeerLost { rank: suspect.session.rank, cause: "connection reset".into() };
     reporter.session.report(lost);
     for survivor in [&server, reporter, &others[2]] {
-        let cause = survivor.hears_death(suspect.session.rank, SOON);
+        let (cause, link) = survivor.hears_death_and_link(suspect.session.rank, SOON);
+        assert!(!link, "those who are told have lost nothing, and the reporter knows");
         let by = format!("rank {} on", reporter.session.rank);
         assert!(cause.contains("connection reset") && cause.contains(&by), "{cause}");
     }
     // Which of the two ends is at fault nobody knows: to the one that is given up, the other is out of reach.
-    let cause = suspect.hears_death(reporter.session.rank, SOON);
+    let (cause, link) = suspect.hears_death_and_link(reporter.session.rank, SOON);
     assert!(
-        cause.contains("lost its connection to this rank") && cause.contains("connection reset"),
+        link && cause.contains("lost its connection to this rank") && cause.contains("connection reset"),
         "{cause}"
     );
     let event = suspect.hears(SOON, |event| matches!(event, ControlEvent::MasterLost { .. }));

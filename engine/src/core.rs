@@ -532,7 +532,7 @@ impl Core {
         self.drop_reminders(reminded);
         self.judge_desertion();
         if let Some(suspect) = self.suspects.convicted() {
-            self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause });
+            self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause, link: true });
         }
         self.settle();
         if !self.watchers.is_empty() {

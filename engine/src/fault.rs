@@ -14,6 +14,8 @@ pub enum Fault {
         rank: usize,
         /// What is known of its end.
         cause: String,
+        /// Whether the link between it and this rank has failed, whatever else has: others may know only by hearsay.
+        link: bool,
     },
     /// A rank has ended the world on purpose.
     Aborted {

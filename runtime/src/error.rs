@@ -388,7 +388,9 @@ impl Error {
 /// The error of a call that was under way when the world failed.
 pub(crate) fn fault_error(engine: &Engine, fault: Fault, operation: String) -> Error {
     match fault {
-        Fault::Peer { rank, cause } => Error::PeerFailed { rank, host: engine.host(rank), operation, cause },
+        Fault::Peer { rank, cause, .. } => {
+            Error::PeerFailed { rank, host: engine.host(rank), operation, cause }
+        }
         Fault::Aborted { rank, code, reason } => {
             Error::Aborted { rank, host: engine.host(rank), code, reason, operation }
         }

@@ -195,6 +195,12 @@ impl Host {
         ip(&["-n", &self.namespace, "route", "add", "blackhole", address]);
     }
 
+    /// From here on what this host sends to that address by `eth0` is lost, and nothing says so.
+    pub fn lose(&self, address: &str) {
+        let nobody = ["lladdr", "02:00:00:00:00:01", "dev", "eth0", "nud", "permanent"];
+        ip(&[&["-n", &self.namespace, "neigh", "replace", address], &nobody[..]].concat());
+    }
+
     /// Limits what the host sends by an interface, with a token bucket: `rate` is one of tc(8), like `50mbit`.
     pub fn limit(&self, interface: &str, rate: &str) {
         #[rustfmt::skip]

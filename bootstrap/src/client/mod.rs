@@ -476,7 +476,7 @@ impl Control {
                 if let Some(by) = by {
                     let rank = number(by);
                     let cause = format!("it has lost its connection to this rank: {cause}");
-                    self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause });
+                    self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause, link: true });
                 }
                 self.master_lost(format!("the others have given this rank up: {cause}"));
             }
@@ -495,7 +495,7 @@ impl Control {
             Notice::Down { ranks, cause } => {
                 for rank in ranks.within(size) {
                     let cause = cause.clone();
-                    self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause });
+                    self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause, link: false });
                 }
             }
             // Who found it knows.
@@ -569,7 +569,7 @@ impl Control {
         if let Some(serving) = world.serving.filter(|serving| *serving != world.rank) {
             let rank = usize::try_from(serving).unwrap_or(usize::MAX);
             let cause = format!("its process, which served the rendezvous, is gone ({cause})");
-            self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause });
+            self.tell(ControlEvent::PeerDown { rank, host: self.host(rank), cause, link: true });
         }
         self.tell(ControlEvent::MasterLost { cause: format!("the master {} was lost: {cause}", self.label) });
     }

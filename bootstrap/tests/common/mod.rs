@@ -101,11 +101,16 @@ impl Rank {
 
     /// The cause of the death of `rank`, once it is reported.
     pub(crate) fn hears_death(&self, rank: usize, limit: Duration) -> String {
+        self.hears_death_and_link(rank, limit).0
+    }
+
+    /// And whether it is said that its link to this rank is what failed.
+    pub(crate) fn hears_death_and_link(&self, rank: usize, limit: Duration) -> (String, bool) {
         match self.hears(limit, |event| matches!(event, ControlEvent::PeerDown { rank: r, .. } if *r == rank))
         {
-            ControlEvent::PeerDown { cause, host, .. } => {
+            ControlEvent::PeerDown { cause, host, link, .. } => {
                 assert_eq!(host, self.session.members[rank].host);
-                cause
+                (cause, link)
             }
             other => panic!("{other:?}"),
         }

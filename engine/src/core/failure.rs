@@ -97,9 +97,12 @@ impl Core {
     }
 
     /// Ends the world here: first the transports let go of all memory, then every call ends.
-    pub fn fail(&mut self, fault: Fault) {
+    pub fn fail(&mut self, mut fault: Fault) {
         if self.fault.is_some() {
             return;
+        }
+        if let Fault::Peer { rank, link, .. } = &mut fault {
+            *link |= self.suspects.include(*rank);
         }
         (self.fault, self.apart) = (Some(fault), true);
         (self.suspects, self.desertion) = (Suspects::default(), None);

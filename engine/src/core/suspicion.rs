@@ -24,9 +24,14 @@ impl Suspects {
 
     /// A connection has been lost; what is known of that rank already stays.
     pub(super) fn add(&mut self, rank: usize, cause: &dyn Display, until: Instant) {
-        if self.0.iter().all(|suspect| suspect.rank != rank) {
+        if !self.include(rank) {
             self.0.push(Suspect { rank, cause: cause.to_string(), until });
         }
+    }
+
+    /// Whether the connection to that rank is one that has been lost.
+    pub(super) fn include(&self, rank: usize) -> bool {
+        self.0.iter().any(|suspect| suspect.rank == rank)
     }
 
     /// That rank has left in good order; whether it was suspected.

@@ -232,10 +232,10 @@ impl World {
     }
 }
 
-/// Whom this process has lost with a generation. It may live, and be in the next one.
+/// To whom this process has lost its link, which ended the generation for it. That one may live, and be in the next.
 fn lost(fault: &Fault) -> Option<Lost> {
     match fault {
-        Fault::Peer { rank, .. } => Some(Lost::Rank(*rank)),
+        Fault::Peer { rank, link, .. } => link.then_some(Lost::Rank(*rank)),
         Fault::Master { .. } => Some(Lost::Server),
         _ => None,
     }

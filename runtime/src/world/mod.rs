@@ -387,7 +387,7 @@ impl Plane for Nobody {
 /// What the control plane says, for whoever drives the engine next.
 fn hear(inbox: &Inbox, event: ControlEvent) {
     inbox.put(match event {
-        ControlEvent::PeerDown { rank, cause, .. } => Notice::Fault(Fault::Peer { rank, cause }),
+        ControlEvent::PeerDown { rank, cause, link, .. } => Notice::Fault(Fault::Peer { rank, cause, link }),
         ControlEvent::PeerFinished { rank } => Notice::Finished { rank },
         ControlEvent::Abort { rank, code, reason } => Notice::Fault(Fault::Aborted { rank, code, reason }),
         ControlEvent::Left { rank, left } => Notice::LastCalls { rank, calls: LastCalls::from_bytes(&left) },

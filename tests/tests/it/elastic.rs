@@ -428,16 +428,14 @@ fn of_two_halves_exactly_one_goes_on() {
     done(&mut [first, last], 2);
 }
 
-#[test]
-fn of_two_that_do_not_reach_one_another_one_is_left_out_by_name() {
-    if !possible("of_two_that_do_not_reach_one_another_one_is_left_out_by_name") {
-        return;
-    }
+/// Three, of which two do not reach one another from their first step on: `part` makes it so. Each waits for as long as
+/// `patience` says until it gives up a connection that it makes.
+fn two_apart(patience: [&str; 3], part: impl Fn(&Network)) {
     let network = usual(3);
     let variables = variables("3");
     let start = |host: usize| {
         let rank = host.to_string();
-        let own = [("RANK", rank.as_str()), ("RINGWORLD_TIMEOUT", "3s")];
+        let own = [("RANK", rank.as_str()), ("RINGWORLD_TIMEOUT", patience[host])];
         let all: Vec<_> = variables.iter().copied().chain(own).collect();
         network.host(host).start(MEMBER, &all, &["--steps", "400", "--pause", "5"])
     };
@@ -446,16 +444,34 @@ fn of_two_that_do_not_reach_one_another_one_is_left_out_by_name() {
         process.wait_event("step");
     }
     // The first reaches both, and so do they it.
-    network.host(1).forbid("10.77.0.3");
-    network.host(2).forbid("10.77.0.2");
+    part(&network);
     let line = entered(&processes[0], 1);
     assert_eq!(line.number("size"), 3, "once may be chance: {}", processes[0].transcript());
     let line = entered(&processes[0], 2);
     assert_eq!(line.number("size"), 2, "{}", processes[0].transcript());
-    // Of two with as many such links it is the higher rank.
+    // Of two with as many such links it is the higher rank, whichever has said so first.
     let out = 2;
     let text = processes[out].wait_event("gone").value("text").unwrap().to_owned();
     assert!(text.contains("its link to rank 1 has failed in two generations"), "{text}");
     processes[out].ends_with(FAILED);
     done(&mut others(&mut processes, out), 2);
+}
+
+#[test]
+fn of_two_that_do_not_reach_one_another_one_is_left_out_by_name() {
+    if possible("of_two_that_do_not_reach_one_another_one_is_left_out_by_name") {
+        two_apart(["3s"; 3], |network| {
+            network.host(1).forbid("10.77.0.3");
+            network.host(2).forbid("10.77.0.2");
+        });
+    }
+}
+
+#[test]
+fn whoever_says_so_first_it_is_the_same_one_that_is_left_out() {
+    if possible("whoever_says_so_first_it_is_the_same_one_that_is_left_out") {
+        // The one that hears nothing of the other says so first, both times.
+        two_apart(["3s", "3s", "6s"], |network| network.host(2).lose("10.77.0.2"));
+        two_apart(["3s", "6s", "3s"], |network| network.host(1).lose("10.77.0.3"));
+    }
 }
