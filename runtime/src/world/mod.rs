@@ -5,6 +5,7 @@
 
 mod account;
 mod builder;
+mod departures;
 mod descriptors;
 mod elastic;
 pub mod logging;
@@ -31,6 +32,7 @@ use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Placement;
 use ringworld_transport::log;
 
+use self::departures::Departures;
 use self::lookout::Lookout;
 use self::part::Part;
 use self::told::Told;
@@ -92,12 +94,14 @@ impl World {
     ) -> Result<Self, Unformed> {
         let prepared = transports::prepare(settings, &Place::of(&joining))?;
         let inbox = Arc::new(Inbox::default());
-        let events = Arc::clone(&inbox);
+        let departures = Arc::new(Departures::default());
+        let (events, departed) = (Arc::clone(&inbox), Arc::clone(&departures));
         let listener = part.as_ref().map(Part::listener);
         let on_event = Box::new(move |event| {
             if let Some(listener) = &listener {
                 listener(&event);
             }
+            departed.hear(&event);
             hear(&events, event);
         });
         let mut addresses = prepared.addresses();
@@ -111,7 +115,7 @@ impl World {
         }
         descriptors::provide(settings, session.size, session.local_rank == 0);
         let trace = trace::begin(room, settings, &session)?;
-        let opened = prepared.open(session.rank, &session.members)?;
+        let opened = prepared.open(session.rank, &session.members, |rank| departures.include(rank))?;
 
         let hosts: Arc<[String]> = session.members.iter().map(|member| member.host.clone()).collect();
         let (rank, size) = (session.rank, session.size);

@@ -67,7 +67,7 @@ impl Half {
         pair[rank].addresses = prepared.addresses();
         pair[1 - rank].addresses =
             pair[rank].addresses.iter().map(|(name, _)| (name.clone(), theirs.clone())).collect();
-        let opened = prepared.open(rank, &pair)?;
+        let opened = prepared.open(rank, &pair, |_| false)?;
         let shared = pair[0].host_id == pair[1].host_id;
         let parts = Parts {
             rank,

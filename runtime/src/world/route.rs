@@ -64,6 +64,19 @@ pub(crate) fn route(
     )))
 }
 
+/// That of a rank that has left before it could be asked: the best that both have opened.
+pub(crate) fn route_to_the_gone(
+    transports: &[(&'static str, Box<dyn Transport>)],
+    theirs: &[(String, Vec<u8>)],
+) -> Option<(usize, Route)> {
+    let common = |name: &str| theirs.iter().any(|(their, _)| their == name);
+    let index = transports.iter().position(|(name, _)| common(name))?;
+    Some((
+        index,
+        Route { transport: transports[index].0, why: "it has left before it was looked for".into() },
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use ringworld_transport::{

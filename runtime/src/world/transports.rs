@@ -10,7 +10,7 @@ use std::time::Duration;
 use ringworld_bootstrap::{Joining, Member, Settings};
 use ringworld_transport::{Address, Transport};
 
-use super::route::{Route, route};
+use super::route::{Route, route, route_to_the_gone};
 use crate::communicator::Memory;
 use crate::{Error, Result};
 
@@ -163,12 +163,13 @@ impl Prepared {
         self.bound.iter().map(|bound| (bound.name.to_owned(), bound.address.as_bytes().to_vec())).collect()
     }
 
-    /// Makes all members, of which this rank is one, known to the transports.
+    /// Makes all members, of which this rank is one, known to the transports. `gone` says whether a rank has left
+    /// already, and is asked when it cannot be reached.
     ///
     /// # Errors
     ///
     /// When a member shares no transport with this rank.
-    pub(crate) fn open(self, own: usize, members: &[Member]) -> Result<Opened> {
+    pub(crate) fn open(self, own: usize, members: &[Member], gone: impl Fn(usize) -> bool) -> Result<Opened> {
         let Self { bound, unavailable } = self;
         let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::with_capacity(bound.len());
         for Bound { name, open, .. } in bound {
@@ -183,7 +184,15 @@ impl Prepared {
                 continue;
             }
             let who = format!("rank {rank} on {}", member.host);
-            let (index, route) = route(rank, &who, &mut transports, &unavailable, &member.addresses)?;
+            let found = route(rank, &who, &mut transports, &unavailable, &member.addresses);
+            let (index, route) = match found {
+                Ok(found) => found,
+                // Nothing goes there any more; what is tried nevertheless is refused as always.
+                Err(error) => match route_to_the_gone(&transports, &member.addresses) {
+                    Some(route) if gone(rank) => route,
+                    _ => return Err(error),
+                },
+            };
             tracing::debug!("{who} is reached by {} ({})", route.transport, route.why);
             routes.push(Some(index));
             reasons.push(route);

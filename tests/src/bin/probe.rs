@@ -131,6 +131,12 @@ enum Scenario {
         #[arg(long)]
         rank: usize,
     },
+    /// Each takes a byte from the rank before it, gives it to the one after it, and is gone
+    Pass {
+        /// Leave at once instead, with nothing sent
+        #[arg(long)]
+        nothing: bool,
+    },
     /// Rank 1 calls another collective than the others
     Mismatch {
         #[arg(long)]
@@ -273,6 +279,8 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Sleep { rank, ms } => sleep(&world, rank, Duration::from_millis(ms)),
         Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
+        Scenario::Pass { nothing: true } => Ok(()),
+        Scenario::Pass { nothing: false } => pass(&world),
         Scenario::Mismatch { kind } => mismatch(&world, kind),
         Scenario::Roots { call } => return roots(world, call),
         Scenario::FragileOp { rank } => fragile_op(&world, rank),
@@ -630,6 +638,22 @@ fn exchange(world: &World, elements: usize) -> Result<(), Trouble> {
     let (pss, rss) = proc::own_memory();
     let more = format!("{times}files={} pss_kib={pss} rss_kib={rss}", proc::open_files());
     say("met", Some(rank), &more);
+    Ok(())
+}
+
+fn pass(world: &World) -> Result<(), Trouble> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut byte = [0u8];
+    if rank > 0 {
+        world.recv(&mut byte, rank - 1, 5)?;
+    }
+    let expected = u8::try_from(rank).unwrap_or(u8::MAX);
+    if byte[0] != expected {
+        return Err(Trouble::Wrong(format!("a byte of {} has come instead of {expected}", byte[0])));
+    }
+    if rank + 1 < size {
+        world.send(&[expected + 1], rank + 1, 5)?;
+    }
     Ok(())
 }
 

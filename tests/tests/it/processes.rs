@@ -59,6 +59,17 @@ fn two_shells_with_only_a_master_and_num_nodes_form_a_world_of_two() {
 }
 
 #[test]
+fn ranks_that_leave_at_once_are_not_missed_by_those_that_look_for_them_later() {
+    // More than there are cores: some come into the world when others have left it.
+    for transport in ["shm", "tcp", "shm,tcp"] {
+        for arguments in [&["pass"][..], &["pass", "--nothing"]] {
+            let job = Job::new(PROBE, 8).with("RINGWORLD_TRANSPORT", Some(transport));
+            job.start_ranks(8, arguments).iter_mut().for_each(Process::succeeds);
+        }
+    }
+}
+
+#[test]
 fn whoever_waits_for_its_world_says_what_for() {
     let job = Job::new(PROBE, 3);
     let external = [("RINGWORLD_MASTER_EXTERNAL", "1")];
