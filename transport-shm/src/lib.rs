@@ -59,6 +59,7 @@ mod memory;
 #[cfg(all(test, ringworld_model))]
 mod model;
 mod outbox;
+mod pace;
 mod packet;
 mod peer;
 mod pending;

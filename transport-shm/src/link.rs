@@ -27,7 +27,7 @@ use ringworld_transport::{
 };
 
 use crate::board;
-use crate::memory::Mapping;
+use crate::memory::{Mapping, stream};
 use crate::outbox::{Outbox, SLOT, SLOTS, TheirOutbox};
 use crate::ring::{self, Consumer, Producer, Record, Shared as _};
 
@@ -82,6 +82,11 @@ pub(crate) fn layout() -> Vec<String> {
             "a board for each rank, where it shows payloads of collectives up to {} to several at once",
             kib(board::LONGEST)
         ),
+        match stream::may_be_better() {
+            true => "slots are filled past the caches while cores turn out to be far from one another",
+            false => "slots are filled by ordinary stores",
+        }
+        .to_owned(),
     ]
 }
 

@@ -14,9 +14,11 @@
 //! other would need n times n long ones. Neighbours: `link.rs` fills and names slots, `transport.rs` sleeps.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
 use crate::board::{self, Board};
-use crate::memory::{MapError, Mapping, Writers};
+use crate::memory::{MapError, Mapping, Writers, stream};
+use crate::pace::{self, Copy, Pace};
 
 /// How many slots.
 pub(crate) const SLOTS: usize = 32;
@@ -38,12 +40,15 @@ pub(crate) struct Outbox {
     epoch: u64,
     /// A bit for each free slot.
     free: u32,
+    /// Where it matters how slots are filled.
+    pace: Option<Pace>,
 }
 
 impl Outbox {
     pub(crate) fn new() -> Result<Self, MapError> {
         let (memory, fd) = Mapping::create(SIZE, Writers::Maker)?;
-        Ok(Self { memory, fd, epoch: 0, free: u32::MAX })
+        let pace = stream::may_be_better().then(Pace::default);
+        Ok(Self { memory, fd, epoch: 0, free: u32::MAX, pace })
     }
 
     /// What lies in it.
@@ -67,8 +72,19 @@ impl Outbox {
     }
 
     /// Fills the beginning of a slot that has been taken.
-    pub(crate) fn fill(&self, slot: u8, bytes: &[u8]) {
-        self.memory.write(place(slot), bytes);
+    pub(crate) fn fill(&mut self, slot: u8, bytes: &[u8]) {
+        let Some(pace) = self.pace.as_mut().filter(|_| bytes.len() >= pace::SHORTEST) else {
+            return self.memory.write(place(slot), bytes);
+        };
+        match pace.next() {
+            Copy::Ordinary => self.memory.write(place(slot), bytes),
+            Copy::PastCaches => self.memory.write_past_caches(place(slot), bytes),
+            Copy::Timed => {
+                let begin = Instant::now();
+                self.memory.write(place(slot), bytes);
+                pace.took(bytes.len(), begin.elapsed());
+            }
+        }
     }
 
     /// Nobody reads the slot any more.

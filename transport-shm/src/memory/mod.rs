@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 mod copy;
+pub(crate) mod stream;
 
 use std::ffi::c_void;
 use std::os::fd::{AsFd, OwnedFd};
@@ -143,6 +144,14 @@ impl Mapping {
         let into = self.place(at, from.len());
         // SAFETY: valid for so many writes, and no memory of the caller's.
         unsafe { copy::copy(from.as_ptr(), into.as_ptr(), from.len()) };
+    }
+
+    /// Copies bytes in past the caches, for others to read.
+    pub(crate) fn write_past_caches(&self, at: usize, from: &[u8]) {
+        assert!(self.writable, "this memory is for reading");
+        let into = self.place(at, from.len());
+        // SAFETY: valid for so many writes, and no memory of the caller's.
+        unsafe { stream::copy(from, into.as_ptr()) };
     }
 }
 

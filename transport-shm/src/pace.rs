@@ -1,0 +1,98 @@
+//! Whether payloads are written to shared memory by ordinary stores, or past the caches.
+//!
+//! Cores that read one another's payloads may be near, with a cache that both use, or far. To write again what a far
+//! core has read takes AMD's processors very long, since each line is called back from there: 64 KiB at 1.6 GB/s on an
+//! EPYC, where a near core's came back at 9 and more. Past the caches nothing is called back, and payloads move
+//! equally fast from anywhere. So a message of 64 KiB takes 6 us between far cores instead of 33, and one of 1 MiB 46
+//! instead of 440; but between ranks that share a core, or a cache, the caches are faster, by up to a half with four
+//! ranks on two cores. Which it is shows in how long ordinary stores take, and may change whenever the system moves a
+//! process: so now and then a copy by ordinary stores is timed. Pure; `outbox.rs` copies and holds the clock.
+
+use std::time::Duration;
+
+/// Below this a payload is not worth the question.
+pub(crate) const SHORTEST: usize = 4 << 10;
+/// Bytes of a nanosecond: slower is far.
+const SLOW: u128 = 4;
+/// Slow copies in a row that are believed: one may have been interrupted.
+const BELIEVED: u8 = 2;
+/// Copies from one timing to the next. Where it is slow, a timing costs what nine other copies do.
+const NEAR: u16 = 32;
+const FAR: u16 = 256;
+
+/// How to copy the next payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copy {
+    /// By ordinary stores.
+    Ordinary,
+    /// By ordinary stores, and say how long that took.
+    Timed,
+    /// Past the caches.
+    PastCaches,
+}
+
+/// What the last timings were like.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    far: bool,
+    slow: u8,
+    left: u16,
+}
+
+impl Pace {
+    pub(crate) fn next(&mut self) -> Copy {
+        match self.left.checked_sub(1) {
+            None => Copy::Timed,
+            Some(left) => {
+                self.left = left;
+                if self.far { Copy::PastCaches } else { Copy::Ordinary }
+            }
+        }
+    }
+
+    /// A timed copy of so many bytes has taken so long.
+    pub(crate) fn took(&mut self, bytes: usize, time: Duration) {
+        let is_slow = (bytes as u128) < time.as_nanos() * SLOW;
+        self.slow = if is_slow { self.slow.saturating_add(1) } else { 0 };
+        self.far = self.slow >= BELIEVED;
+        self.left = match (is_slow, self.far) {
+            (_, true) => FAR,
+            (true, false) => 0,
+            (false, false) => NEAR,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAST: Duration = Duration::from_nanos(1000);
+    const SLUGGISH: Duration = Duration::from_nanos(4000);
+
+    /// Copies of 8 KiB until one is timed, which takes so long: how those before it were made.
+    fn until_timed(pace: &mut Pace, time: Duration) -> Vec<Copy> {
+        let copies = std::iter::from_fn(|| Some(pace.next()).filter(|copy| *copy != Copy::Timed)).collect();
+        pace.took(8 << 10, time);
+        copies
+    }
+
+    #[test]
+    fn slow_stores_are_avoided_and_tried_again_now_and_then() {
+        let pace = &mut Pace::default();
+        assert_eq!(until_timed(pace, FAST), []);
+        assert_eq!(until_timed(pace, SLUGGISH), [Copy::Ordinary; NEAR as usize]);
+        assert_eq!(until_timed(pace, SLUGGISH), [], "the next one confirms it");
+        assert_eq!(until_timed(pace, SLUGGISH), [Copy::PastCaches; FAR as usize]);
+        assert_eq!(until_timed(pace, FAST), [Copy::PastCaches; FAR as usize]);
+        assert_eq!(until_timed(pace, FAST), [Copy::Ordinary; NEAR as usize], "it has come near");
+    }
+
+    #[test]
+    fn one_slow_copy_alone_changes_nothing() {
+        let pace = &mut Pace::default();
+        assert_eq!(until_timed(pace, SLUGGISH), []);
+        assert_eq!(until_timed(pace, FAST), []);
+        assert_eq!(until_timed(pace, FAST), [Copy::Ordinary; NEAR as usize]);
+    }
+}
