@@ -30,7 +30,8 @@ awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
 # What failed, with its output, as the last lines: whoever keeps only the end of a log must not have to guess.
 if [ "$status" != 0 ]; then
     printf '\nwhat failed:\n'
-    awk '/^failures:$/ { on = 1 } /^test result:/ { on = 0 } on || /^error(\[|:)/' "$work/log" | tail -n 150 | cut -c 1-400
+    awk '/^failures:$/ { on = 1 } /^test result:/ { on = 0 } /^error(\[|:)/ { more = 12 } on || more-- > 0' "$work/log" |
+        tail -n 120 | cut -c 1-400
     fail "cargo test returned $status"
 fi
 grep -q '^test layers::.* ok$' "$work/log" || fail "the check of the layers (tests/tests/it/layers) did not run"

@@ -16,7 +16,7 @@ use ringworld_transport::Address;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::folder::{Folder, file_name};
+use crate::folder::{Folder, Missed, file_name};
 
 /// Changes with the layout of addresses, links or outboxes.
 pub(crate) const VERSION: u8 = 3;
@@ -121,16 +121,16 @@ impl Place {
     /// # Errors
     ///
     /// Why not.
-    pub(crate) fn reaches(&self, other: &Self, folder: Option<&Folder>) -> Result<(), String> {
+    pub(crate) fn reaches(&self, other: &Self, folder: Option<&Folder>) -> Result<(), Missed> {
         if self.boot != other.boot {
-            return Err("it is on another host".into());
+            return Err(Missed::Apart("it is on another host".into()));
         }
         if self.kind != other.kind {
             let (has, lacks) =
                 if self.kind == Kind::Files { ("this rank", "it") } else { ("it", "this rank") };
-            return Err(format!(
+            return Err(Missed::Apart(format!(
                 "{has} has a folder for sockets (RINGWORLD_SHM_SOCKET_DIR) and {lacks} has none"
-            ));
+            )));
         }
         if let Some(folder) = folder {
             folder.belongs_to_us(&other.file(Purpose::Probe))?;
@@ -146,11 +146,11 @@ impl Place {
         };
         match probe() {
             Ok(()) => Ok(()),
-            Err(Errno::CONNREFUSED) if folder.is_some() => Err("it is gone".into()),
-            Err(Errno::CONNREFUSED) => {
-                Err("it is in another network namespace, on another copy of this machine, or gone".into())
-            }
-            Err(error) => Err(format!("its socket cannot be reached: {error}")),
+            Err(Errno::CONNREFUSED) if folder.is_some() => Err(Missed::Nobody("it is gone".into())),
+            Err(Errno::CONNREFUSED) => Err(Missed::Nobody(
+                "it is in another network namespace, on another copy of this machine, or gone".into(),
+            )),
+            Err(error) => Err(Missed::Apart(format!("its socket cannot be reached: {error}"))),
         }
     }
 }
@@ -192,12 +192,14 @@ mod tests {
     #[test]
     fn nobody_is_reached_whose_socket_is_not_there() {
         let (one, other) = (Place::new(false).unwrap(), Place::new(false).unwrap());
-        assert!(one.reaches(&other, None).unwrap_err().contains("network namespace"));
+        let missed = one.reaches(&other, None).unwrap_err();
+        assert!(matches!(missed, Missed::Nobody(why) if why.contains("network namespace")));
         let elsewhere = Place { boot: [1; 16], ..other };
-        assert_eq!(one.reaches(&elsewhere, None), Err("it is on another host".to_owned()));
+        assert_eq!(one.reaches(&elsewhere, None), Err(Missed::Apart("it is on another host".to_owned())));
         // Whichever of the two has the folder.
         let filed = Place { kind: Kind::Files, ..other };
-        assert!(one.reaches(&filed, None).unwrap_err().starts_with("it has a folder"));
-        assert!(filed.reaches(&one, None).unwrap_err().starts_with("this rank has a folder"));
+        let (theirs, ours) = (one.reaches(&filed, None), filed.reaches(&one, None));
+        assert!(matches!(theirs, Err(Missed::Apart(why)) if why.starts_with("it has a folder")));
+        assert!(matches!(ours, Err(Missed::Apart(why)) if why.starts_with("this rank has a folder")));
     }
 }

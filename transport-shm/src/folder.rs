@@ -31,6 +31,15 @@ pub(crate) struct Folder {
     path: PathBuf,
 }
 
+/// Why a rank cannot be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Missed {
+    /// It never can.
+    Apart(String),
+    /// Nobody is there: never was, or not any more.
+    Nobody(String),
+}
+
 impl Folder {
     /// Opens it.
     ///
@@ -60,22 +69,26 @@ impl Folder {
     /// # Errors
     ///
     /// What is there instead.
-    pub(crate) fn belongs_to_us(&self, name: &str) -> Result<(), String> {
+    pub(crate) fn belongs_to_us(&self, name: &str) -> Result<(), Missed> {
         let folder = self.path.display();
         let found = match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => found,
             Err(Errno::NOENT) => {
-                return Err(format!(
+                return Err(Missed::Nobody(format!(
                     "its socket is not in {folder}: it has another folder there, or is gone"
-                ));
+                )));
             }
-            Err(error) => return Err(format!("its socket in {folder} cannot be looked at: {error}")),
+            Err(error) => {
+                return Err(Missed::Apart(format!("its socket in {folder} cannot be looked at: {error}")));
+            }
         };
         let (owner, us) = (found.st_uid, rustix::process::geteuid().as_raw());
         if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
-            Err(format!("{folder} has no socket of its name, but another file"))
+            Err(Missed::Apart(format!("{folder} has no socket of its name, but another file")))
         } else if owner != us {
-            Err(format!("its socket in {folder} belongs to user {owner}, and this process to user {us}"))
+            let why =
+                format!("its socket in {folder} belongs to user {owner}, and this process to user {us}");
+            Err(Missed::Apart(why))
         } else {
             Ok(())
         }
@@ -246,8 +259,12 @@ mod tests {
         assert!(error.contains("/nowhere/at/all"), "{error}");
         let temporary = Temporary::new("empty");
         let folder = Folder::open(&temporary.0).unwrap();
-        assert!(folder.belongs_to_us("nobody").unwrap_err().contains("another folder"));
+        assert!(
+            matches!(folder.belongs_to_us("nobody"), Err(Missed::Nobody(why)) if why.contains("another folder"))
+        );
         std::fs::write(temporary.0.join("file"), "").unwrap();
-        assert!(folder.belongs_to_us("file").unwrap_err().contains("another file"));
+        assert!(
+            matches!(folder.belongs_to_us("file"), Err(Missed::Apart(why)) if why.contains("another file"))
+        );
     }
 }

@@ -17,7 +17,7 @@
 //! link.rs        records: what goes and comes       packet.rs     packets and descriptors on sockets
 //! ring.rs        a ring of records (pure)           outbox.rs     slots, and who sleeps
 //! board.rs       what is shown to several (pure)    showing.rs    to whom, and what they show
-//! channels.rs    what is known of channels
+//! channels.rs    what is known of channels          pace.rs       how slots are filled (pure)
 //! memory/        what is mapped: all `unsafe` code
 //! ```
 //!

@@ -40,7 +40,8 @@ const SHORT_ROOM: usize = 128;
 const LONG_ROOM: usize = 1024 + MAX_HEADER;
 /// Slots that may be on their way to one peer. More are of no use to one, and would be missed by others.
 const DEPTH: usize = 8;
-/// The same while puts are sent, whose pieces are whole slots: what is on its way then stays in the caches.
+/// The same while puts are sent, whose pieces are whole slots: what is on its way then stays in the caches, if it goes
+/// there.
 const PUT_DEPTH: usize = 4;
 /// Bytes that one link may take in per poll, so that no peer starves the others.
 const BUDGET: usize = 1 << 20;

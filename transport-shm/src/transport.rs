@@ -27,7 +27,7 @@ use crate::address::{Place, Purpose};
 use crate::board;
 use crate::channels::Channel;
 use crate::config::{BindError, Config};
-use crate::folder::{Files, Folder};
+use crate::folder::{Files, Folder, Missed};
 use crate::handshake::Identity;
 use crate::link::{self, Inward};
 use crate::outbox::Outbox;
@@ -370,7 +370,7 @@ impl Transport for Shm {
     }
 
     fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError> {
-        let error = |reason| ConnectError { peer, transport: "shm", reason };
+        let error = |reason| ConnectError { peer, transport: "shm", reason, nobody: false };
         if peer == self.identity.rank {
             return Err(error("it is this process's own rank".to_owned()));
         }
@@ -380,7 +380,10 @@ impl Transport for Shm {
             return Err(error(format!("there is no such rank in a world of {size}")));
         };
         let place = Place::parse(address).map_err(error)?;
-        self.place.reaches(&place, folder).map_err(error)?;
+        self.place.reaches(&place, folder).map_err(|missed| match missed {
+            Missed::Apart(reason) => error(reason),
+            Missed::Nobody(reason) => ConnectError { nobody: true, ..error(reason) },
+        })?;
         entry.place = Some(place);
         Ok(())
     }

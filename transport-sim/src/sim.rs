@@ -113,7 +113,7 @@ impl Transport for Sim {
             return Ok(());
         }
         let reason = format!("it is not the address of that rank in this simulated fabric of {size} ranks");
-        Err(ConnectError { peer, transport: self.capabilities.name, reason })
+        Err(ConnectError { peer, transport: self.capabilities.name, reason, nobody: false })
     }
 
     fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {

@@ -453,7 +453,7 @@ impl Transport for Tcp {
     }
 
     fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError> {
-        let error = |reason| ConnectError { peer, transport: "tcp", reason };
+        let error = |reason| ConnectError { peer, transport: "tcp", reason, nobody: false };
         if peer == self.identity.rank {
             return Err(error("it is this process's own rank".to_owned()));
         }

@@ -39,4 +39,6 @@ pub struct ConnectError {
     pub transport: &'static str,
     /// What is wrong with it.
     pub reason: String,
+    /// Whether nobody is there, which may be because whoever was has left.
+    pub nobody: bool,
 }

@@ -147,7 +147,7 @@ impl Transport for Loopback {
             return Ok(());
         }
         let reason = format!("it reaches rank {} only, itself; use another transport", self.rank);
-        Err(ConnectError { peer, transport: self.capabilities.name, reason })
+        Err(ConnectError { peer, transport: self.capabilities.name, reason, nobody: false })
     }
 
     fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {

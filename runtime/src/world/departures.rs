@@ -14,27 +14,43 @@ use ringworld_bootstrap::ControlEvent;
 /// leave at once the control plane tells of them together, half a second later at most.
 const NEWS: Duration = Duration::from_secs(2);
 
-/// The ranks that have finished or died, as the control plane says.
+#[derive(Default)]
+struct Known {
+    finished: BTreeSet<usize>,
+    /// The world has ended already, by an error that every call will return: it need not be looked for another.
+    over: bool,
+}
+
+/// The ranks that have left in good order, as the control plane says, or the end of all. One that has died is none: for
+/// those who find nobody at a wrong address take one another for dead, and the address is what is to be told.
 #[derive(Default)]
 pub(super) struct Departures {
-    ranks: Mutex<BTreeSet<usize>>,
+    known: Mutex<Known>,
     more: Condvar,
 }
 
 impl Departures {
     /// The control plane has said something.
     pub(super) fn hear(&self, event: &ControlEvent) {
-        if let ControlEvent::PeerFinished { rank } | ControlEvent::PeerDown { rank, .. } = event {
-            self.ranks.lock().unwrap_or_else(PoisonError::into_inner).insert(*rank);
-            self.more.notify_all();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            ControlEvent::PeerFinished { rank } => drop(known.finished.insert(*rank)),
+            ControlEvent::Abort { .. } | ControlEvent::Fault { .. } | ControlEvent::MasterLost { .. } => {
+                known.over = true;
+            }
+            _ => return,
         }
+        self.more.notify_all();
     }
 
-    /// Whether a rank that cannot be reached has left. Waits a moment for that news.
+    /// Whether a rank that is not at its address has left. Waits a moment for that news.
     pub(super) fn include(&self, rank: usize) -> bool {
-        let ranks = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
-        let awaited = self.more.wait_timeout_while(ranks, NEWS, |ranks| !ranks.contains(&rank));
-        awaited.unwrap_or_else(PoisonError::into_inner).0.contains(&rank)
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown = |known: &mut Known| !known.over && !known.finished.contains(&rank);
+        let (known, waited) =
+            self.more.wait_timeout_while(known, NEWS, unknown).unwrap_or_else(PoisonError::into_inner);
+        drop(known);
+        !waited.timed_out()
     }
 }
 
@@ -47,9 +63,12 @@ mod tests {
     #[test]
     fn news_of_who_has_left_is_waited_for_and_of_who_has_not_in_vain() {
         let departures = Departures::default();
-        let down = |rank| ControlEvent::PeerDown { rank, host: "h".into(), cause: "c".into(), link: false };
-        departures.hear(&down(1));
-        assert!(departures.include(1));
+        departures.hear(&ControlEvent::PeerDown {
+            rank: 2,
+            host: "h".into(),
+            cause: "c".into(),
+            link: false,
+        });
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(20));
@@ -58,6 +77,8 @@ mod tests {
             assert!(departures.include(3));
         });
         let begin = Instant::now();
-        assert!(!departures.include(2) && begin.elapsed() >= NEWS);
+        assert!(!departures.include(2) && begin.elapsed() >= NEWS, "the dead have not left");
+        departures.hear(&ControlEvent::Abort { rank: 1, code: 1, reason: "r".into() });
+        assert!(departures.include(2), "all calls will say why");
     }
 }

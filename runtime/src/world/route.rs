@@ -1,9 +1,10 @@
 //! Which transport serves a peer, and why.
 //!
-//! Both ends of a pair must choose the same one, and neither asks the other. So the choice depends on nothing but
-//! what both have published at the rendezvous: the first transport, best first, that both have opened and whose
-//! two addresses can talk to one another. Invariant: [`route`] gives the same answer on both ends, as long as
-//! [`Transport::connect`] judges two addresses alike from either side. Neighbours: `transports.rs` opens them.
+//! Both ends of a pair must choose the same one, and neither asks the other. So the choice depends on nothing but what
+//! both have published at the rendezvous: the first transport, best first, that both have opened and whose two
+//! addresses can talk to one another. Invariant: [`route`] gives the same answer on both ends, as long as both are
+//! there and [`Transport::connect`] judges two addresses alike from either side. Neighbours: `transports.rs` opens
+//! them.
 
 use ringworld_transport::{Address, Transport};
 
@@ -32,16 +33,19 @@ impl Route {
     }
 }
 
-/// The first transport that both ranks have and whose addresses can talk to one another.
+/// The first transport that both ranks have and whose addresses can talk to one another. Where that fails because
+/// nobody is there, `gone` is asked whether that rank has left: nothing goes to it any more, so any common one serves.
 pub(crate) fn route(
     rank: usize,
     who: &str,
     transports: &mut [(&'static str, Box<dyn Transport>)],
     closed: &[(&'static str, String)],
     theirs: &[(String, Vec<u8>)],
+    gone: impl Fn(usize) -> bool,
 ) -> Result<(usize, Route)> {
     let mut against: Vec<String> =
         closed.iter().map(|(name, why)| format!("no {name} here: {why}")).collect();
+    let mut nobody = None;
     for (index, (name, transport)) in transports.iter_mut().enumerate() {
         let Some((_, bytes)) = theirs.iter().find(|(their, _)| their == name) else {
             against.push(format!("{who} offers no {name}"));
@@ -53,8 +57,18 @@ pub(crate) fn route(
                 let why = if against.is_empty() { best() } else { against.join("; ") };
                 return Ok((index, Route { transport: name, why }));
             }
-            Err(error) => against.push(format!("{name} does not lead to {who}: {}", error.reason)),
+            Err(error) => {
+                against.push(format!("{name} does not lead to {who}: {}", error.reason));
+                if error.nobody {
+                    nobody = nobody.or(Some((index, *name)));
+                }
+            }
         }
+    }
+    if let Some((index, transport)) = nobody
+        && gone(rank)
+    {
+        return Ok((index, Route { transport, why: "it has left before it was looked for".into() }));
     }
     let theirs: Vec<_> = theirs.iter().map(|(name, _)| name.as_str()).collect();
     Err(Error::Bootstrap(format!(
@@ -62,19 +76,6 @@ pub(crate) fn route(
         theirs.join(", "),
         against.join("; ")
     )))
-}
-
-/// That of a rank that has left before it could be asked: the best that both have opened.
-pub(crate) fn route_to_the_gone(
-    transports: &[(&'static str, Box<dyn Transport>)],
-    theirs: &[(String, Vec<u8>)],
-) -> Option<(usize, Route)> {
-    let common = |name: &str| theirs.iter().any(|(their, _)| their == name);
-    let index = transports.iter().position(|(name, _)| common(name))?;
-    Some((
-        index,
-        Route { transport: transports[index].0, why: "it has left before it was looked for".into() },
-    ))
 }
 
 #[cfg(test)]
@@ -100,7 +101,8 @@ mod tests {
 
         fn connect(&mut self, peer: usize, address: &Address) -> std::result::Result<(), ConnectError> {
             let reached = address.as_bytes().first() == self.0.first();
-            let error = || ConnectError { peer, transport: "fake", reason: "another network".into() };
+            let nobody = address.as_bytes().first() == Some(&b'-');
+            let error = || ConnectError { peer, transport: "fake", reason: "another network".into(), nobody };
             reached.then_some(()).ok_or_else(error)
         }
 
@@ -139,7 +141,7 @@ mod tests {
             .iter()
             .filter_map(|(name, address)| Some(((*name).to_owned(), address.as_ref()?.to_vec())))
             .collect();
-        let found = route(1, "rank 1 on b", &mut transports, &closed, &published);
+        let found = route(1, "rank 1 on b", &mut transports, &closed, &published, |_| true);
         found.map(|(_, route)| route).map_err(|error| error.to_string())
     }
 
@@ -172,6 +174,8 @@ mod tests {
         assert!(
             why(&both, &elsewhere).starts_with("slow (fast does not lead to rank 1 on b: another network")
         );
+        let left: Has = [("fast", Some(b"-")), ("slow", None)];
+        assert_eq!(chosen(&both, &left).unwrap().to_string(), "fast (it has left before it was looked for)");
         let neither = chosen(&without, &[("fast", Some(b"x")), ("slow", None)]).unwrap_err();
         assert!(neither.contains("[fast]") && neither.contains("RINGWORLD_TRANSPORT"), "{neither}");
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ringworld_bootstrap::{Joining, Member, Settings};
 use ringworld_transport::{Address, Transport};
 
-use super::route::{Route, route, route_to_the_gone};
+use super::route::{Route, route};
 use crate::communicator::Memory;
 use crate::{Error, Result};
 
@@ -164,11 +164,11 @@ impl Prepared {
     }
 
     /// Makes all members, of which this rank is one, known to the transports. `gone` says whether a rank has left
-    /// already, and is asked when it cannot be reached.
+    /// already, and is asked when nobody is at its address.
     ///
     /// # Errors
     ///
-    /// When a member shares no transport with this rank.
+    /// When a member that has not left shares no transport with this rank.
     pub(crate) fn open(self, own: usize, members: &[Member], gone: impl Fn(usize) -> bool) -> Result<Opened> {
         let Self { bound, unavailable } = self;
         let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::with_capacity(bound.len());
@@ -184,15 +184,7 @@ impl Prepared {
                 continue;
             }
             let who = format!("rank {rank} on {}", member.host);
-            let found = route(rank, &who, &mut transports, &unavailable, &member.addresses);
-            let (index, route) = match found {
-                Ok(found) => found,
-                // Nothing goes there any more; what is tried nevertheless is refused as always.
-                Err(error) => match route_to_the_gone(&transports, &member.addresses) {
-                    Some(route) if gone(rank) => route,
-                    _ => return Err(error),
-                },
-            };
+            let (index, route) = route(rank, &who, &mut transports, &unavailable, &member.addresses, &gone)?;
             tracing::debug!("{who} is reached by {} ({})", route.transport, route.why);
             routes.push(Some(index));
             reasons.push(route);

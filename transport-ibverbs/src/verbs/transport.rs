@@ -299,7 +299,7 @@ impl Transport for Ibverbs {
     }
 
     fn connect(&mut self, peer: Rank, address: &Address) -> Result<(), ConnectError> {
-        let error = |reason| ConnectError { peer, transport: "ibverbs", reason };
+        let error = |reason| ConnectError { peer, transport: "ibverbs", reason, nobody: false };
         let there = PortAddress::decode(address).map_err(error)?;
         let here = self.here();
         here.reaches(&there.port).map_err(|why| error(format!("{why} (its device is {})", there.device)))?;
