@@ -5,7 +5,8 @@
 //! slow: where those are all links of a host, or all that it sends, or receives, that is said of the host and not of
 //! each; else it is said of the pair, or of the one direction. Then what is left is looked at.
 
-/// Directions are about as slow as the slowest when they are not faster than so many times it.
+/// Directions are about as slow as the slowest when they are not faster than so many times it, or are nearer to it than
+/// to what is not slow, as ratios: a link may let the first bytes of a short measurement through much faster.
 const ALIKE: f64 = 4.0;
 
 /// What is slow.
@@ -49,7 +50,7 @@ pub(super) fn slow(rates: &[Vec<Option<f64>>], part: f64) -> Vec<Slow> {
     left.sort_by(|one, other| one.2.total_cmp(&other.2));
     let mut found: Vec<What> = Vec::new();
     while let Some(&(from, to, least)) = left.first() {
-        let limit = (least * ALIKE).min(usual * part);
+        let limit = (least * ALIKE).max((least * usual * part).sqrt()).min(usual * part);
         let fits = |what: &What, fewest: usize| {
             let mut concerned = known.iter().filter(|(from, to, _)| what.concerns(*from, *to)).peekable();
             concerned.clone().count() >= fewest && concerned.all(|(.., rate)| *rate < limit)
@@ -164,6 +165,13 @@ mod tests {
         // As it was measured on a busy machine.
         let links = [(1, 3, 0.01), (3, 1, 0.01), (3, 0, 4.3), (3, 2, 4.9)];
         assert_eq!(found(4, &links), [What::Pair(1, 3), What::Sends(3)]);
+    }
+
+    #[test]
+    fn links_of_a_slow_host_that_differ_are_alike_beside_those_of_others() {
+        // As it was measured on a busy machine: a token bucket that one of three found full.
+        let links = [(2, 0, 0.0204), (2, 1, 0.00628), (2, 3, 0.00508)];
+        assert_eq!(found(4, &links), [What::Sends(2)]);
     }
 
     #[test]
