@@ -17,6 +17,8 @@ const NEWS: Duration = Duration::from_secs(2);
 #[derive(Default)]
 struct Known {
     finished: BTreeSet<usize>,
+    /// Of these no better news will come.
+    dead: BTreeSet<usize>,
     /// The world has ended already, by an error that every call will return: it need not be looked for another.
     over: bool,
 }
@@ -35,6 +37,7 @@ impl Departures {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             ControlEvent::PeerFinished { rank } => drop(known.finished.insert(*rank)),
+            ControlEvent::PeerDown { rank, .. } => drop(known.dead.insert(*rank)),
             ControlEvent::Abort { .. } | ControlEvent::Fault { .. } | ControlEvent::MasterLost { .. } => {
                 known.over = true;
             }
@@ -43,14 +46,14 @@ impl Departures {
         self.more.notify_all();
     }
 
-    /// Whether a rank that is not at its address has left. Waits a moment for that news.
+    /// Whether a rank that is not at its address has left. Waits a moment for that news, unless it has died.
     pub(super) fn include(&self, rank: usize) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let unknown = |known: &mut Known| !known.over && !known.finished.contains(&rank);
-        let (known, waited) =
+        let unknown =
+            |known: &mut Known| !known.over && !known.finished.contains(&rank) && !known.dead.contains(&rank);
+        let (known, _) =
             self.more.wait_timeout_while(known, NEWS, unknown).unwrap_or_else(PoisonError::into_inner);
-        drop(known);
-        !waited.timed_out()
+        known.over || known.finished.contains(&rank)
     }
 }
 
@@ -77,7 +80,12 @@ mod tests {
             assert!(departures.include(3));
         });
         let begin = Instant::now();
-        assert!(!departures.include(2) && begin.elapsed() >= NEWS, "the dead have not left");
+        assert!(
+            !departures.include(2) && begin.elapsed() < NEWS,
+            "the dead have not left, which is known at once"
+        );
+        let begin = Instant::now();
+        assert!(!departures.include(4) && begin.elapsed() >= NEWS, "of this one nothing is known");
         departures.hear(&ControlEvent::Abort { rank: 1, code: 1, reason: "r".into() });
         assert!(departures.include(2), "all calls will say why");
     }
