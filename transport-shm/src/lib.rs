@@ -17,8 +17,8 @@
 //! link.rs        records: what goes and comes       packet.rs     packets and descriptors on sockets
 //! ring.rs        a ring of records (pure)           outbox.rs     slots, and who sleeps
 //! board.rs       what is shown to several (pure)    showing.rs    to whom, and what they show
-//! channels.rs    what is known of channels          pace.rs       how slots are filled (pure)
-//! memory/        what is mapped: all `unsafe` code
+//! channels.rs    what is known of channels          slots.rs      which slots are taken (pure)
+//! memory/        what is mapped: all `unsafe` code  pace.rs       how they are filled (pure)
 //! ```
 //!
 //! **Trust.** Ranks of a job trust one another not to lie; but whatever a peer writes, it harms nothing but what it was
@@ -66,6 +66,7 @@ mod pending;
 mod ring;
 mod showing;
 mod shutdown;
+mod slots;
 mod transport;
 
 pub use config::{BindError, Config};

@@ -6,13 +6,13 @@
 //! MESSAGE   header, payload                          detail: length of the header
 //! BEGIN     length of the payload (8), header        detail: likewise; pieces follow,
 //!                                                    and no other message before the last
-//! PIECE     slot (4), length (4)
-//! PUT       key (8), offset (8), slot (4), length (4)
+//! PIECE     first slot (4), length (4)
+//! PUT       key (8), offset (8), first slot (4), length (4)
 //! BRIEF     key (8), offset (8), payload             a put that needs no slot
 //! FIN, FIN_ACK                                       see `ringworld_transport::lifecycle`
 //! ```
 //!
-//! Integers are little-endian. Invariants: a slot is given back when the record that names it has been read; whatever
+//! Integers are little-endian. Invariants: slots are given back when the record that names them has been read; whatever
 //! is read is checked before anything is done with it, for it may have been written by anybody whom the peer lets
 //! write; a peer that sleeps is woken once for each sleep. Neighbours: `ring.rs` and `outbox.rs` keep the bytes,
 //! `peer.rs` knows what is to be sent, `connect.rs` makes links.
@@ -28,8 +28,9 @@ use ringworld_transport::{
 
 use crate::board;
 use crate::memory::{Mapping, stream};
-use crate::outbox::{Outbox, SLOT, SLOTS, TheirOutbox};
+use crate::outbox::{self, Outbox, TheirOutbox};
 use crate::ring::{self, Consumer, Producer, Record, Shared as _};
+use crate::slots::Run;
 
 /// The longest payload that lies in a ring.
 pub(crate) const INLINE: usize = 4 << 10;
@@ -38,9 +39,9 @@ pub(crate) const INLINE: usize = 4 << 10;
 /// takes a sixth less time than to place it, though it is copied once more.
 const SHORT_ROOM: usize = 128;
 const LONG_ROOM: usize = 1024 + MAX_HEADER;
-/// Slots that may be on their way to one peer. More are of no use to one, and would be missed by others.
+/// Pieces that may be on their way to one peer. More are of no use to one, and would be missed by others.
 const DEPTH: usize = 8;
-/// The same while puts are sent, whose pieces are whole slots: what is on its way then stays in the caches, if it goes
+/// The same while puts are sent, whose pieces are the longest: what is on its way then stays in the caches, if it goes
 /// there.
 const PUT_DEPTH: usize = 4;
 /// Bytes that one link may take in per poll, so that no peer starves the others.
@@ -73,11 +74,10 @@ pub(crate) fn layout() -> Vec<String> {
             kib(INLINE)
         ),
         format!(
-            "{SLOTS} slots of {} for each rank, taken as they are needed; longer messages pass through them in pieces \
-             of {} to {}",
-            kib(SLOT),
+            "{} for each rank, taken as they are needed; longer messages pass through them in pieces of {} to {}",
+            kib(outbox::ROOM),
             kib(piece(INLINE)),
-            kib(SLOT)
+            kib(outbox::LONGEST)
         ),
         format!(
             "a board for each rank, where it shows payloads of collectives up to {} to several at once",
@@ -97,7 +97,7 @@ fn piece(length: usize) -> usize {
     match length {
         0..0x1_0001 => 8 << 10,
         0x1_0001..0x8_0001 => 32 << 10,
-        _ => SLOT / 2,
+        _ => 64 << 10,
     }
 }
 
@@ -190,7 +190,7 @@ pub(crate) struct Link {
     producer: Producer,
     consumer: Consumer,
     /// Slots on their way, and up to where the ring must have been read before they are free.
-    slots: VecDeque<(u64, u8)>,
+    slots: VecDeque<(u64, Run)>,
     incoming: Option<Incoming>,
 }
 
@@ -259,9 +259,8 @@ impl Link {
         while outgoing.sent < payload.len() {
             let rest = &payload[outgoing.sent..];
             let bytes = &rest[..longest.min(rest.len())];
-            let Some(slot) = self.fill_slot(bytes, 8, outbox) else { return false };
-            let length = (bytes.len() as u32).to_le_bytes();
-            self.name_slot(PIECE, slot, &[&u32::from(slot).to_le_bytes(), &length]);
+            let Some(run) = self.fill_slots(bytes, 8, outbox) else { return false };
+            self.name_slots(PIECE, run, &[&in_slots(run, bytes)]);
             outgoing.sent += bytes.len();
         }
         true
@@ -272,18 +271,22 @@ impl Link {
         let mut moved = false;
         while puts.has_more() && self.producer.has_room(&self.memory, ring::LONGEST) {
             // Taken before the fragment is: what is pulled has to be sent.
-            let Some(slot) = self.free_slot(PUT_DEPTH, outbox) else { break };
-            let Some((fragment, key, offset)) = puts.pull(SLOT) else { break };
+            let Some(run) = self.free_slots(outbox::LONGEST, PUT_DEPTH, outbox) else { break };
+            let Some((fragment, key, offset)) = puts.pull(outbox::LONGEST) else {
+                outbox.give(run);
+                break;
+            };
             let bytes = puts.bytes(&fragment);
             let (key, offset) = (key.to_le_bytes(), offset.to_le_bytes());
             if bytes.len() <= INLINE {
-                outbox.give(slot);
+                outbox.give(run);
                 self.producer.push(&self.memory, BRIEF, 0, &[&key, &offset, bytes]);
                 self.wake();
             } else {
-                outbox.fill(slot, bytes);
-                let length = (bytes.len() as u32).to_le_bytes();
-                self.name_slot(PUT, slot, &[&key, &offset, &u32::from(slot).to_le_bytes(), &length]);
+                let run = outbox.trim(run, bytes.len());
+                outbox.fill(run, bytes);
+                let piece = in_slots(run, bytes);
+                self.name_slots(PUT, run, &[&key, &offset, &piece]);
             }
             puts.written(&fragment, events);
             moved = true;
@@ -309,47 +312,47 @@ impl Link {
     pub(crate) fn reclaim(&mut self, outbox: &mut Outbox) -> bool {
         let read = self.producer.read_up_to(&self.memory);
         let held = self.slots.len();
-        while let Some((until, slot)) = self.slots.front()
+        while let Some((until, run)) = self.slots.front()
             && *until <= read
         {
-            outbox.give(*slot);
+            outbox.give(*run);
             self.slots.pop_front();
         }
         self.slots.len() < held
     }
 
-    fn free_slot(&mut self, depth: usize, outbox: &mut Outbox) -> Option<u8> {
+    fn free_slots(&mut self, bytes: usize, depth: usize, outbox: &mut Outbox) -> Option<Run> {
         if self.slots.len() >= depth {
             self.reclaim(outbox);
         }
         if self.slots.len() >= depth {
             return None;
         }
-        outbox.take()
+        outbox.take(bytes)
     }
 
-    /// Puts bytes into a slot, if there is one, and room for a record of `record` bytes that names it.
-    fn fill_slot(&mut self, bytes: &[u8], record: usize, outbox: &mut Outbox) -> Option<u8> {
+    /// Puts bytes into slots, if there are any, and room for a record of `record` bytes that names them.
+    fn fill_slots(&mut self, bytes: &[u8], record: usize, outbox: &mut Outbox) -> Option<Run> {
         if !self.producer.has_room(&self.memory, record) {
             return None;
         }
-        let slot = self.free_slot(DEPTH, outbox)?;
-        outbox.fill(slot, bytes);
-        Some(slot)
+        let run = self.free_slots(bytes.len(), DEPTH, outbox)?;
+        outbox.fill(run, bytes);
+        Some(run)
     }
 
-    /// Sends the record that names a slot. There must be room for it.
-    fn name_slot(&mut self, kind: u8, slot: u8, body: &[&[u8]]) {
+    /// Sends the record that names slots. There must be room for it.
+    fn name_slots(&mut self, kind: u8, run: Run, body: &[&[u8]]) {
         let pushed = self.producer.push(&self.memory, kind, 0, body);
         debug_assert!(pushed, "room that was there has gone");
-        self.slots.push_back((self.producer.tail(), slot));
+        self.slots.push_back((self.producer.tail(), run));
         self.wake();
     }
 
     /// Gives everything of the outbox back: the connection has ended.
     pub(crate) fn give_all(&mut self, outbox: &mut Outbox) {
-        while let Some((_, slot)) = self.slots.pop_front() {
-            outbox.give(slot);
+        while let Some((_, run)) = self.slots.pop_front() {
+            outbox.give(run);
         }
     }
 
@@ -480,7 +483,7 @@ impl Link {
 
     fn take_piece(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
         let [word] = self.words(record)?;
-        let (slot, length) = slot_of(word)?;
+        let (slot, length) = piece_of(word)?;
         let incoming = self.incoming.as_mut().ok_or("a piece of no message")?;
         if length > incoming.length - incoming.arrived {
             return Err(format!(
@@ -507,7 +510,7 @@ impl Link {
             (None, record.length - 16)
         } else {
             let [_, _, word] = self.words(record)?;
-            let (slot, length) = slot_of(word)?;
+            let (slot, length) = piece_of(word)?;
             (Some(slot), length)
         };
         let at = inward.exposures.claim(key, offset, length)?;
@@ -531,13 +534,16 @@ impl Link {
     }
 }
 
-/// A slot and how many bytes are in it.
-fn slot_of(word: u64) -> Result<(u32, usize), String> {
+/// How a record names a piece that lies in slots.
+fn in_slots(run: Run, bytes: &[u8]) -> [u8; 8] {
+    (u64::from(run.first) | (bytes.len() as u64) << 32).to_le_bytes()
+}
+
+/// The first slot of a piece, and how many bytes it has.
+fn piece_of(word: u64) -> Result<(u16, usize), String> {
     let (slot, length) = (word as u32, (word >> 32) as usize);
-    if length == 0 || !TheirOutbox::has(slot, length) {
-        return Err(format!("{length} bytes in slot {slot}"));
-    }
-    Ok((slot, length))
+    let first = TheirOutbox::piece(slot, length).filter(|_| length > 0);
+    Ok((first.ok_or_else(|| format!("{length} bytes in slot {slot}"))?, length))
 }
 
 #[cfg(test)]
@@ -547,6 +553,7 @@ mod tests {
 
     use super::*;
     use crate::memory::Writers;
+    use crate::slots::SLOTS;
 
     struct Side {
         link: Link,
@@ -607,7 +614,7 @@ mod tests {
                 let mut body = vec![0; (random() % 64) as usize];
                 body.fill_with(|| if random() % 3 == 0 { random() as u8 } else { 0 });
                 if random() % 2 == 0 {
-                    let words = [key, random() % 3, (random() % 40) | ((random() % 2_000) << 32)];
+                    let words = [key, random() % 3, (random() % 600) | ((random() % 2_000) << 32)];
                     body = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                     body.rotate_left(8 * (random() % 3) as usize);
                     body.truncate(24 - 4 * (random() % 5) as usize);
@@ -639,7 +646,7 @@ mod tests {
         }
         sender.link.reclaim(&mut sender.outbox);
         assert!(!sender.link.holds_slots());
-        let free = std::iter::from_fn(|| sender.outbox.take()).count();
+        let free = std::iter::from_fn(|| sender.outbox.take(1)).count();
         assert_eq!(free, SLOTS);
     }
 

@@ -8,10 +8,10 @@
 //! SLOTS   pieces of SLOT bytes
 //! ```
 //!
-//! A slot is taken for a piece of a payload and is free again when the ring that names it has been read so far. It is
-//! the lowest free one: so memory that has been used is used again while it is in the caches, and a rank that sends
-//! little at a time never touches the rest. That is why payloads do not lie in the rings: n ranks that all talk to each
-//! other would need n times n long ones. Neighbours: `link.rs` fills and names slots, `transport.rs` sleeps.
+//! Slots are taken for a piece of a payload, as many in a row as it needs, and are free again when the ring that names
+//! them has been read so far. That is why payloads do not lie in the rings: n ranks that all talk to each other would
+//! need n times n long ones. Neighbours: `slots.rs` says which ones, `pace.rs` how they are filled; `link.rs` names
+//! them, `transport.rs` sleeps.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
@@ -19,11 +19,16 @@ use std::time::Instant;
 use crate::board::{self, Board};
 use crate::memory::{MapError, Mapping, Writers, stream};
 use crate::pace::{self, Copy, Pace};
+use crate::slots::{self, Run, SLOTS, Slots};
 
-/// How many slots.
-pub(crate) const SLOTS: usize = 32;
 /// Bytes of a slot.
-pub(crate) const SLOT: usize = 128 << 10;
+pub(crate) const SLOT: usize = 8 << 10;
+/// The longest piece of a payload.
+pub(crate) const LONGEST: usize = slots::LONGEST * SLOT;
+/// Bytes of all slots.
+pub(crate) const ROOM: usize = SLOTS * SLOT;
+/// Bytes of the slots that are taken in turn.
+const WINDOW: usize = 2 << 20;
 /// Bytes of the whole.
 const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
 
@@ -38,19 +43,16 @@ pub(crate) struct Outbox {
     memory: Mapping,
     fd: OwnedFd,
     epoch: u64,
-    /// A bit for each free slot.
-    free: u32,
+    slots: Slots,
     /// Where it matters how slots are filled.
     pace: Option<Pace>,
-    /// How much of each slot has been written before: what has not is memory that the system has yet to find.
-    written: [u32; SLOTS],
 }
 
 impl Outbox {
     pub(crate) fn new() -> Result<Self, MapError> {
         let (memory, fd) = Mapping::create(SIZE, Writers::Maker)?;
         let pace = stream::may_be_better().then(Pace::default);
-        Ok(Self { memory, fd, epoch: 0, free: u32::MAX, pace, written: [0; SLOTS] })
+        Ok(Self { memory, fd, epoch: 0, slots: Slots::new(WINDOW / SLOT), pace })
     }
 
     /// What lies in it.
@@ -64,38 +66,45 @@ impl Outbox {
         self.fd.as_fd()
     }
 
-    /// The lowest free slot.
-    pub(crate) fn take(&mut self) -> Option<u8> {
-        let slot = self.free.trailing_zeros();
-        (slot < SLOTS as u32).then(|| {
-            self.free &= !(1 << slot);
-            slot as u8
-        })
+    /// Slots for a piece of at most [`LONGEST`] bytes.
+    pub(crate) fn take(&mut self, bytes: usize) -> Option<Run> {
+        let slots = slots_of(bytes);
+        // Past the caches it does not matter what they hold.
+        if self.pace.as_ref().is_some_and(Pace::is_far) {
+            return self.slots.take_lowest(slots);
+        }
+        self.slots.take_in_turn(slots)
     }
 
-    /// Fills the beginning of a slot that has been taken.
-    pub(crate) fn fill(&mut self, slot: u8, bytes: &[u8]) {
+    /// Gives back what is more than a piece needs after all.
+    pub(crate) fn trim(&mut self, run: Run, bytes: usize) -> Run {
+        self.slots.trim(run, slots_of(bytes))
+    }
+
+    /// Fills slots that have been taken for so many bytes.
+    pub(crate) fn fill(&mut self, run: Run, bytes: &[u8]) {
+        let at = place(run.first);
         let Some(pace) = self.pace.as_mut().filter(|_| bytes.len() >= pace::SHORTEST) else {
-            return self.memory.write(place(slot), bytes);
+            return self.memory.write(at, bytes);
         };
+        // What has not been written before is memory that the system has yet to find.
+        let is_used_again = self.slots.is_used_again(run);
         match pace.next() {
-            Copy::Ordinary => self.memory.write(place(slot), bytes),
-            Copy::PastCaches => self.memory.write_past_caches(place(slot), bytes),
+            Copy::Ordinary => self.memory.write(at, bytes),
+            Copy::PastCaches => self.memory.write_past_caches(at, bytes),
             Copy::Timed => {
                 let begin = Instant::now();
-                self.memory.write(place(slot), bytes);
-                if bytes.len() <= self.written[usize::from(slot)] as usize {
+                self.memory.write(at, bytes);
+                if is_used_again {
                     pace.took(bytes.len(), begin.elapsed());
                 }
             }
         }
-        let written = &mut self.written[usize::from(slot)];
-        *written = (bytes.len() as u32).max(*written);
     }
 
-    /// Nobody reads the slot any more.
-    pub(crate) fn give(&mut self, slot: u8) {
-        self.free |= 1 << slot;
+    /// Nobody reads the slots any more.
+    pub(crate) fn give(&mut self, run: Run) {
+        self.slots.give(run);
     }
 
     /// Asks to be woken, or no more. To be followed by a fence where it asks.
@@ -111,9 +120,12 @@ impl Outbox {
     }
 }
 
-const _: () = assert!(SLOTS == u32::BITS as usize);
+/// How many slots a piece takes.
+fn slots_of(bytes: usize) -> usize {
+    bytes.div_ceil(SLOT).next_power_of_two()
+}
 
-fn place(slot: u8) -> usize {
+fn place(slot: u16) -> usize {
     FIRST + usize::from(slot) * SLOT
 }
 
@@ -141,14 +153,16 @@ impl TheirOutbox {
         Some(self.0.load(EPOCH)).filter(|epoch| epoch % 2 == 1)
     }
 
-    /// Whether a slot with so many bytes is possible.
-    pub(crate) fn has(slot: u32, length: usize) -> bool {
-        (slot as usize) < SLOTS && length <= SLOT
+    /// The first slot of a piece of so many bytes, if there can be such a piece.
+    pub(crate) fn piece(slot: u32, length: usize) -> Option<u16> {
+        let is_possible =
+            (slot as usize) < SLOTS && length <= LONGEST && length <= ROOM - slot as usize * SLOT;
+        is_possible.then_some(slot as u16)
     }
 
-    /// Copies bytes of a slot that [is possible](Self::has).
-    pub(crate) fn read(&self, slot: u32, into: &mut [u8]) {
-        self.0.read(place(slot as u8), into);
+    /// Copies bytes of a piece that [is possible](Self::piece).
+    pub(crate) fn read(&self, slot: u16, into: &mut [u8]) {
+        self.0.read(place(slot), into);
     }
 }
 
@@ -157,19 +171,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lowest_free_slot_is_taken_and_peers_read_it() {
+    fn peers_read_what_was_put_into_the_last_slots() {
         let mut outbox = Outbox::new().unwrap();
         let theirs = TheirOutbox::open(&outbox.fd.try_clone().unwrap()).unwrap();
-        let all: Vec<u8> = std::iter::from_fn(|| outbox.take()).collect();
-        assert!(all.iter().copied().eq(0..SLOTS as u8), "{all:?}");
-        outbox.give(7);
-        outbox.give(3);
-        outbox.fill(31, &[9; SLOT]);
-        let mut bytes = [0; SLOT];
-        theirs.read(31, &mut bytes);
+        let all: Vec<Run> = std::iter::from_fn(|| outbox.take(LONGEST)).collect();
+        assert_eq!(all.len(), ROOM / LONGEST);
+        let last = *all.iter().max_by_key(|run| run.first).unwrap();
+        outbox.fill(last, &[9; LONGEST]);
+        let mut bytes = [0; LONGEST];
+        theirs.read(TheirOutbox::piece(last.first.into(), LONGEST).unwrap(), &mut bytes);
         assert!(bytes.iter().all(|byte| *byte == 9));
-        assert_eq!((outbox.take(), outbox.take(), outbox.take()), (Some(3), Some(7), None));
-        assert!(TheirOutbox::has(31, SLOT) && !TheirOutbox::has(32, 1) && !TheirOutbox::has(0, SLOT + 1));
+    }
+
+    #[test]
+    fn no_piece_lies_outside() {
+        let last = SLOTS as u32 - 1;
+        for (slot, length) in [(0, LONGEST), (last, SLOT), (last - 1, 2 * SLOT), (last, 0)] {
+            assert_eq!(TheirOutbox::piece(slot, length).map(u32::from), Some(slot), "{length}");
+        }
+        for (slot, length) in
+            [(0, LONGEST + 1), (last, SLOT + 1), (last + 1, 0), (u32::MAX, 1), (0, usize::MAX)]
+        {
+            assert_eq!(TheirOutbox::piece(slot, length), None, "{slot} {length}");
+        }
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl Pace {
         }
     }
 
+    /// Whether payloads go past the caches.
+    pub(crate) fn is_far(&self) -> bool {
+        self.far
+    }
+
     /// A timed copy of so many bytes has taken so long.
     pub(crate) fn took(&mut self, bytes: usize, time: Duration) {
         let is_slow = (bytes as u128) < time.as_nanos() * SLOW;
