@@ -29,6 +29,7 @@ use ringworld_transport::{
 use crate::board;
 use crate::memory::{Mapping, stream};
 use crate::outbox::{self, Outbox, TheirOutbox};
+use crate::pace;
 use crate::ring::{self, Consumer, Producer, Record, Shared as _};
 use crate::slots::Run;
 
@@ -74,7 +75,9 @@ pub(crate) fn layout() -> Vec<String> {
             kib(INLINE)
         ),
         format!(
-            "{} for each rank, taken as they are needed; longer messages pass through them in pieces of {} to {}",
+            "slots of {}, {} for each rank, taken as they are needed; longer messages pass through them in pieces of \
+             {} to {}",
+            kib(outbox::SLOT),
             kib(outbox::ROOM),
             kib(piece(INLINE)),
             kib(outbox::LONGEST)
@@ -84,10 +87,13 @@ pub(crate) fn layout() -> Vec<String> {
             kib(board::LONGEST)
         ),
         match stream::may_be_better() {
-            true => "slots are filled past the caches while cores turn out to be far from one another",
-            false => "slots are filled by ordinary stores",
-        }
-        .to_owned(),
+            true => format!(
+                "slots are filled past the caches while cores turn out to be far from one another, and emptied past \
+                 them where a message has {} MiB and more",
+                pace::TOO_LONG >> 20
+            ),
+            false => "slots are filled and emptied by ordinary stores".to_owned(),
+        },
     ]
 }
 
@@ -493,7 +499,7 @@ impl Link {
         }
         let room = incoming.memory.len().saturating_sub(incoming.arrived).min(length);
         let into = incoming.memory.as_mut_slice().get_mut(incoming.arrived..).unwrap_or_default();
-        self.theirs.read(slot, &mut into[..room]);
+        self.theirs.read(slot, &mut into[..room], incoming.length);
         incoming.arrived += length;
         if incoming.arrived == incoming.length
             && let Some(Incoming { token, memory, .. }) = self.incoming.take()
@@ -514,9 +520,10 @@ impl Link {
             (Some(slot), length)
         };
         let at = inward.exposures.claim(key, offset, length)?;
+        let whole = inward.exposures.whole(key);
         let into = inward.exposures.memory(key, at, length);
         match slot {
-            Some(slot) => self.theirs.read(slot, into),
+            Some(slot) => self.theirs.read(slot, into, whole),
             None => self.consumer.read(&self.memory, 16, into),
         }
         inward.exposures.arrived(key, length, inward.events);

@@ -160,8 +160,11 @@ impl TheirOutbox {
         is_possible.then_some(slot as u16)
     }
 
-    /// Copies bytes of a piece that [is possible](Self::piece).
-    pub(crate) fn read(&self, slot: u16, into: &mut [u8]) {
+    /// Copies bytes of a piece that [is possible](Self::piece), of a payload that has `whole` bytes.
+    pub(crate) fn read(&self, slot: u16, into: &mut [u8], whole: usize) {
+        if pace::is_too_long_for_caches(whole) && stream::may_be_better() {
+            return self.0.read_past_caches(place(slot), into);
+        }
         self.0.read(place(slot), into);
     }
 }
@@ -178,9 +181,12 @@ mod tests {
         assert_eq!(all.len(), ROOM / LONGEST);
         let last = *all.iter().max_by_key(|run| run.first).unwrap();
         outbox.fill(last, &[9; LONGEST]);
-        let mut bytes = [0; LONGEST];
-        theirs.read(TheirOutbox::piece(last.first.into(), LONGEST).unwrap(), &mut bytes);
-        assert!(bytes.iter().all(|byte| *byte == 9));
+        let slot = TheirOutbox::piece(last.first.into(), LONGEST).unwrap();
+        for whole in [LONGEST, pace::TOO_LONG] {
+            let mut bytes = [0; LONGEST];
+            theirs.read(slot, &mut bytes, whole);
+            assert!(bytes.iter().all(|byte| *byte == 9), "of a payload of {whole} bytes");
+        }
     }
 
     #[test]

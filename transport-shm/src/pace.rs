@@ -1,4 +1,4 @@
-//! Whether payloads are written to shared memory by ordinary stores, or past the caches.
+//! Whether payloads are written by ordinary stores, or past the caches: to shared memory, and out of it.
 //!
 //! Cores that read one another's payloads may be near, with a cache that both use, or far. To write again what a far
 //! core has read takes AMD's processors very long, since each line is called back from there: 64 KiB at 1.6 GB/s on an
@@ -21,6 +21,15 @@ const BELIEVED: u8 = 2;
 /// Copies from one timing to the next. Where it is slow, a timing costs what nine other copies do.
 const NEAR: u16 = 32;
 const FAR: u16 = 256;
+/// From here on a payload is too long for caches.
+pub(crate) const TOO_LONG: usize = 8 << 20;
+
+/// Whether a payload of so many bytes is of no use in the caches of whoever receives it. It goes past them from the
+/// slots to its place, which otherwise has to be read before it is written, and pushes out what is next: 16 MiB in 0.95
+/// ms instead of 1.3 with 32 MiB of the third level, where 4 MiB gain nothing.
+pub(crate) fn is_too_long_for_caches(whole: usize) -> bool {
+    whole >= TOO_LONG
+}
 
 /// How to copy the next payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -199,6 +199,12 @@ impl Exposures {
         }
     }
 
+    /// The bytes of all that is exposed under a key; 0 if nothing is.
+    #[must_use]
+    pub fn whole(&mut self, key: u64) -> usize {
+        self.find(key).map_or(0, |exposure| exposure.memory.len())
+    }
+
     /// Memory for `length` bytes at `offset` of what has been claimed; empty when it is gone.
     pub fn memory(&mut self, key: u64, offset: usize, length: usize) -> &mut [u8] {
         let exposure = self.find(key);

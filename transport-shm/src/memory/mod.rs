@@ -137,6 +137,13 @@ impl Mapping {
         unsafe { copy::copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
     }
 
+    /// Copies bytes out, past the caches on the way to where they go.
+    pub(crate) fn read_past_caches(&self, at: usize, into: &mut [u8]) {
+        let from = self.place(at, into.len());
+        // SAFETY: as above.
+        unsafe { stream::copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
+    }
+
     /// Copies bytes in.
     #[inline]
     pub(crate) fn write(&self, at: usize, from: &[u8]) {
@@ -151,7 +158,7 @@ impl Mapping {
         assert!(self.writable, "this memory is for reading");
         let into = self.place(at, from.len());
         // SAFETY: valid for so many writes, and no memory of the caller's.
-        unsafe { stream::copy(from, into.as_ptr()) };
+        unsafe { stream::copy(from.as_ptr(), into.as_ptr(), from.len()) };
     }
 }
 

@@ -29,44 +29,48 @@ fn vendor() -> [u8; 12] {
     [0; 12]
 }
 
-/// Copies bytes to `into`. What is stored afterwards is seen afterwards by others, as with ordinary stores.
+/// Copies bytes. What is stored afterwards is seen afterwards by others, as with ordinary stores.
 ///
 /// # Safety
 ///
-/// `into` is valid for as many writes as there are bytes, and those do not lie there.
+/// `from` is valid for `length` reads and `into` for so many writes, and the two do not overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub(super) unsafe fn copy(from: &[u8], into: *mut u8) {
+pub(super) unsafe fn copy(from: *const u8, into: *mut u8, length: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     use std::ptr::copy_nonoverlapping;
 
     const LINE: usize = 64;
     const WORD: usize = size_of::<__m128i>();
     // Whole lines of the target, so that each leaves the processor at once; what is before and behind them as always.
-    let (before, from) = from.split_at(into.align_offset(LINE).min(from.len()));
-    let (lines, behind) = from.split_at(from.len() / LINE * LINE);
+    let before = into.align_offset(LINE).min(length);
+    let behind = before + (length - before) / LINE * LINE;
     // SAFETY: the caller's promise.
-    unsafe { copy_nonoverlapping(before.as_ptr(), into, before.len()) };
-    // SAFETY: there are so many bytes.
-    let mut into = unsafe { into.add(before.len()) };
-    for word in lines.chunks_exact(WORD) {
-        // SAFETY: a word, wherever it lies.
-        let word = unsafe { _mm_loadu_si128(word.as_ptr().cast()) };
-        // SAFETY: there is room for so many bytes; a multiple of the size of a word, since lines are.
-        unsafe { _mm_stream_si128(into.cast(), word) };
+    unsafe { copy_nonoverlapping(from, into, before) };
+    for at in (before..behind).step_by(WORD) {
+        // SAFETY: within what the caller has promised.
+        let from = unsafe { from.add(at) };
         // SAFETY: likewise.
-        into = unsafe { into.add(WORD) };
+        let into = unsafe { into.add(at) };
+        // SAFETY: a word, wherever it lies.
+        let word = unsafe { _mm_loadu_si128(from.cast()) };
+        // SAFETY: at a multiple of the size of a word, since lines are.
+        unsafe { _mm_stream_si128(into.cast(), word) };
     }
-    // SAFETY: the rest of what the caller has promised.
-    unsafe { copy_nonoverlapping(behind.as_ptr(), into, behind.len()) };
+    // SAFETY: within what the caller has promised.
+    let from = unsafe { from.add(behind) };
+    // SAFETY: likewise.
+    let into = unsafe { into.add(behind) };
+    // SAFETY: the rest of it.
+    unsafe { copy_nonoverlapping(from, into, length - behind) };
     // Such stores keep no order with others; nothing that is stored from here on is seen before them.
     // SAFETY: every processor of this architecture has the instruction.
     unsafe { _mm_sfence() };
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-pub(super) unsafe fn copy(from: &[u8], into: *mut u8) {
+pub(super) unsafe fn copy(from: *const u8, into: *mut u8, length: usize) {
     // SAFETY: the caller's promise.
-    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), into, from.len()) };
+    unsafe { std::ptr::copy_nonoverlapping(from, into, length) };
 }
 
 #[cfg(test)]
@@ -81,7 +85,7 @@ mod tests {
                 let mut room = vec![0u8; 9_000];
                 let (given, into) = (&source[from..from + length], &mut room[begin..begin + length]);
                 // SAFETY: both are so long, and of different vectors.
-                unsafe { copy(given, into.as_mut_ptr()) };
+                unsafe { copy(given.as_ptr(), into.as_mut_ptr(), length) };
                 assert_eq!(
                     room[begin..begin + length],
                     source[from..from + length],
