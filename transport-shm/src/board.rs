@@ -30,7 +30,7 @@ const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
 /// How far a rank may be ahead of whoever looks.
 pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 8 };
 /// The longest payload.
-pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 4 << 10 };
+pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 8 << 10 };
 /// Bytes of the whole.
 pub(crate) const SIZE: usize = LINE + PLACES * PLACE;
 

@@ -179,12 +179,12 @@ impl Run {
         }
     }
 
-    /// Whether a step is a receive that may be awaited: of a short message, which will be delivered whole, and has not
-    /// come.
+    /// Whether a step is a receive that may be awaited: of a short message, which will be delivered whole, or of what
+    /// is looked for, which mostly does not come as a message; and it has not come.
     #[inline]
     pub(super) fn may_await(&self, step: u32, wires: &Wires<'_>) -> bool {
         let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else { return false };
-        if into.len * self.what.element > SHORT {
+        if into.len * self.what.element > SHORT && !self.looks {
             return false;
         }
         let Some((selector, _)) = self.receive_of(step) else { return false };

@@ -320,3 +320,31 @@ fn ranks_that_push_other_tensors_are_told() {
         assert!(results.iter().all(|result| matches!(result, Err(Error::Mismatch { .. }))), "{results:?}");
     }
 }
+
+#[test]
+fn whoever_is_far_ahead_with_vectors_that_others_look_at_is_followed_by_messages() {
+    // Around the longest that is shown, the longest message that lies in a ring, and the eager limit of `Choice`.
+    const LENGTHS: [usize; 6] = [8, 4096, 4097, 8191, 8192, 8193];
+    // More than anybody may be ahead by showing.
+    const ROUNDS: usize = 24;
+    for wire in wires() {
+        world(wire, 3, &Choice::default(), |rank| {
+            for (turn, length) in LENGTHS.into_iter().enumerate() {
+                rank.barrier().unwrap();
+                // A root waits for nobody, and one of the others comes late.
+                if rank.rank() == 1 + turn % 2 {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                for round in 0..ROUNDS {
+                    let value = (round * 7 + turn) as u8;
+                    let mut data = vec![if rank.rank() == 0 { value } else { 0 }; length];
+                    rank.broadcast(&mut data, 0).unwrap();
+                    assert!(data.iter().all(|byte| *byte == value), "{wire:?} {length} {round}");
+                }
+                let mut sum = vec![1u8; length];
+                rank.all_reduce(&mut sum, Op::Sum).unwrap();
+                assert_eq!(sum, vec![3; length], "{wire:?}");
+            }
+        });
+    }
+}
