@@ -33,7 +33,7 @@ enum { BATCHES = 15, MIN_BATCHES = 3, LINE = 128, RING = 4 << 20 };
 static const size_t SIZES[] = {8,         64,      1u << 10, 16u << 10, 64u << 10,
                                256u << 10, 1u << 20, 4u << 20, 16u << 20, 64u << 20};
 static const size_t PIECES[] = {8u << 10, 16u << 10, 32u << 10, 64u << 10, 128u << 10, 256u << 10};
-/* The last two go all round more than a second-level cache, where a core writes nothing that the other has just read. */
+/* With long pieces, or many, a ring is longer than a second-level cache: nothing is written that was just read. */
 static const unsigned DEPTHS[] = {2, 4, 8, 32, 256};
 
 /* A ring of pieces from one process to the other. */

@@ -358,6 +358,7 @@ impl Shm {
         self.peers[rank].board = Some(TheirBoard::new(Arc::clone(&parts.theirs)));
         self.peers[rank].state = State::Open(Box::new(Link::new(parts)));
         self.open.push(rank);
+        self.outbox.serves(self.open.len());
         debug!(rank, "shares memory");
         self.flush(rank);
         // Something may have been written before this side looked.

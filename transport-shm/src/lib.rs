@@ -18,7 +18,7 @@
 //! ring.rs        a ring of records (pure)           outbox.rs     slots, and who sleeps
 //! board.rs       what is shown to several (pure)    showing.rs    to whom, and what they show
 //! channels.rs    what is known of channels          slots.rs      which slots are taken (pure)
-//! memory/        what is mapped: all `unsafe` code  pace.rs       how they are filled (pure)
+//! memory/        what is mapped: all `unsafe` code  pace.rs       past caches or not (pure)
 //! ```
 //!
 //! **Trust.** Ranks of a job trust one another not to lie; but whatever a peer writes, it harms nothing but what it was

@@ -279,13 +279,13 @@ impl Link {
             // Taken before the fragment is: what is pulled has to be sent.
             let Some(run) = self.free_slots(outbox::LONGEST, PUT_DEPTH, outbox) else { break };
             let Some((fragment, key, offset)) = puts.pull(outbox::LONGEST) else {
-                outbox.give(run);
+                outbox.untake(run);
                 break;
             };
             let bytes = puts.bytes(&fragment);
             let (key, offset) = (key.to_le_bytes(), offset.to_le_bytes());
             if bytes.len() <= INLINE {
-                outbox.give(run);
+                outbox.untake(run);
                 self.producer.push(&self.memory, BRIEF, 0, &[&key, &offset, bytes]);
                 self.wake();
             } else {
@@ -355,10 +355,18 @@ impl Link {
         self.wake();
     }
 
-    /// Gives everything of the outbox back: the connection has ended.
+    /// Gives everything of the outbox back: the peer reads no more.
     pub(crate) fn give_all(&mut self, outbox: &mut Outbox) {
         while let Some((_, run)) = self.slots.pop_front() {
             outbox.give(run);
+        }
+    }
+
+    /// Is done with the outbox while the peer may go on reading. What it has not read yet is nobody else's to fill.
+    pub(crate) fn leave_all(&mut self, outbox: &mut Outbox) {
+        self.reclaim(outbox);
+        while let Some((_, run)) = self.slots.pop_front() {
+            outbox.lose(run);
         }
     }
 
@@ -560,7 +568,6 @@ mod tests {
 
     use super::*;
     use crate::memory::Writers;
-    use crate::slots::SLOTS;
 
     struct Side {
         link: Link,
@@ -653,8 +660,8 @@ mod tests {
         }
         sender.link.reclaim(&mut sender.outbox);
         assert!(!sender.link.holds_slots());
-        let free = std::iter::from_fn(|| sender.outbox.take(1)).count();
-        assert_eq!(free, SLOTS);
+        let free = std::iter::from_fn(|| sender.outbox.take(outbox::LONGEST)).count();
+        assert_eq!(free * outbox::LONGEST, outbox::ROOM);
     }
 
     #[test]

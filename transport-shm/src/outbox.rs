@@ -29,6 +29,11 @@ pub(crate) const LONGEST: usize = slots::LONGEST * SLOT;
 pub(crate) const ROOM: usize = SLOTS * SLOT;
 /// Bytes of the slots that are taken in turn.
 const WINDOW: usize = 2 << 20;
+/// Pieces that may be on their way at once, to all peers: some for each of a few. What more of them would take is
+/// memory, 4 MiB of it among 64 ranks that all send to all.
+const PIECES: usize = 32;
+/// Up to so many peers there is memory enough for slots in turn.
+const FEW: usize = 8;
 /// Bytes of the whole.
 const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
 
@@ -44,6 +49,11 @@ pub(crate) struct Outbox {
     fd: OwnedFd,
     epoch: u64,
     slots: Slots,
+    /// Pieces on their way.
+    pieces: usize,
+    has_few_peers: bool,
+    /// Some have come back.
+    got_back: bool,
     /// Where it matters how slots are filled.
     pace: Option<Pace>,
 }
@@ -52,7 +62,8 @@ impl Outbox {
     pub(crate) fn new() -> Result<Self, MapError> {
         let (memory, fd) = Mapping::create(SIZE, Writers::Maker)?;
         let pace = stream::may_be_better().then(Pace::default);
-        Ok(Self { memory, fd, epoch: 0, slots: Slots::new(WINDOW / SLOT), pace })
+        let slots = Slots::new(WINDOW / SLOT);
+        Ok(Self { memory, fd, epoch: 0, slots, pieces: 0, has_few_peers: true, got_back: false, pace })
     }
 
     /// What lies in it.
@@ -66,14 +77,26 @@ impl Outbox {
         self.fd.as_fd()
     }
 
+    /// With how many peers there is a connection.
+    pub(crate) fn serves(&mut self, peers: usize) {
+        self.has_few_peers = peers <= FEW;
+    }
+
     /// Slots for a piece of at most [`LONGEST`] bytes.
     pub(crate) fn take(&mut self, bytes: usize) -> Option<Run> {
+        if self.pieces == PIECES {
+            return None;
+        }
         let slots = slots_of(bytes);
         // Past the caches it does not matter what they hold.
-        if self.pace.as_ref().is_some_and(Pace::is_far) {
-            return self.slots.take_lowest(slots);
-        }
-        self.slots.take_in_turn(slots)
+        let is_far = self.pace.as_ref().is_some_and(Pace::is_far);
+        let run = if self.has_few_peers && !is_far {
+            self.slots.take_in_turn(slots)
+        } else {
+            self.slots.take_lowest(slots)
+        };
+        self.pieces += usize::from(run.is_some());
+        run
     }
 
     /// Gives back what is more than a piece needs after all.
@@ -88,7 +111,7 @@ impl Outbox {
             return self.memory.write(at, bytes);
         };
         // What has not been written before is memory that the system has yet to find.
-        let is_used_again = self.slots.is_used_again(run);
+        let is_used_again = self.slots.is_used_again(run, bytes.len().div_ceil(SLOT));
         match pace.next() {
             Copy::Ordinary => self.memory.write(at, bytes),
             Copy::PastCaches => self.memory.write_past_caches(at, bytes),
@@ -102,8 +125,27 @@ impl Outbox {
         }
     }
 
+    /// Gives back the last slots that were taken, of which none is needed after all.
+    pub(crate) fn untake(&mut self, run: Run) {
+        self.pieces -= 1;
+        self.slots.untake(run);
+    }
+
+    /// Nobody knows whether the slots are read any more, so they are taken for good. That is so after a connection that
+    /// this side has given up, which is mostly the end of all.
+    pub(crate) fn lose(&mut self, _run: Run) {
+        self.pieces -= 1;
+    }
+
+    /// Whether any slots have been given back since this was asked last: who waits for some may go on.
+    pub(crate) fn has_got_back(&mut self) -> bool {
+        std::mem::take(&mut self.got_back)
+    }
+
     /// Nobody reads the slots any more.
     pub(crate) fn give(&mut self, run: Run) {
+        self.pieces -= 1;
+        self.got_back = true;
         self.slots.give(run);
     }
 
@@ -119,6 +161,10 @@ impl Outbox {
         self.epoch % 2 == 1
     }
 }
+
+// There is room for all of them, whatever order they are given back in: a run of the longest is free unless each of its
+// places has something of a piece.
+const _: () = assert!(PIECES * slots::LONGEST <= SLOTS);
 
 /// How many slots a piece takes.
 fn slots_of(bytes: usize) -> usize {
@@ -178,7 +224,7 @@ mod tests {
         let mut outbox = Outbox::new().unwrap();
         let theirs = TheirOutbox::open(&outbox.fd.try_clone().unwrap()).unwrap();
         let all: Vec<Run> = std::iter::from_fn(|| outbox.take(LONGEST)).collect();
-        assert_eq!(all.len(), ROOM / LONGEST);
+        assert_eq!(all.len() * LONGEST, ROOM);
         let last = *all.iter().max_by_key(|run| run.first).unwrap();
         outbox.fill(last, &[9; LONGEST]);
         let slot = TheirOutbox::piece(last.first.into(), LONGEST).unwrap();
@@ -187,6 +233,32 @@ mod tests {
             theirs.read(slot, &mut bytes, whole);
             assert!(bytes.iter().all(|byte| *byte == 9), "of a payload of {whole} bytes");
         }
+    }
+
+    #[test]
+    fn as_many_pieces_as_may_be_on_their_way_and_not_one_more() {
+        for bytes in [1, SLOT, SLOT + 1, LONGEST] {
+            let mut outbox = Outbox::new().unwrap();
+            let mut taken: Vec<Run> = std::iter::from_fn(|| outbox.take(bytes)).collect();
+            assert_eq!(taken.len(), PIECES, "of {bytes} bytes");
+            outbox.give(taken.swap_remove(9));
+            assert!(outbox.take(bytes).is_some() && outbox.take(bytes).is_none());
+        }
+    }
+
+    #[test]
+    fn among_many_peers_the_lowest_slots_are_used_again() {
+        let mut outbox = Outbox::new().unwrap();
+        let mut highest = |peers| {
+            outbox.serves(peers);
+            let mut turn = || {
+                let run = outbox.take(SLOT).unwrap();
+                outbox.give(run);
+                run.first
+            };
+            (0..100).map(|_| turn()).max()
+        };
+        assert_eq!((highest(FEW + 1), highest(FEW) > Some(16), highest(FEW + 1)), (Some(0), true, Some(0)));
     }
 
     #[test]

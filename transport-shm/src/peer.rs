@@ -120,6 +120,10 @@ impl Peer {
         self.queue.is_empty() && self.puts.is_empty()
     }
 
+    fn holds_no_slots(&self) -> bool {
+        !matches!(&self.state, State::Open(link) if link.holds_slots())
+    }
+
     /// How far the orderly end has come.
     pub(crate) fn progress(&self) -> Progress {
         Progress {
@@ -127,8 +131,9 @@ impl Peer {
             exposed: !self.exposures.is_empty(),
             fin_read: self.ends.fin,
             fin_ack_read: self.ends.fin_ack,
-            // It lies in memory that the peer has mapped.
-            fin_ack_delivered: true,
+            // It lies in memory that the peer has mapped. What was sent before it may lie in slots that others would
+            // get if this connection were over.
+            fin_ack_delivered: self.holds_no_slots(),
         }
     }
 

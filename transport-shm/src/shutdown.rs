@@ -14,10 +14,10 @@ impl Shm {
     /// The peer's end of the socket is closed, and everything that it had written has been read.
     pub(crate) fn link_ended(&mut self, rank: Rank) {
         self.advance_shutdown(rank);
-        let peer = &self.peers[rank];
-        if !matches!(peer.state, State::Open(_)) {
-            return;
-        }
+        let Self { peers, outbox, .. } = self;
+        let Some(link) = peers[rank].link() else { return };
+        link.give_all(outbox);
+        let peer = &peers[rank];
         if peer.shutdown.may_end(peer.progress()) {
             self.release(rank, Cause::Finished);
         } else {
@@ -28,7 +28,11 @@ impl Shm {
     /// Moves the orderly end of one connection on, as far as it goes.
     pub(crate) fn advance_shutdown(&mut self, rank: Rank) {
         loop {
-            let peer = &mut self.peers[rank];
+            let Self { peers, outbox, .. } = self;
+            let peer = &mut peers[rank];
+            if let Some(link) = peer.link().filter(|link| link.holds_slots()) {
+                link.reclaim(outbox);
+            }
             let progress = peer.progress();
             let State::Open(link) = &mut peer.state else { return };
             match peer.shutdown.next(rank, progress, &mut self.life) {
@@ -79,8 +83,9 @@ impl Shm {
     fn release(&mut self, rank: Rank, cause: Cause) {
         let peer = &mut self.peers[rank];
         if let State::Open(link) = &mut peer.state {
-            link.give_all(&mut self.outbox);
+            link.leave_all(&mut self.outbox);
             self.open.retain(|other| *other != rank);
+            self.outbox.serves(self.open.len());
         }
         peer.end(cause);
         self.pending.drop_all_of(rank);

@@ -43,7 +43,7 @@ type Map = [u64; SLOTS / WORD];
 #[derive(Debug)]
 pub(crate) struct Slots {
     free: Map,
-    /// Those that have been written before.
+    /// Those of which something has been written before.
     used: Map,
     /// Where to look next.
     next: usize,
@@ -94,14 +94,23 @@ impl Slots {
         kept
     }
 
+    /// Gives back all of the last run that was taken.
+    pub(crate) fn untake(&mut self, run: Run) {
+        if self.next == usize::from(run.first) + usize::from(run.slots) {
+            self.next = run.first.into();
+        }
+        self.give(run);
+    }
+
     /// A run that nobody uses any more.
     pub(crate) fn give(&mut self, run: Run) {
         debug_assert_eq!(self.free[run.word()] & run.bits(), 0, "a run that was not taken");
         self.free[run.word()] |= run.bits();
     }
 
-    /// Notes that a run is written; whether it has been before.
-    pub(crate) fn is_used_again(&mut self, run: Run) -> bool {
+    /// Notes that the first slots of a run are written; whether they have been before.
+    pub(crate) fn is_used_again(&mut self, run: Run, slots: usize) -> bool {
+        let run = Run { slots: (slots as u8).clamp(1, run.slots), ..run };
         let used = &mut self.used[run.word()];
         let again = *used & run.bits() == run.bits();
         *used |= run.bits();
@@ -219,6 +228,9 @@ mod tests {
         let mut slots = Slots::new(SLOTS);
         let run = slots.take_in_turn(16).unwrap();
         assert_eq!(slots.trim(run, 2), Run { first: 0, slots: 2 });
+        let next = slots.take_in_turn(1).unwrap();
+        assert_eq!(next.first, 2);
+        slots.untake(next);
         assert_eq!(slots.take_in_turn(1).map(|run| run.first), Some(2));
     }
 
@@ -226,7 +238,8 @@ mod tests {
     fn what_was_written_before_is_known() {
         let mut slots = Slots::new(SLOTS);
         let (four, eight) = (Run { first: 64, slots: 4 }, Run { first: 64, slots: 8 });
-        assert!(!slots.is_used_again(four) && slots.is_used_again(four));
-        assert!(!slots.is_used_again(eight) && slots.is_used_again(eight));
+        assert!(!slots.is_used_again(four, 4) && slots.is_used_again(four, 4));
+        assert!(!slots.is_used_again(eight, 6) && slots.is_used_again(eight, 6));
+        assert!(!slots.is_used_again(eight, 8), "not all of it");
     }
 }

@@ -506,6 +506,8 @@ impl Transport for Shm {
         if self.life.is_closing() {
             self.advance_shutdowns();
         }
+        // Whoever waits for slots has been asked before those came back, or may not have used them.
+        moved |= self.owed > 0 && self.outbox.has_got_back();
         self.life.report(events);
         moved || events.len() > before
     }
@@ -521,7 +523,8 @@ impl Transport for Shm {
         // Whatever wakes the sleeper is to be looked at.
         self.force_look = true;
         self.outbox.sleeps(true);
-        if self.owed > 0 {
+        // An end waits until slots have been read, too.
+        if self.owed > 0 || self.life.is_closing() {
             self.wants = true;
             for index in 0..self.open.len() {
                 let peer = &mut self.peers[self.open[index]];

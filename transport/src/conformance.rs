@@ -50,6 +50,7 @@ pub use closing::{
     a_closed_transport_and_its_peers_refuse_everything,
     a_first_message_to_a_rank_that_closes_is_not_lost_in_silence, a_lonely_transport_closes,
     a_vanished_peer_does_not_hold_up_close, all_may_close_at_once, close_delivers_everything_first,
+    what_a_closer_has_sent_waits_for_who_closes_as_well,
 };
 pub use fabric::Fabric;
 pub use failures::{
@@ -134,6 +135,7 @@ macro_rules! conformance_tests {
             a_lonely_transport_closes
             a_closed_transport_and_its_peers_refuse_everything
             all_may_close_at_once
+            what_a_closer_has_sent_waits_for_who_closes_as_well
             a_vanished_peer_does_not_hold_up_close
             a_first_message_to_a_rank_that_closes_is_not_lost_in_silence
             a_vanished_peer_is_down_exactly_once

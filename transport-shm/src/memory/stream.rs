@@ -1,4 +1,4 @@
-//! Copies past the caches, into memory that another core reads next.
+//! Copies past the caches: into memory that another core reads next, or that is too long for them.
 //!
 //! When they are better, and by how much: see `pace.rs`.
 

@@ -108,6 +108,39 @@ pub fn all_may_close_at_once(fabric: &mut dyn Fabric) {
     }
 }
 
+/// What a closer has sent to one peer, who closes as well and looks late, stays as it is while it sends to another.
+pub fn what_a_closer_has_sent_waits_for_who_closes_as_well(fabric: &mut dyn Fabric) {
+    let mut h = Harness::new(fabric, 3, "what_a_closer_has_sent_waits_for_who_closes_as_well");
+    for (from, to) in [(0, 1), (0, 2)] {
+        h.send(from, to, b"x", b"hello");
+    }
+    h.until("connected", |h| (1..3).all(|peer| h.end(peer).received_from(0).count() == 1));
+    // The end of rank 1 is on its way before rank 0 looks.
+    h.end(0).polled = false;
+    h.end(1).transport().close();
+    let mut rounds = 0;
+    h.until("time for an end to be sent", |_| {
+        rounds += 1;
+        rounds > 20
+    });
+    h.end(1).polled = false;
+    let (late, long) = (pattern(1, 64 << 10), pattern(2, 1 << 20));
+    h.send(0, 1, b"y", &late);
+    for _ in 0..3 {
+        h.send(0, 2, b"z", &long);
+    }
+    h.end(0).transport().close();
+    h.end(0).polled = true;
+    h.until("all at the rank that looks", |h| h.end(2).received_from(0).count() == 4);
+    h.end(1).polled = true;
+    h.until("Closed", |h| h.end(0).closed && h.end(1).closed);
+    let hello = (b"x".to_vec(), b"hello".to_vec());
+    h.check_received(1, 0, &[hello.clone(), (b"y".to_vec(), late)]);
+    let long = (b"z".to_vec(), long);
+    h.check_received(2, 0, &[hello, long.clone(), long.clone(), long]);
+    h.finish();
+}
+
 /// A peer that dies instead of acknowledging does not keep a closer from `Closed`.
 pub fn a_vanished_peer_does_not_hold_up_close(fabric: &mut dyn Fabric) {
     let mut h = Harness::new(fabric, 3, "a_vanished_peer_does_not_hold_up_close");
