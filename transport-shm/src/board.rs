@@ -117,6 +117,9 @@ impl Board {
         debug_assert!(payload.len() <= LONGEST);
         let cell = self.cell(place, number);
         let (beside, rest) = payload.split_at(payload.len().min(BESIDE));
+        // Whoever looks although it has passed what was here sees either of the two, or nothing.
+        memory.store(cell, 0);
+        memory.order_writes();
         memory.write(cell + WORD, label);
         memory.write(cell + WORD + LABEL, beside);
         if !rest.is_empty() {
@@ -125,7 +128,8 @@ impl Board {
         memory.store(cell, THERE | (payload.len() as u64) << 32 | u64::from(number));
     }
 
-    /// What is shown under a number.
+    /// What is shown under a number, if it is: to look is allowed after it was passed, too, when it may be replaced
+    /// meanwhile.
     #[inline]
     pub(crate) fn shown(self, memory: &impl Shared, place: Place, number: u32) -> Option<Shown> {
         let cell = self.cell(place, number);
@@ -135,6 +139,10 @@ impl Board {
         }
         let mut label = [0; LABEL];
         memory.read(cell + WORD, &mut label);
+        memory.order_reads();
+        if memory.load(cell) != word {
+            return None;
+        }
         let length = (word >> 32 & LENGTH) as usize;
         Some(Shown { label, length: length.min(LONGEST) })
     }
@@ -177,6 +185,29 @@ mod tests {
 
     fn payload(number: u32, length: usize) -> Vec<u8> {
         (0..length).map(|index| (number as usize * 31 + index * 7) as u8).collect()
+    }
+
+    #[test]
+    fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
+        let (memory, board) = memory();
+        let place = Board::places().next().unwrap();
+        board.open(&memory, place, 5, 0);
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..200_000 {
+                    let number = round % 2 * CELLS;
+                    board.show(&memory, place, number, &[number as u8; LABEL], &[]);
+                }
+                is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                for number in [0, CELLS] {
+                    let Some(shown) = board.shown(&memory, place, number) else { continue };
+                    assert_eq!(shown.label, [number as u8; LABEL]);
+                }
+            }
+        });
     }
 
     #[test]

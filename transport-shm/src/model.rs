@@ -73,6 +73,14 @@ impl Shared for Memory {
             fence(Ordering::SeqCst);
         }
     }
+
+    fn order_writes(&self) {
+        fence(Ordering::Release);
+    }
+
+    fn order_reads(&self) {
+        fence(Ordering::Acquire);
+    }
 }
 
 /// What wakes a sleeper: readable until it is read, as an event descriptor is.
@@ -247,6 +255,26 @@ fn passed_and_shown(numbers: u32, preemptions: usize, fault: Fault) {
         for number in 0..numbers {
             assert!(seen.contains(&number) || unsure.contains(&number), "{number} was noticed by nobody");
         }
+    });
+}
+
+#[test]
+fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let memory = Arc::new(Memory::with(2 * board::SIZE, Fault::None));
+        let place = Board::places().next().unwrap();
+        BOARDS[0].open(&*memory, place, CHANNEL, 0);
+        BOARDS[0].show(&*memory, place, 0, &[1; 24], &[]);
+        let other = Arc::clone(&memory);
+        let shows = thread::spawn(move || BOARDS[0].show(&*other, place, board::CELLS, &[2; 24], &[]));
+        for (number, label) in [(0, 1), (board::CELLS, 2)] {
+            if let Some(shown) = BOARDS[0].shown(&*memory, place, number) {
+                assert_eq!(shown.label, [label; 24]);
+            }
+        }
+        shows.join().unwrap();
     });
 }
 

@@ -55,6 +55,16 @@ pub(crate) trait Shared {
     fn fence(&self) {
         fence(Ordering::SeqCst);
     }
+    /// What is written after this is not seen before what was stored before it.
+    #[inline]
+    fn order_writes(&self) {
+        fence(Ordering::Release);
+    }
+    /// What is loaded after this is not older than what was read before it.
+    #[inline]
+    fn order_reads(&self) {
+        fence(Ordering::Acquire);
+    }
 }
 
 impl Shared for Mapping {
