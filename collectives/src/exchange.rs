@@ -38,10 +38,14 @@ pub fn is_exchange(request: &Request, choice: &Choice) -> bool {
     );
     // Only an all-reduce is cut, and a segment is one message more.
     let whole = |count: usize| choice.algorithm != A::AllReduceDirect || count <= choice.segment;
+    // An all-gather goes to a few at a time where blocks cannot be shown.
+    let at_once =
+        choice.algorithm != A::AllGatherDirect || request.size <= choice.in_flight.saturating_add(1);
     let short = request.bytes() <= LONGEST_SHOWN;
     request.size > 1
         && short
         && gives_the_same
+        && at_once
         && matches!(request.counts, Counts::Same(count) if whole(count))
 }
 
@@ -113,6 +117,34 @@ mod tests {
             }
         }
         assert_eq!(exchanges.len(), 8, "{exchanges:?}");
+    }
+
+    #[test]
+    fn an_all_gather_goes_to_all_at_once_where_it_can_be_shown_and_to_a_few_elsewhere() {
+        let apart = Tuning::default();
+        let together = Tuning { show_ranks: 8, ..Tuning::default() };
+        let is_one = |size, bytes, tuning: &Tuning| {
+            let request = Request {
+                collective: Collective::AllGather,
+                rank: 1,
+                size,
+                counts: Counts::Same(bytes),
+                element: 1,
+                order: Order::Free,
+                in_place: false,
+            };
+            let choice = Choice::forced(Algorithm::AllGatherDirect, &request, tuning).unwrap();
+            let claimed = is_exchange(&request, &choice);
+            if claimed {
+                holds(&build(&request, &choice).unwrap(), choice.algorithm);
+            }
+            claimed
+        };
+        for bytes in [1, LONGEST_SHOWN] {
+            assert!((2..=8).all(|size| is_one(size, bytes, &together)), "{bytes}");
+            assert!((2..=5).all(|size| is_one(size, bytes, &apart)) && !is_one(6, bytes, &apart), "{bytes}");
+        }
+        assert!(!is_one(9, 1, &together) && !is_one(3, LONGEST_SHOWN + 1, &together));
     }
 
     fn holds(schedule: &Schedule, algorithm: Algorithm) {

@@ -98,9 +98,14 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
     }
 }
 
+/// Whether what each rank has can be shown to all others.
+fn can_be_shown(request: &Request, tuning: &Tuning) -> bool {
+    request.size <= tuning.show_ranks && request.bytes() <= tuning.show_bytes && !uneven(request)
+}
+
 /// Where all ranks share memory, and are few.
 fn shown(request: &Request, tuning: &Tuning) -> Option<(Algorithm, &'static str)> {
-    if request.size > tuning.show_ranks || request.bytes() > tuning.show_bytes || uneven(request) {
+    if !can_be_shown(request, tuning) {
         return None;
     }
     let algorithm = match request.collective {
@@ -406,6 +411,7 @@ fn choose_segments(algorithm: Algorithm, reason: &'static str, request: &Request
     // into the cache, and so many messages keep the links busy with two.
     let (in_flight, abreast) = match algorithm {
         A::AllToAllPairwise => (exchanges(request, tuning), 1),
+        A::AllGatherDirect if can_be_shown(request, tuning) => (tuning.in_flight.max(size - 1), 1),
         _ if size > 2
             && (exchanges_parts || matches!(algorithm, A::AllReduceDirect | A::ReduceScatterDirect)) =>
         {

@@ -7,10 +7,9 @@
 //! ```
 //!
 //! Steps: 1. Bytes: `(n - 1) m` per rank, the least that can be, in `n - 1` messages; written once where they are shown
-//! to all. Blocks that are too long for that go to a few at a time: were all to begin at once with the same rank, its
+//! to all. Blocks that cannot be go to a few at a time (`in_flight`): were all to begin at once with the same rank, its
 //! port would be what all wait for. Chosen: short blocks of few ranks that share memory.
 
-use crate::tuning::LONGEST_SHOWN;
 use crate::window::Window;
 use crate::{Builder, Choice, Request, Span};
 
@@ -18,8 +17,7 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let Request { rank, size, .. } = *request;
     let blocks = request.blocks();
     let (own, len) = blocks.block(rank);
-    let in_flight = if request.bytes() > LONGEST_SHOWN { choice.in_flight } else { usize::MAX };
-    let (mut sends, mut recvs) = (Window::new(in_flight), Window::new(in_flight));
+    let (mut sends, mut recvs) = (Window::new(choice.in_flight), Window::new(choice.in_flight));
     for step in 1..size {
         let send = b.send((rank + step) % size, Span::input(0, len));
         sends.admit(b, send);

@@ -184,7 +184,7 @@ impl Run {
     #[inline]
     pub(super) fn may_await(&self, step: u32, wires: &Wires<'_>) -> bool {
         let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else { return false };
-        if into.len * self.what.element > SHORT && !self.looks {
+        if into.len * self.what.element > SHORT && !self.looked_for.contains(&step) {
             return false;
         }
         let Some((selector, _)) = self.receive_of(step) else { return false };
