@@ -189,22 +189,28 @@ mod tests {
 
     #[test]
     fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+
+        const LAST: u32 = 200_000 * CELLS;
         let (memory, board) = memory();
         let place = Board::places().next().unwrap();
         board.open(&memory, place, 5, 0);
-        let is_over = std::sync::atomic::AtomicBool::new(false);
+        // All in the same cell, and each number once, as it is for two to the 32nd collectives.
+        let newest = AtomicU32::new(0);
+        let label = |number: u32| [(number / CELLS) as u8; LABEL];
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                for round in 0..200_000 {
-                    let number = round % 2 * CELLS;
-                    board.show(&memory, place, number, &[number as u8; LABEL], &[]);
+                for number in (0..=LAST).step_by(CELLS as usize) {
+                    newest.store(number, Ordering::Relaxed);
+                    board.show(&memory, place, number, &label(number), &[]);
                 }
-                is_over.store(true, std::sync::atomic::Ordering::Relaxed);
             });
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                for number in [0, CELLS] {
+            let mut number = 0;
+            while number < LAST {
+                number = newest.load(Ordering::Relaxed);
+                for number in [number.saturating_sub(CELLS), number] {
                     let Some(shown) = board.shown(&memory, place, number) else { continue };
-                    assert_eq!(shown.label, [number as u8; LABEL]);
+                    assert_eq!(shown.label, label(number), "{number}");
                 }
             }
         });

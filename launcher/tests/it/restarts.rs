@@ -492,8 +492,10 @@ fn ranks_of_other_hosts_are_started_again_there_as_they_were() {
 
 #[test]
 fn a_lost_host_is_missed_and_its_ranks_are_not_started_elsewhere() {
-    // A rank of the second host ends the helper that has started it.
-    let body = "[ $RANK = 3 ] && kill -9 $RINGWORLD_PARENT_PID; [ $AT = a ] && sleep 1 && exit 0; sleep 60";
+    // A rank of the second host ends the helper that has started it, once that has said so: before, the job has not
+    // begun, and is not begun without a host.
+    let body = "[ $RANK = 3 ] && sleep 0.5 && kill -9 $RINGWORLD_PARENT_PID; [ $AT = a ] && sleep 2 && exit 0; \
+                sleep 60";
     let job = on_hosts(&["--restarts", "9", "--min-ranks", "2"], body);
     let said = said_of_hosts(&job);
     assert_eq!(job.code, Some(0), "{}", job.err);
