@@ -1,6 +1,6 @@
 //! Requests: handles of operations under way, and of those that can be started again.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::comms::Comm;
 use crate::error::{Result, fail};
@@ -19,6 +19,8 @@ pub(crate) struct Request {
     /// Whose error handler is called.
     pub(crate) comm: Option<Arc<Comm>>,
     phase: Mutex<Phase>,
+    /// It stands for many, and has ended: it is never taken away.
+    stays: bool,
     again: Option<Again>,
     pub(crate) generalized: Option<Arc<Generalized>>,
     pub(crate) partitioned: Option<Arc<Partitioned>>,
@@ -45,24 +47,41 @@ static FREED: Mutex<Vec<Arc<Request>>> = Mutex::new(Vec::new());
 /// The request of an operation under way.
 pub(crate) fn active(comm: Option<Arc<Comm>>, work: Work) -> standard::Request {
     let phase = Mutex::new(Phase::Active(work));
-    insert(Request { comm, phase, again: None, generalized: None, partitioned: None })
+    insert(Request { comm, phase, stays: false, again: None, generalized: None, partitioned: None })
 }
 
 /// One that is started by `MPI_Start`.
 pub(crate) fn persistent(comm: Option<Arc<Comm>>, again: Again) -> standard::Request {
     let phase = Mutex::new(Phase::Inactive);
-    insert(Request { comm, phase, again: Some(again), generalized: None, partitioned: None })
+    insert(Request { comm, phase, stays: false, again: Some(again), generalized: None, partitioned: None })
 }
 
 pub(crate) fn partitioned(comm: Arc<Comm>, again: Again, partitioned: Arc<Partitioned>) -> standard::Request {
     let phase = Mutex::new(Phase::Inactive);
     let (comm, again, partitioned) = (Some(comm), Some(again), Some(partitioned));
-    insert(Request { comm, phase, again, generalized: None, partitioned })
+    insert(Request { comm, phase, stays: false, again, generalized: None, partitioned })
 }
 
 pub(crate) fn generalized(work: Work, generalized: Arc<Generalized>) -> standard::Request {
     let phase = Mutex::new(Phase::Active(work));
-    insert(Request { comm: None, phase, again: None, generalized: Some(generalized), partitioned: None })
+    insert(Request {
+        comm: None,
+        phase,
+        stays: false,
+        again: None,
+        generalized: Some(generalized),
+        partitioned: None,
+    })
+}
+
+/// The request of every message that has left at once. It stays: taken or freed, only the caller's handle changes.
+#[inline]
+pub(crate) fn sent() -> standard::Request {
+    static SENT: OnceLock<standard::Request> = OnceLock::new();
+    *SENT.get_or_init(|| {
+        let phase = Mutex::new(Phase::Ended(Ok(Status::EMPTY)));
+        insert(Request { comm: None, phase, stays: true, again: None, generalized: None, partitioned: None })
+    })
 }
 
 fn insert(request: Request) -> standard::Request {
@@ -152,6 +171,9 @@ impl Request {
 /// Takes the end of a request that has ended: a persistent one is inactive then, any other is no more, and its handle
 /// is to be the null handle.
 pub(crate) fn take(handle: standard::Request, request: &Request) -> (Result<Status>, standard::Request) {
+    if request.stays {
+        return (Ok(Status::EMPTY), standard::Request::NULL);
+    }
     let ended = std::mem::replace(&mut *request.phase(), Phase::Inactive);
     let mut ended = match ended {
         Phase::Ended(ended) => ended,
@@ -170,6 +192,9 @@ pub(crate) fn take(handle: standard::Request, request: &Request) -> (Result<Stat
 /// Frees a request; an operation that is under way goes on.
 pub(crate) fn free(handle: standard::Request) -> Result<()> {
     let request = existing(handle)?;
+    if request.stays {
+        return Ok(());
+    }
     MADE.remove(handle.0);
     let has_ended = request.has_ended();
     if let (true, Some(generalized)) = (has_ended, &request.generalized) {

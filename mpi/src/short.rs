@@ -1,5 +1,5 @@
 //! The short path: predefined elements that lie one behind the other, which are sent, received or reduced to all by a
-//! call that waits, within one group.
+//! call that waits, or sent at once by one that does not, within one group.
 //!
 //! This file decides whether it may be taken; whatever it declines, and every argument that is wrong, goes by the
 //! ordinary path of `point_to_point.rs` and `plan.rs`, which knows more cases and says what is wrong. What it saves is
@@ -58,6 +58,25 @@ pub(crate) fn send(
         Ok(()) => Some(0),
         Err(why) => Some(failed(call, comm, why)),
     }
+}
+
+/// `MPI_Isend` and what is the same, of a message that leaves at once: whether it has, and its request is
+/// [that of all such](crate::requests::sent).
+#[inline]
+pub(crate) fn isend(
+    (address, count, datatype): (Address, i64, standard::Datatype),
+    (dest, tag): (i32, i32),
+    comm: standard::Comm,
+) -> bool {
+    let leaves = || {
+        let data = memory(address, count, datatype)?;
+        let tag = u32::try_from(tag).ok()?;
+        let mut kept = None;
+        let comm = of_one_group(comm, &mut kept)?;
+        // What is wrong is said by the ordinary path.
+        comm.all.try_send_foreign(data, rank(comm, dest)?, tag).ok()
+    };
+    leaves().unwrap_or(false)
 }
 
 /// `MPI_Recv`, likewise.

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! send        nothing waits for that peer, there is credit, all of it leaves now   depart ─▶ inject ─▶ left
+//!             the same of one that is not waited for, if its transport does not coalesce
 //! receive     nothing has come for it, and a poll brings all of its message       deliver ─▶ take_expected
 //! collective  its sends as above; its receives are awaited, not posted            deliver ─▶ take_awaited
 //! ```
@@ -22,6 +23,7 @@ use super::super::calls::Ending;
 use super::super::observe::Told;
 use super::super::owners::RunId;
 use super::super::runs::CollectiveCall;
+use super::super::startable::SendCall;
 use super::placing::{AwaitedSteps, Expecting};
 use super::{Begun, Core, Entered};
 
@@ -49,6 +51,22 @@ impl Core {
         let left = self.leaves_now(to, envelope, payload);
         if left {
             self.observed.sent(to, payload.len());
+        }
+        left
+    }
+
+    /// The same, for a caller who does not wait. What is better coalesced, or traced, goes the ordinary way.
+    #[inline]
+    pub(crate) fn send_unawaited(&mut self, call: &SendCall, payload: &[u8]) -> bool {
+        let SendCall { to, envelope, mode, told } = call;
+        let left = *mode == Mode::Standard
+            && !self.apart
+            && !self.router.coalesces(*to)
+            && self.router.may_inject(*to, payload.len())
+            && self.leaves_now(*to, envelope, payload);
+        if left {
+            self.observed.begins(*told, payload.len());
+            self.observed.sent(*to, payload.len());
         }
         left
     }

@@ -18,7 +18,7 @@ use crate::core::Core;
 use crate::engine::Engine;
 use crate::inbox::Left;
 use crate::router::Registrations;
-use crate::startable::{Spans, Startable};
+use crate::startable::{SendCall, Spans, Startable};
 
 /// Bytes that somebody else owns, for operations to read or write.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,22 @@ pub fn blocking_foreign<S: Startable>(
         unsafe { std::slice::from_raw_parts_mut(data.pointer.as_ptr(), data.length) }
     });
     blocking_here(engine, Lend { input, output }, what)
+}
+
+/// Sends a message that nobody will wait for, if all of it can leave at once; `false`: nothing has happened, and it is
+/// to be [started](ForeignLoan::start). Nothing of it is left to be named, so there is no loan.
+#[inline]
+pub fn leave_at_once(engine: &Arc<Engine>, input: Foreign, what: &SendCall) -> bool {
+    let guard = NoUnwinding;
+    // SAFETY: the promise of `Foreign::new`, until the operation has ended, which is when this function returns.
+    let payload = unsafe { std::slice::from_raw_parts(input.pointer.as_ptr(), input.length) };
+    let mut core = engine.lock();
+    let left = core.send_unawaited(what, payload);
+    if left {
+        engine.go(core);
+    }
+    guard.passed();
+    left
 }
 
 /// An operation under way on foreign memory.

@@ -42,6 +42,21 @@ fn start_as(
     })
 }
 
+/// Most short messages leave at once, and are no more than that.
+fn standard_start(
+    call: &str,
+    data: (Address, i64, Datatype),
+    to: (i32, i32),
+    comm: Comm,
+    request: Handles<Request>,
+) -> i32 {
+    if short::isend(data, to, comm) {
+        request.set(requests::sent());
+        return 0;
+    }
+    start_as(call, Mode::Standard, data, to, comm, request)
+}
+
 fn prepare_as(
     call: &str,
     mode: Mode,
@@ -74,7 +89,7 @@ pub fn isend(
     comm: Comm,
     request: Handles<Request>,
 ) -> i32 {
-    start_as("MPI_Isend", Mode::Standard, (buf, count, datatype), (dest, tag), comm, request)
+    standard_start("MPI_Isend", (buf, count, datatype), (dest, tag), comm, request)
 }
 
 pub fn send_init(
@@ -162,7 +177,7 @@ pub fn irsend(
     comm: Comm,
     request: Handles<Request>,
 ) -> i32 {
-    start_as("MPI_Irsend", Mode::Standard, (buf, count, datatype), (dest, tag), comm, request)
+    standard_start("MPI_Irsend", (buf, count, datatype), (dest, tag), comm, request)
 }
 
 pub fn rsend_init(

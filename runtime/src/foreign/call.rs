@@ -11,7 +11,7 @@ use crate::collective::plan::{Plan, same_length};
 use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::{Error, Message, Raw, Result, Source, Status, Tag};
-use ringworld_engine::lend::{Foreign, ForeignLoan, blocking_foreign};
+use ringworld_engine::lend::{Foreign, ForeignLoan, blocking_foreign, leave_at_once};
 use ringworld_engine::signature::Call as Name;
 use ringworld_engine::{CollectiveCall, ElementCode, ReceiveCall, SendCall, Told, Verb};
 
@@ -163,6 +163,40 @@ impl Communicator {
     #[inline]
     pub fn send_foreign(&self, data: Foreign, to: usize, tag: u32) -> Result<()> {
         self.run_send(data, to, tag, Mode::Standard)
+    }
+
+    /// Does at once all that [`Communicator::begin_foreign`] would begin of [`Call::Send`], if the message can leave
+    /// without waiting: then the memory is free and there is nothing to wait for. `false`: nothing has happened, and
+    /// the send is to be begun.
+    ///
+    /// Only short messages leave so, and only where that costs no call of the system: over TCP messages that nobody
+    /// waits for leave together. How many sends in a row leave is for the credit of the receiver to say.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidRank`]. How the world has failed is for the send to say that is begun.
+    ///
+    /// ```
+    /// use ringworld::foreign::{Call, Foreign};
+    /// # let world = ringworld::testing::alone();
+    /// let mut data = [1u8, 2];
+    /// // SAFETY: the array is borrowed by nobody else, and outlives the operation, which is waited for.
+    /// let memory = unsafe { Foreign::new(data.as_mut_ptr(), data.len()) };
+    /// if !world.try_send_foreign(memory, 0, 7)? {
+    ///     let send = Call::Send { to: 0, tag: 7, synchronous: false };
+    ///     world.begin_foreign(&send, Some(memory), None)?.wait()?;
+    /// }
+    /// assert_eq!(world.recv_vec::<u8>(0, 7)?.0, [1, 2]);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn try_send_foreign(&self, data: Foreign, to: usize, tag: u32) -> Result<bool> {
+        let mode = Mode::Standard;
+        self.check_rank(send_name(mode), to)?;
+        let left = leave_at_once(self.engine(), data, &self.send_call(to, tag, mode));
+        if left {
+            self.count_message();
+        }
+        Ok(left)
     }
 
     /// What [`Communicator::run_foreign`] does of [`Call::Receive`], likewise.

@@ -61,6 +61,48 @@ static void ring(void)
     CHECK(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG);
 }
 
+/* Short messages, most of which leave at once: what is done with one of their requests is done with no other. */
+static void sent(void)
+{
+    enum { MANY = 7 };
+    const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    int came[MANY], indices[MANY], flag, cancelled, count, place;
+    MPI_Status status, statuses[MANY];
+    MPI_Request requests[MANY], receives[MANY];
+    for (int each = 0; each < MANY; each++)
+        WELL(MPI_Irecv(&came[each], 1, MPI_INT, left, each, MPI_COMM_WORLD, &receives[each]));
+    for (int each = 0; each < MANY; each++) {
+        int number = 100 * rank + each;
+        WELL(each % 2 ? MPI_Isend(&number, 1, MPI_INT, right, each, MPI_COMM_WORLD, &requests[each])
+                      : MPI_Irsend(&number, 1, MPI_INT, right, each, MPI_COMM_WORLD, &requests[each]));
+        CHECK(requests[each] != MPI_REQUEST_NULL);
+        /* The memory is free only when the send has ended. */
+        WELL(MPI_Request_get_status(requests[each], &flag, &status));
+        while (!flag)
+            WELL(MPI_Request_get_status(requests[each], &flag, &status));
+        CHECK(requests[each] != MPI_REQUEST_NULL);
+    }
+    WELL(MPI_Request_free(&requests[0]));
+    WELL(MPI_Wait(&requests[1], &status));
+    WELL(MPI_Test_cancelled(&status, &cancelled));
+    CHECK(!cancelled && requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL);
+    WELL(MPI_Test(&requests[2], &flag, &status));
+    CHECK(flag && requests[2] == MPI_REQUEST_NULL);
+    WELL(MPI_Cancel(&requests[3]));
+    WELL(MPI_Wait(&requests[3], &status));
+    WELL(MPI_Test_cancelled(&status, &cancelled));
+    CHECK(!cancelled);
+    WELL(MPI_Waitany(MANY, requests, &place, &status));
+    CHECK(place == 4 && requests[4] == MPI_REQUEST_NULL && requests[5] != MPI_REQUEST_NULL);
+    WELL(MPI_Waitsome(MANY, requests, &count, indices, statuses));
+    CHECK(count == 2 && indices[0] == 5 && indices[1] == 6 && requests[6] == MPI_REQUEST_NULL);
+    WELL(MPI_Testall(MANY, requests, &flag, statuses));
+    CHECK(flag);
+    WELL(MPI_Waitall(MANY, receives, statuses));
+    for (int each = 0; each < MANY; each++)
+        CHECK(came[each] == 100 * left + each && statuses[each].MPI_SOURCE == left);
+}
+
 static void reductions(void)
 {
     enum { N = 1000 };
@@ -278,6 +320,7 @@ int main(int argc, char **argv)
     WELL(MPI_Comm_size(MPI_COMM_WORLD, &size));
     names();
     ring();
+    sent();
     reductions();
     datatypes();
     operations();
