@@ -49,6 +49,15 @@ pub trait Startable: sealed::Sealed {
         None
     }
 
+    /// Does all of it at once for a caller who does not wait, if the input can leave now and nothing need be remembered
+    /// of it; `None`: nothing has happened.
+    #[doc(hidden)]
+    #[inline]
+    fn leaves(&self, core: &mut Core, input: &[u8]) -> Option<Self::Number> {
+        let _ordinary = (core, input);
+        None
+    }
+
     /// Starts it for a caller who waits. What is lent is given back already if it has ended.
     #[doc(hidden)]
     #[inline]
@@ -106,6 +115,11 @@ impl Startable for SendCall {
     ) -> Option<(Ending, ())> {
         let left = core.send_short(self.to, &self.envelope, self.mode, input.unwrap_or(&[]), &self.told);
         left.then_some((Ok(None), ()))
+    }
+
+    #[inline]
+    fn leaves(&self, core: &mut Core, input: &[u8]) -> Option<()> {
+        core.send_unawaited(self.to, &self.envelope, self.mode, input, &self.told).then_some(())
     }
 
     #[inline]

@@ -23,7 +23,6 @@ use super::super::calls::Ending;
 use super::super::observe::Told;
 use super::super::owners::RunId;
 use super::super::runs::CollectiveCall;
-use super::super::startable::SendCall;
 use super::placing::{AwaitedSteps, Expecting};
 use super::{Begun, Core, Entered};
 
@@ -57,16 +56,22 @@ impl Core {
 
     /// The same, for a caller who does not wait. What is better coalesced, or traced, goes the ordinary way.
     #[inline]
-    pub(crate) fn send_unawaited(&mut self, call: &SendCall, payload: &[u8]) -> bool {
-        let SendCall { to, envelope, mode, told } = call;
-        let left = *mode == Mode::Standard
+    pub(crate) fn send_unawaited(
+        &mut self,
+        to: usize,
+        envelope: &Envelope,
+        mode: Mode,
+        payload: &[u8],
+        told: &Told,
+    ) -> bool {
+        let left = mode == Mode::Standard
             && !self.apart
-            && !self.router.coalesces(*to)
-            && self.router.may_inject(*to, payload.len())
-            && self.leaves_now(*to, envelope, payload);
+            && !self.router.coalesces(to)
+            && self.router.may_inject(to, payload.len())
+            && self.leaves_now(to, envelope, payload);
         if left {
             self.observed.begins(*told, payload.len());
-            self.observed.sent(*to, payload.len());
+            self.observed.sent(to, payload.len());
         }
         left
     }

@@ -101,7 +101,7 @@ pub fn leave_at_once(engine: &Arc<Engine>, input: Foreign, what: &SendCall) -> b
     // SAFETY: the promise of `Foreign::new`, until the operation has ended, which is when this function returns.
     let payload = unsafe { std::slice::from_raw_parts(input.pointer.as_ptr(), input.length) };
     let mut core = engine.lock();
-    let left = core.send_unawaited(what, payload);
+    let left = what.leaves(&mut core, payload).is_some();
     if left {
         engine.go(core);
     }

@@ -17,12 +17,23 @@ use crate::inbox::Left;
 use crate::router::Registrations;
 use crate::startable::{Spans, Startable};
 
+/// Where the operation of a loan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// There is none, or its ending has been taken.
+    Rest,
+    /// It uses the buffers.
+    UnderWay(CallId),
+    /// It has left at once, and well; its ending has not been taken.
+    Left,
+}
+
 /// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
 /// them: one after the other, any number of times. Where there will be many, transports may register the buffers.
 pub struct Loan<T: Pod + Send> {
     engine: Arc<Engine>,
-    /// The operation under way; while there is one, nobody touches the buffers.
-    call: Option<CallId>,
+    /// While an operation is under way, nobody touches the buffers.
+    phase: Phase,
     input: Option<Vec<T>>,
     output: Option<Vec<T>>,
     /// Of either buffer, which therefore is not freed, nor given to anybody who could free it, before these have ended.
@@ -33,7 +44,13 @@ impl<T: Pod + Send> Loan<T> {
     /// Without an operation.
     #[must_use]
     pub fn new(engine: &Arc<Engine>, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
-        Self { engine: Arc::clone(engine), call: None, input, output, registrations: Registrations::new() }
+        Self {
+            engine: Arc::clone(engine),
+            phase: Phase::Rest,
+            input,
+            output,
+            registrations: Registrations::new(),
+        }
     }
 
     /// Has the transports register both buffers, for as long as the loan has them.
@@ -68,7 +85,7 @@ impl<T: Pod + Send> Loan<T> {
 
     /// What is in the buffer that operations would write; nothing while one is under way.
     pub fn at_rest(&self) -> &[T] {
-        match self.call {
+        match self.call() {
             None => self.output.as_deref().unwrap_or_default(),
             Some(_) => &[],
         }
@@ -82,6 +99,14 @@ impl<T: Pod + Send> Loan<T> {
         let guard = NoUnwinding;
         let (call, number) = {
             let mut core = self.engine.lock();
+            if let (Some(data), None) = (&self.input, &self.output)
+                && let Some(number) = what.leaves(&mut core, bytemuck::cast_slice(data))
+            {
+                self.engine.go(core);
+                self.phase = Phase::Left;
+                guard.passed();
+                return number;
+            }
             // SAFETY: the vectors' heap memory stays where it is while the loan is moved about; nobody
             // touches it before the call has ended (`wait`, `poll`), and a dropped loan leaves it to the
             // call.
@@ -96,20 +121,26 @@ impl<T: Pod + Send> Loan<T> {
             core.observed.begins(what.told(), input.len + output.len);
             what.start(&mut core, Spans { input, output })
         };
-        self.call = Some(call);
+        self.phase = Phase::UnderWay(call);
         guard.passed();
         number
     }
 
     /// Sees to it that the operation advances although nobody waits for it yet.
     pub fn help(&self) {
-        self.engine.help();
+        if self.call().is_some() {
+            self.engine.help();
+        }
     }
 
     /// Waits for the end of the operation; `None` when there is none.
     pub fn wait(&mut self) -> Option<Ending> {
         // It belongs to others as soon as its ending is taken, whatever unwinds from here.
-        let call = self.call.take()?;
+        let call = match std::mem::replace(&mut self.phase, Phase::Rest) {
+            Phase::Rest => return None,
+            Phase::Left => return Some(Ok(None)),
+            Phase::UnderWay(call) => call,
+        };
         let guard = NoUnwinding;
         let ending = self.engine.wait(call);
         guard.passed();
@@ -118,11 +149,11 @@ impl<T: Pod + Send> Loan<T> {
 
     /// Makes progress; the ending, if the operation has ended. If not, `waker` is woken when it does.
     pub fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
-        let call = self.call?;
+        let Phase::UnderWay(call) = self.phase else { return self.wait() };
         let register = |core: &mut Core, waker| core.calls.wake_task(call, waker);
         let ending = self.engine.poll(waker, |core| core.calls.take_ending(call), register);
         if ending.is_some() {
-            self.call = None;
+            self.phase = Phase::Rest;
         }
         ending
     }
@@ -131,18 +162,28 @@ impl<T: Pod + Send> Loan<T> {
     pub fn is_done(&self) -> bool {
         let mut core = self.engine.lock();
         core.progress();
-        self.call.is_none_or(|call| core.calls.is_done(call))
+        self.call().is_none_or(|call| core.calls.is_done(call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel(&self) -> bool {
-        self.call.is_some_and(|call| self.engine.lock().cancel(call))
+        self.call().is_some_and(|call| self.engine.lock().cancel(call))
     }
 
     /// The operation under way.
     #[must_use]
+    #[inline]
     pub fn call(&self) -> Option<CallId> {
-        self.call
+        match self.phase {
+            Phase::UnderWay(call) => Some(call),
+            Phase::Rest | Phase::Left => None,
+        }
+    }
+
+    /// Whether there is no operation whose ending could be taken.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.phase == Phase::Rest
     }
 
     /// What is in the buffers, after the end of the operation under way, if there is one.
@@ -170,12 +211,12 @@ impl<T: Pod + Send> Loan<T> {
 
 impl<T: Pod + Send> Drop for Loan<T> {
     fn drop(&mut self) {
-        if self.call.is_none() && self.registrations.is_empty() {
+        if self.call().is_none() && self.registrations.is_empty() {
             return;
         }
         let registrations = std::mem::take(&mut self.registrations);
         let memory = Box::new(Memory { input: self.input.take(), output: self.output.take() });
-        self.engine.let_go(Left { call: self.call, registrations, memory });
+        self.engine.let_go(Left { call: self.call(), registrations, memory });
     }
 }
 

@@ -39,7 +39,8 @@ type Listed<L> = SmallVec<[(CallId, L); 8]>;
 
 /// One operation in a scope: its name, and the memory it writes.
 pub struct Borrow<'scope, T> {
-    call: CallId,
+    /// `None`: all of it has left, and well.
+    call: Option<CallId>,
     /// As a pointer, because the operation writes there while this handle exists.
     pointer: NonNull<T>,
     length: usize,
@@ -50,9 +51,9 @@ pub struct Borrow<'scope, T> {
 unsafe impl<T: Send> Send for Borrow<'_, T> {}
 
 impl<T> Borrow<'_, T> {
-    /// The operation.
+    /// The operation, if it is under way, or may be.
     #[must_use]
-    pub fn call(&self) -> CallId {
+    pub fn call(&self) -> Option<CallId> {
         self.call
     }
 }
@@ -78,6 +79,13 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
         let guard = NoUnwinding;
         let (call, number) = {
             let mut core = self.under_way.engine.lock();
+            if let (Some(data), None) = (input, &output)
+                && let Some(number) = what.leaves(&mut core, bytemuck::cast_slice(data))
+            {
+                self.under_way.engine.go(core);
+                guard.passed();
+                return (Borrow { call: None, pointer, length, memory: PhantomData }, label(number));
+            }
             // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
             // dropped; the drop waits for every call that has not been waited for, and calls reclaim the
             // names when they end.
@@ -98,18 +106,20 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
         self.under_way.list().push((call, label));
         guard.passed();
         self.under_way.engine.help();
-        (Borrow { call, pointer, length, memory: PhantomData }, label)
+        (Borrow { call: Some(call), pointer, length, memory: PhantomData }, label)
     }
 
     /// Waits for the end of one operation, and gives the memory back that it wrote.
     pub fn wait<T>(&self, borrow: Borrow<'scope, T>) -> (Ending, &'scope mut [T]) {
         let Borrow { call, pointer, length, .. } = borrow;
         let guard = NoUnwinding;
-        // First, because the name is free for others as soon as the wait is over.
-        self.under_way.list().retain(|(other, _)| *other != call);
-        let ending = self.under_way.engine.wait(call);
+        let ending = call.map_or(Ok(None), |call| {
+            // First, because the name is free for others as soon as the wait is over.
+            self.under_way.list().retain(|(other, _)| *other != call);
+            self.under_way.engine.wait(call)
+        });
         guard.passed();
-        // SAFETY: pointer and length are those of the slice that `start` was given for all of `'scope`;
+        // SAFETY: pointer and length are those of the slice that `start` was given for all of `'scope`, or of none;
         // the operation on it has ended, and this handle, of which there was one, is gone.
         (ending, unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), length) })
     }
@@ -118,12 +128,12 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
     pub fn is_done<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
         let mut core = self.under_way.engine.lock();
         core.progress();
-        core.calls.is_done(borrow.call)
+        borrow.call.is_none_or(|call| core.calls.is_done(call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
-        self.under_way.engine.lock().cancel(borrow.call)
+        borrow.call.is_some_and(|call| self.under_way.engine.lock().cancel(call))
     }
 
     /// Waits for all operations that nobody has waited for; the first failure among them.

@@ -170,7 +170,7 @@ impl<R: Outcome> Future for Pending<R> {
     /// When polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         #[expect(clippy::panic, reason = "the contract of futures, and a bug of the caller")]
-        if self.loan.call().is_none() {
+        if self.loan.is_at_rest() {
             panic!("{} was polled after it had ended", self.operation);
         }
         match self.loan.poll(context.waker()) {

@@ -220,7 +220,7 @@ impl<'scope, R: ScopedOutcome<'scope>> Request for Scoped<'scope, R> {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { engine: self.communicator.engine(), call: Some(self.borrow.call()) }
+        Place { engine: self.communicator.engine(), call: self.borrow.call() }
     }
 }
 
