@@ -1,5 +1,5 @@
 //! The short path: predefined elements that lie one behind the other, which are sent, received or reduced to all by a
-//! call that waits, or sent at once by one that does not, within one group.
+//! call that waits, or sent at once or received by one that does not, within one group.
 //!
 //! This file decides whether it may be taken; whatever it declines, and every argument that is wrong, goes by the
 //! ordinary path of `point_to_point.rs` and `plan.rs`, which knows more cases and says what is wrong. What it saves is
@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use ringworld::foreign::Foreign;
+use ringworld::foreign::{Call, Foreign};
 use ringworld::{Source, Tag};
 
 use crate::arguments::{Address, StatusOut};
@@ -17,7 +17,7 @@ use crate::datatypes::basic;
 use crate::errhandlers::raise;
 use crate::operations;
 use crate::standard::{self, ANY_SOURCE, ANY_TAG};
-use crate::work::status_of;
+use crate::work::{Work, status_of};
 
 /// The memory of a call, if it is of the plain kind.
 #[inline]
@@ -39,6 +39,16 @@ fn of_one_group(handle: standard::Comm, kept: &mut Option<Arc<Comm>>) -> Option<
 #[inline]
 fn rank(comm: &Comm, rank: i32) -> Option<usize> {
     usize::try_from(rank).ok().filter(|rank| *rank < comm.all.size())
+}
+
+#[inline]
+fn from(comm: &Comm, source: i32) -> Option<Source> {
+    if source == ANY_SOURCE { Some(Source::Any) } else { rank(comm, source).map(Source::Rank) }
+}
+
+#[inline]
+fn tags(tag: i32) -> Option<Tag> {
+    if tag == ANY_TAG { Some(Tag::Any) } else { u32::try_from(tag).ok().map(Tag::Value) }
 }
 
 /// `MPI_Send` and what is the same, if it may go this way: the code that it returns.
@@ -79,6 +89,21 @@ pub(crate) fn isend(
     leaves().unwrap_or(false)
 }
 
+/// `MPI_Irecv`, likewise: the communicator, and what has begun.
+#[inline]
+pub(crate) fn irecv(
+    (address, count, datatype): (Address, i64, standard::Datatype),
+    (source, tag): (i32, i32),
+    comm: standard::Comm,
+) -> Option<(Arc<Comm>, Work)> {
+    let data = memory(address, count, datatype)?;
+    let tag = tags(tag)?;
+    let comm = comms::get(comm).ok().filter(|comm| comm.remote.is_none())?;
+    let call = Call::Receive { from: from(&comm, source)?, tag };
+    let pending = comm.all.begin_foreign(&call, None, Some(data)).ok()?;
+    Some((comm, Work::One(pending, 0)))
+}
+
 /// `MPI_Recv`, likewise.
 #[inline(always)]
 pub(crate) fn recv(
@@ -89,11 +114,10 @@ pub(crate) fn recv(
     out: StatusOut,
 ) -> Option<i32> {
     let data = memory(address, count, datatype)?;
-    let tag = if tag == ANY_TAG { Tag::Any } else { Tag::Value(u32::try_from(tag).ok()?) };
+    let tag = tags(tag)?;
     let mut kept = None;
     let comm = of_one_group(comm, &mut kept)?;
-    let from = if source == ANY_SOURCE { Source::Any } else { Source::Rank(rank(comm, source)?) };
-    match comm.all.recv_foreign(data, from, tag) {
+    match comm.all.recv_foreign(data, from(comm, source)?, tag) {
         Ok(status) => {
             if out.is_wanted() {
                 out.set(&status_of(Some(status), 0));
