@@ -285,6 +285,41 @@ fn predefined(place: &'static OnceLock<Arc<Comm>>) -> Option<&'static Arc<Comm>>
     if ARE_THERE.load(Ordering::Acquire) { place.get() } else { None }
 }
 
+/// A communicator that is kept. To count references to those that are always there would take longer than much of a
+/// message.
+#[derive(Clone)]
+pub(crate) enum Held {
+    Always(&'static Arc<Comm>),
+    Counted(Arc<Comm>),
+}
+
+impl From<&Arc<Comm>> for Held {
+    fn from(comm: &Arc<Comm>) -> Self {
+        Self::Counted(Arc::clone(comm))
+    }
+}
+
+impl std::ops::Deref for Held {
+    type Target = Arc<Comm>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<Comm> {
+        match self {
+            Self::Always(comm) => comm,
+            Self::Counted(comm) => comm,
+        }
+    }
+}
+
+/// A communicator to keep, if the handle stands for one.
+#[inline]
+pub(crate) fn hold(handle: standard::Comm) -> Option<Held> {
+    if handle == standard::Comm::WORLD {
+        return predefined(&WORLD).map(Held::Always);
+    }
+    get(handle).ok().map(Held::Counted)
+}
+
 /// A communicator, if the handle stands for one; `kept` keeps one that the program has made while it is used.
 #[inline]
 pub(crate) fn find(handle: standard::Comm, kept: &mut Option<Arc<Comm>>) -> Option<&Comm> {

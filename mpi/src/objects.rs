@@ -55,6 +55,13 @@ impl<T> Table<T> {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).objects.get(place)?.clone()
     }
 
+    /// What each of many handles stands for, in their order: one lock for all.
+    pub(crate) fn get_each(&self, handles: impl Iterator<Item = usize>) -> Vec<Option<Arc<T>>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let at = |handle: usize| slots.objects.get(handle.checked_sub(FIRST_HANDLE)?)?.clone();
+        handles.map(at).collect()
+    }
+
     /// The first object of which something is true.
     pub(crate) fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<Arc<T>> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -63,10 +70,21 @@ impl<T> Table<T> {
 
     /// Takes the object from its handle, which stands for nothing then.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
-        let place = handle.checked_sub(FIRST_HANDLE)?;
+        self.slots.write().unwrap_or_else(PoisonError::into_inner).remove(handle)
+    }
+
+    /// Takes many objects from their handles. Whoever calls has them, so that none is dropped under the lock.
+    pub(crate) fn remove_each(&self, handles: impl Iterator<Item = usize>) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let object = slots.objects.get_mut(place)?.take()?;
-        slots.free.push(place);
+        handles.for_each(|handle| drop(slots.remove(handle)));
+    }
+}
+
+impl<T> Slots<T> {
+    fn remove(&mut self, handle: usize) -> Option<Arc<T>> {
+        let place = handle.checked_sub(FIRST_HANDLE)?;
+        let object = self.objects.get_mut(place)?.take()?;
+        self.free.push(place);
         Some(object)
     }
 }
@@ -84,6 +102,20 @@ mod tests {
         assert_eq!((table.get(a), table.get(0), table.get(usize::MAX)), (None, None, None));
         assert_eq!(table.get(table.insert(Arc::new('c'))).as_deref(), Some(&'c'));
         assert_eq!(table.get(b).as_deref(), Some(&'b'));
+    }
+
+    #[test]
+    fn many_handles_are_looked_up_and_removed_like_each() {
+        let table = Table::new();
+        let handles = ['a', 'b', 'c'].map(|object| table.insert(Arc::new(object)));
+        let asked = [handles[2], 0, handles[0], usize::MAX];
+        let found = table.get_each(asked.into_iter());
+        let found: Vec<_> = found.iter().map(Option::as_deref).collect();
+        assert_eq!(found, [Some(&'c'), None, Some(&'a'), None]);
+        table.remove_each(asked.into_iter().chain(asked));
+        assert_eq!(handles.map(|handle| table.get(handle).is_some()), [false, true, false]);
+        let again = ['d', 'e', 'f'].map(|object| table.insert(Arc::new(object)));
+        assert!(!again.contains(&handles[1]) && again[0] != again[1], "each place is free once");
     }
 
     #[test]

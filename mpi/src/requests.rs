@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::comms::Comm;
+use crate::comms::{Comm, Held};
 use crate::error::{Result, fail};
 use crate::generalized::Generalized;
 use crate::objects::Table;
@@ -17,7 +17,7 @@ pub(crate) type Again = Box<dyn Fn() -> Result<Work> + Send + Sync>;
 /// A request.
 pub(crate) struct Request {
     /// Whose error handler is called.
-    pub(crate) comm: Option<Arc<Comm>>,
+    pub(crate) comm: Option<Held>,
     phase: Mutex<Phase>,
     /// It stands for many, and has ended: it is never taken away.
     stays: bool,
@@ -45,20 +45,20 @@ static MADE: Table<Request> = Table::new();
 static FREED: Mutex<Vec<Arc<Request>>> = Mutex::new(Vec::new());
 
 /// The request of an operation under way.
-pub(crate) fn active(comm: Option<Arc<Comm>>, work: Work) -> standard::Request {
+pub(crate) fn active(comm: Option<Held>, work: Work) -> standard::Request {
     let phase = Mutex::new(Phase::Active(work));
     insert(Request { comm, phase, stays: false, again: None, generalized: None, partitioned: None })
 }
 
 /// One that is started by `MPI_Start`.
 pub(crate) fn persistent(comm: Option<Arc<Comm>>, again: Again) -> standard::Request {
-    let phase = Mutex::new(Phase::Inactive);
+    let (comm, phase) = (comm.map(Held::Counted), Mutex::new(Phase::Inactive));
     insert(Request { comm, phase, stays: false, again: Some(again), generalized: None, partitioned: None })
 }
 
 pub(crate) fn partitioned(comm: Arc<Comm>, again: Again, partitioned: Arc<Partitioned>) -> standard::Request {
     let phase = Mutex::new(Phase::Inactive);
-    let (comm, again, partitioned) = (Some(comm), Some(again), Some(partitioned));
+    let (comm, again, partitioned) = (Some(Held::Counted(comm)), Some(again), Some(partitioned));
     insert(Request { comm, phase, stays: false, again, generalized: None, partitioned })
 }
 
@@ -97,6 +97,17 @@ pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
         Some(request) => Ok(Some(request)),
         None => fail(ERR_REQUEST, format!("{:#x} is no request, or one that has ended", handle.0)),
     }
+}
+
+/// What each of many handles stands for, as [`get`] says.
+pub(crate) fn get_all(handles: &[standard::Request]) -> Result<Vec<Option<Arc<Request>>>> {
+    let found = MADE.get_each(handles.iter().map(|handle| handle.0));
+    for (handle, request) in handles.iter().zip(&found) {
+        if request.is_none() {
+            get(*handle)?;
+        }
+    }
+    Ok(found)
 }
 
 /// One that is not null.
@@ -160,6 +171,35 @@ impl Request {
         }
     }
 
+    /// Takes its end, and waits for it first where it is under way. Its handle stays; see [`remove_each`].
+    pub(crate) fn take_end(&self) -> Result<Status> {
+        if self.stays {
+            return Ok(Status::EMPTY);
+        }
+        let ended = {
+            let mut phase = self.phase();
+            if let Phase::Active(work) = &mut *phase {
+                let ended = work.wait();
+                *phase = Phase::Inactive;
+                ended
+            } else {
+                match std::mem::replace(&mut *phase, Phase::Inactive) {
+                    Phase::Ended(ended) => ended,
+                    Phase::Inactive | Phase::Active(_) => return Ok(Status::EMPTY),
+                }
+            }
+        };
+        match &self.generalized {
+            Some(generalized) => generalized.finish(ended),
+            None => ended,
+        }
+    }
+
+    /// What the handle of one whose end has been taken is to be.
+    pub(crate) fn afterwards(&self, handle: standard::Request) -> standard::Request {
+        if self.is_persistent() { handle } else { standard::Request::NULL }
+    }
+
     pub(crate) fn cancel(&self) -> Result<()> {
         if let Phase::Active(work) = &mut *self.phase() {
             work.cancel();
@@ -168,25 +208,20 @@ impl Request {
     }
 }
 
-/// Takes the end of a request that has ended: a persistent one is inactive then, any other is no more, and its handle
-/// is to be the null handle.
+/// Takes the end of a request, and waits for it first where it is under way: a persistent one is inactive then, any
+/// other is no more, and its handle is to be the null handle.
 pub(crate) fn take(handle: standard::Request, request: &Request) -> (Result<Status>, standard::Request) {
-    if request.stays {
-        return (Ok(Status::EMPTY), standard::Request::NULL);
+    let ended = request.take_end();
+    remove_each([(handle, request)].into_iter());
+    (ended, request.afterwards(handle))
+}
+
+/// Requests whose ends have been taken are no more, but for those that can be used again.
+pub(crate) fn remove_each<'a>(taken: impl Iterator<Item = (standard::Request, &'a Request)>) {
+    let mut gone = taken.filter(|(_, request)| !request.is_persistent() && !request.stays).peekable();
+    if gone.peek().is_some() {
+        MADE.remove_each(gone.map(|(handle, _)| handle.0));
     }
-    let ended = std::mem::replace(&mut *request.phase(), Phase::Inactive);
-    let mut ended = match ended {
-        Phase::Ended(ended) => ended,
-        Phase::Inactive | Phase::Active(_) => Ok(Status::EMPTY),
-    };
-    if request.is_persistent() {
-        return (ended, handle);
-    }
-    if let Some(generalized) = &request.generalized {
-        ended = generalized.finish(ended);
-    }
-    MADE.remove(handle.0);
-    (ended, standard::Request::NULL)
 }
 
 /// Frees a request; an operation that is under way goes on.

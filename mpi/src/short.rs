@@ -12,7 +12,7 @@ use ringworld::foreign::{Call, Foreign};
 use ringworld::{Source, Tag};
 
 use crate::arguments::{Address, StatusOut};
-use crate::comms::{self, Comm};
+use crate::comms::{self, Comm, Held};
 use crate::datatypes::basic;
 use crate::errhandlers::raise;
 use crate::operations;
@@ -95,10 +95,10 @@ pub(crate) fn irecv(
     (address, count, datatype): (Address, i64, standard::Datatype),
     (source, tag): (i32, i32),
     comm: standard::Comm,
-) -> Option<(Arc<Comm>, Work)> {
+) -> Option<(Held, Work)> {
     let data = memory(address, count, datatype)?;
     let tag = tags(tag)?;
-    let comm = comms::get(comm).ok().filter(|comm| comm.remote.is_none())?;
+    let comm = comms::hold(comm).filter(|comm| comm.remote.is_none())?;
     let call = Call::Receive { from: from(&comm, source)?, tag };
     let pending = comm.all.begin_foreign(&call, None, Some(data)).ok()?;
     Some((comm, Work::One(pending, 0)))

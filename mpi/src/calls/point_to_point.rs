@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::shared::{buffer, give};
 use crate::arguments::{Address, Handles, IntOut, StatusOut};
 use crate::buffered;
-use crate::comms::{self, tags};
+use crate::comms::{self, Held, tags};
 use crate::datatypes::Buffer;
 use crate::error::{Result, fail};
 use crate::guard::{on_comm, on_none};
@@ -478,7 +478,7 @@ pub fn imrecv(
 ) -> i32 {
     on_none("MPI_Imrecv", || {
         let (comm, work) = receive_matched(buffer(buf, count, datatype)?, message)?;
-        request.set(requests::active(comm, work));
+        request.set(requests::active(comm.map(Held::Counted), work));
         Ok(())
     })
 }

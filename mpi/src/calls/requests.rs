@@ -14,7 +14,7 @@ use crate::standard::{Datatype, ERR_ARG, ERR_IN_STATUS, ERR_REQUEST, Request, UN
 use crate::status::Status;
 use crate::work::Work;
 
-/// Takes the end of a request that has ended.
+/// Takes the end of a request, for which it waits.
 fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object, status: StatusOut) -> i32 {
     let (ended, handle) = take(requests.get(place), request);
     requests.put(place, handle);
@@ -27,7 +27,7 @@ fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object
             if why.of.is_some() {
                 status.set(&of_failed(&why));
             }
-            of_request(call, request.comm.as_ref(), &why)
+            of_request(call, request.comm.as_deref(), &why)
         }
     }
 }
@@ -45,10 +45,7 @@ pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
             status.put(0, &Status::EMPTY);
             0
         }
-        Ok(Some(object)) => {
-            object.wait();
-            finish("MPI_Wait", request, 0, &object, status)
-        }
+        Ok(Some(object)) => finish("MPI_Wait", request, 0, &object, status),
     }
 }
 
@@ -69,31 +66,44 @@ pub fn test(request: Handles<Request>, flag: IntOut, status: StatusOut) -> i32 {
 }
 
 /// All of them, `None` for null handles.
-fn all(count: i32, requests: Handles<Request>) -> Result<Vec<Option<Arc<Object>>>> {
+fn all(count: i32, handles: Handles<Request>) -> Result<Vec<Option<Arc<Object>>>> {
     let count = usize::try_from(count).or_else(|_| fail(ERR_ARG, format!("{count} requests cannot be")))?;
-    (0..count).map(|place| get(requests.get(place))).collect()
+    requests::get_all(&handles.vec(count))
 }
 
-/// Takes the ends of all, and gives each its status; what is wrong with one is in its status.
+/// Waits for the ends of all, takes them, and gives each its status; what is wrong with one is in its status.
 fn finish_all(
     call: &str,
     objects: &[Option<Arc<Object>>],
-    requests: Handles<Request>,
+    handles: Handles<Request>,
     statuses: StatusOut,
 ) -> i32 {
+    // The program's own functions, which generalized requests call, are called when all have ended.
+    let ends = objects.iter().map(|object| match object {
+        None => Ok(Status::EMPTY),
+        Some(object) if object.generalized.is_none() => object.take_end(),
+        Some(object) => {
+            object.wait();
+            Ok(Status::EMPTY)
+        }
+    });
+    let mut ends: Vec<_> = ends.collect();
     let mut failed: Option<(Arc<Object>, Error)> = None;
-    let mut ends = Vec::with_capacity(objects.len());
-    for (place, object) in objects.iter().enumerate() {
-        let Some(object) = object else {
-            ends.push(Ok(Status::EMPTY));
-            continue;
-        };
-        let (ended, handle) = take(requests.get(place), object);
-        requests.put(place, handle);
-        if let Err(why) = &ended {
+    for (ended, object) in ends.iter_mut().zip(objects) {
+        let Some(object) = object else { continue };
+        if object.generalized.is_some() {
+            *ended = object.take_end();
+        }
+        if let Err(why) = ended {
             failed.get_or_insert_with(|| (Arc::clone(object), why.clone()));
         }
-        ends.push(ended);
+    }
+    let taken = |(place, object)| Some((handles.get(place), Option::as_deref(object)?));
+    requests::remove_each(objects.iter().enumerate().filter_map(taken));
+    for (place, object) in objects.iter().enumerate() {
+        if let Some(object) = object {
+            handles.put(place, object.afterwards(handles.get(place)));
+        }
     }
     let failed = failed.map(|(object, why)| (object.comm.clone(), error(ERR_IN_STATUS, why.text)));
     for (place, ended) in ends.into_iter().enumerate() {
@@ -107,16 +117,13 @@ fn finish_all(
             Err(why) => statuses.put(place, &of_failed(&why)),
         }
     }
-    failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref(), &why))
+    failed.map_or(0, |(comm, why)| of_request(call, comm.as_deref(), &why))
 }
 
 pub fn waitall(count: i32, array_of_requests: Handles<Request>, array_of_statuses: StatusOut) -> i32 {
     match all(count, array_of_requests) {
         Err(why) => nowhere("MPI_Waitall", &why),
-        Ok(objects) => {
-            objects.iter().flatten().for_each(|object| object.wait());
-            finish_all("MPI_Waitall", &objects, array_of_requests, array_of_statuses)
-        }
+        Ok(objects) => finish_all("MPI_Waitall", &objects, array_of_requests, array_of_statuses),
     }
 }
 
@@ -229,7 +236,7 @@ fn finish_some(
             Err(why) => statuses.put(place, &of_failed(&why)),
         }
     }
-    failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref(), &why))
+    failed.map_or(0, |(comm, why)| of_request(call, comm.as_deref(), &why))
 }
 
 pub fn waitsome(

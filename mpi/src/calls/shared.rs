@@ -98,7 +98,7 @@ pub(super) fn reducer(op: standard::Op, datatype: standard::Datatype) -> Result<
 
 /// Gives the program the request of what is under way.
 pub(super) fn give(request: Handles<standard::Request>, comm: &Arc<Comm>, work: Work) {
-    request.set(requests::active(Some(Arc::clone(comm)), work));
+    request.set(requests::active(Some(comm.into()), work));
 }
 
 /// A number that must not be negative.
