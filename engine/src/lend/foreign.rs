@@ -103,7 +103,7 @@ pub fn leave_at_once(engine: &Arc<Engine>, input: Foreign, what: &SendCall) -> b
     let mut core = engine.lock();
     let left = what.leaves(&mut core, payload).is_some();
     if left {
-        engine.go(core);
+        engine.go_without_polling(core);
     }
     guard.passed();
     left

@@ -102,7 +102,7 @@ impl<T: Pod + Send> Loan<T> {
             if let (Some(data), None) = (&self.input, &self.output)
                 && let Some(number) = what.leaves(&mut core, bytemuck::cast_slice(data))
             {
-                self.engine.go(core);
+                self.engine.go_without_polling(core);
                 self.phase = Phase::Left;
                 guard.passed();
                 return number;

@@ -78,6 +78,13 @@ impl<C: Drive> Shell<C> {
     /// Ends a call that had nothing to wait for.
     pub(crate) fn go(self: &Arc<Self>, mut core: Locked<'_, C>) {
         core.catch_up();
+        self.go_without_polling(core);
+    }
+
+    /// Ends a call that does not wait, and has left nothing under way. What calls before it have left for the next poll
+    /// stays: polled for each, it would not leave together.
+    #[inline]
+    pub(crate) fn go_without_polling(self: &Arc<Self>, core: Locked<'_, C>) {
         let leaves = core.owes();
         drop(core);
         if leaves {

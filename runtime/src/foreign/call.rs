@@ -199,6 +199,21 @@ impl Communicator {
         Ok(left)
     }
 
+    /// Moves on whatever can be moved without waiting, as every look at a pending operation does: for looks at sends
+    /// that have left at once, of which there is nothing pending.
+    ///
+    /// ```
+    /// # let world = ringworld::testing::alone();
+    /// let pending = world.start_recv(vec![0u8], 0, 7)?;
+    /// world.send(&[1u8], 0, 7)?;
+    /// world.make_progress();
+    /// assert_eq!(pending.wait()?.0, [1]);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn make_progress(&self) {
+        self.engine().lock().progress();
+    }
+
     /// What [`Communicator::run_foreign`] does of [`Call::Receive`], likewise.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Requests that are dropped, leaked, waited for by many threads or awaited, and scopes that panic: whatever
 //! becomes of the handle, the operation ends, the memory is safe and the world goes on or ends by name.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -428,15 +429,29 @@ fn select_takes_the_first_to_end_and_keeps_the_other() {
     }
 }
 
-/// A simulated transport that counts how often it is polled.
+thread_local! {
+    /// How often this thread has polled any of the transports that count.
+    static OWN_POLLS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A simulated transport that counts how often it is polled, and would rather have messages coalesced.
 struct Polled {
     sim: sim::Sim,
+    capabilities: Capabilities,
     polls: Arc<AtomicUsize>,
+}
+
+impl Polled {
+    fn around(sim: sim::Sim, polls: &Arc<AtomicUsize>) -> Box<dyn Transport> {
+        let mut capabilities = sim.capabilities().clone();
+        capabilities.coalesces = true;
+        Box::new(Self { sim, capabilities, polls: Arc::clone(polls) })
+    }
 }
 
 impl Transport for Polled {
     fn capabilities(&self) -> &Capabilities {
-        self.sim.capabilities()
+        &self.capabilities
     }
 
     fn address(&self) -> Address {
@@ -457,6 +472,7 @@ impl Transport for Polled {
 
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         self.polls.fetch_add(1, Ordering::SeqCst);
+        OWN_POLLS.set(OWN_POLLS.get() + 1);
         self.sim.poll(placer, events)
     }
 
@@ -479,10 +495,7 @@ fn a_test_of_many_requests_polls_once() {
     let config = sim::Config { seed: 5, auto_advance: true, ..sim::Config::default() };
     let polls = [0, 1].map(|_| Arc::<AtomicUsize>::default());
     let transports = sim::Fabric::new(2, config).connected_transports().into_iter().zip(&polls);
-    let transports = transports.map(|(sim, polls)| {
-        let polls = Arc::clone(polls);
-        Box::new(Polled { sim, polls }) as Box<dyn Transport>
-    });
+    let transports = transports.map(|(sim, polls)| Polled::around(sim, polls));
     world_over(
         "polled sim",
         transports.collect(),
@@ -510,6 +523,57 @@ fn a_test_of_many_requests_polls_once() {
             } else {
                 rank.barrier().unwrap();
                 (0..REQUESTS as u32).for_each(|tag| rank.send(&[1u8], 0, tag).unwrap());
+            }
+        },
+    );
+}
+
+/// What is begun leaves together at the next poll; so nothing that is only begun may poll.
+#[test]
+fn messages_that_leave_at_once_leave_others_together() {
+    const MESSAGES: u32 = 64;
+    let config = sim::Config { seed: 6, auto_advance: true, ..sim::Config::default() };
+    let sims = sim::Fabric::new(2, config).connected_transports().into_iter();
+    let transports = sims.map(|sim| Polled::around(sim, &Arc::default())).collect();
+    world_over(
+        "polled sim",
+        transports,
+        |_| testing::Choice::default(),
+        |rank| {
+            if rank.rank() == 0 {
+                // Connected, whatever that takes.
+                rank.barrier().unwrap();
+                let before = OWN_POLLS.get();
+                let begin = |tag| [rank.start_send(vec![1u8], 1, tag), rank.start_send(vec![2u8], 0, tag)];
+                let sends: Vec<_> = (0..MESSAGES).flat_map(begin).map(Result::unwrap).collect();
+                let memory = [3u8];
+                rank.scope(|scope| {
+                    (0..MESSAGES).try_for_each(|tag| scope.send(&memory, tag as usize % 2, tag).map(drop))?;
+                    assert_eq!(OWN_POLLS.get() - before, 0, "polls of what has only been begun");
+                    Ok(())
+                })
+                .unwrap();
+                for tag in 0..MESSAGES {
+                    let mut came = [0u8];
+                    rank.recv(&mut came, 0, tag).unwrap();
+                    assert_eq!(came, [2]);
+                    if tag % 2 == 0 {
+                        rank.recv(&mut came, 0, tag).unwrap();
+                        assert_eq!(came, [3]);
+                    }
+                }
+                wait_all(sends).unwrap();
+            } else {
+                rank.barrier().unwrap();
+                for tag in 0..MESSAGES {
+                    let mut came = [0u8];
+                    rank.recv(&mut came, 0, tag).unwrap();
+                    assert_eq!(came, [1]);
+                    if tag % 2 == 1 {
+                        rank.recv(&mut came, 0, tag).unwrap();
+                        assert_eq!(came, [3]);
+                    }
+                }
             }
         },
     );

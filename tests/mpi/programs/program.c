@@ -71,6 +71,7 @@ static void sent(void)
     MPI_Request requests[MANY], receives[MANY];
     for (int each = 0; each < MANY; each++)
         WELL(MPI_Irecv(&came[each], 1, MPI_INT, left, each, MPI_COMM_WORLD, &receives[each]));
+    WELL(MPI_Barrier(MPI_COMM_WORLD));
     for (int each = 0; each < MANY; each++) {
         int number = 100 * rank + each;
         WELL(each % 2 ? MPI_Isend(&number, 1, MPI_INT, right, each, MPI_COMM_WORLD, &requests[each])
