@@ -81,8 +81,17 @@ pub enum Begun {
 pub(crate) struct Entered {
     /// Its number in the communicator.
     pub(crate) sequence: u32,
-    /// `None`: nothing has begun, because the world is over.
+    /// `None`: nothing is under way, because the world is over, or the collective is.
     pub(crate) run: Option<RunId>,
+}
+
+/// Whoever begins a collective.
+#[derive(Clone, Copy)]
+enum Caller {
+    /// The call ends with it.
+    Waits(CallId),
+    /// Polls for it under the lock, and before that looks so often for what is shown.
+    Polls { looks: usize },
 }
 
 /// What an engine moves, all of it under one lock: see the contract of this crate.
@@ -285,7 +294,7 @@ impl Core {
         lent: [Option<BufferId>; 2],
     ) -> (CallId, u32) {
         let call = self.calls.insert(lent);
-        let Entered { sequence, run } = self.enter(what, lent, Some(call));
+        let Entered { sequence, run } = self.enter(what, lent, Caller::Waits(call));
         if run.is_none() {
             let refused = self.refuses(call);
             debug_assert!(refused, "it was not begun");
@@ -293,15 +302,11 @@ impl Core {
         (call, sequence)
     }
 
-    /// Begins a collective that ends with `call`; without one, for a caller who polls for it under the lock.
+    /// Begins a collective.
     #[inline]
-    pub(super) fn enter(
-        &mut self,
-        mut what: CollectiveCall,
-        lent: [Option<BufferId>; 2],
-        call: Option<CallId>,
-    ) -> Entered {
+    fn enter(&mut self, mut what: CollectiveCall, lent: [Option<BufferId>; 2], caller: Caller) -> Entered {
         let context = what.what.context;
+        let call = if let Caller::Waits(call) = caller { Some(call) } else { None };
         // Who only sends does not wait, and would not see that others call something else.
         if what.what.schedule.receives() == 0 && !self.is_alone() {
             let now = Instant::now();
@@ -313,15 +318,30 @@ impl Core {
         if self.apart && self.enters_apart(&mut what, call.is_none()) {
             return Entered { sequence: self.runs.next(context), run: None };
         }
-        let Made { run, sequence, clash } = self.runs.insert(what, lent, call, &mut self.buffers);
+        let Made { mut run, clash } = self.runs.make(what, lent, call, &mut self.buffers);
+        let sequence = run.sequence;
         if let Some((source, disagreement)) = clash {
             // It ends with the world.
+            let run = self.runs.keep(run);
             self.disagree(source, context, &disagreement);
             return Entered { sequence, run: Some(run) };
         }
         if self.router.can_show() {
-            self.show(run);
+            let looks = if let Caller::Polls { looks } = caller { looks } else { 1 };
+            self.show(&mut run, 4 * looks - 3);
+            if call.is_none() {
+                match self.try_at_once(&mut run, looks) {
+                    Ok(true) => return Entered { sequence, run: None },
+                    Ok(false) => {}
+                    Err(panicked) => {
+                        let run = self.runs.keep(run);
+                        self.operation_panicked(&panicked);
+                        return Entered { sequence, run: Some(run) };
+                    }
+                }
+            }
         }
+        let run = self.runs.keep(run);
         if call.is_none() {
             self.advance_polling(run);
         } else {

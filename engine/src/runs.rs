@@ -39,28 +39,20 @@ use super::signature::agree;
 
 use context::Context;
 use exchange::Look;
-use run::Run;
+use run::Counters;
 
 pub(crate) use context::{Called, Disagreement, Mine};
 pub use exchange::Exchange;
 pub(crate) use exchange::Trouble;
-pub(crate) use run::Wires;
 pub use run::{CollectiveCall, Planned};
+pub(crate) use run::{Run, Wires};
 pub(crate) use tag::is_reminder;
-
-/// The counters of a finished run, kept for the next one.
-#[derive(Default)]
-struct Counters {
-    waits: Vec<u32>,
-    ready: Vec<u32>,
-    awaited: Vec<u32>,
-    looked_for: Vec<u32>,
-}
 
 #[derive(Default)]
 pub(crate) struct Runs {
     runs: Vec<Option<Run>>,
     free: Vec<RunId>,
+    /// Of finished runs, kept for the next ones.
     counters: Vec<Counters>,
     /// Of each context with collectives: the runs under way and the latest signatures.
     contexts: FxHashMap<u64, Context>,
@@ -73,82 +65,56 @@ pub(crate) struct Runs {
 
 /// A run that has been made; what its rank has to know of it.
 pub(crate) struct Made {
-    pub run: RunId,
-    pub sequence: u32,
+    pub run: Run,
     /// Somebody has called something else, and said so before.
     pub clash: Option<(usize, Disagreement)>,
 }
 
 impl Runs {
-    /// Makes a run; [`Runs::advance`] starts it. Says which collective of its communicator it is: numbers
-    /// are given out here, under the engine's lock, so that threads cannot start them in another order.
+    /// Makes a run, which is to be [kept](Runs::keep) unless [it is over at once](Runs::try_at_once). Says which
+    /// collective of its communicator it is: numbers are given out here, under the engine's lock, so that threads
+    /// cannot start them in another order.
     ///
     /// Compares it with what has come early. Only messages of this very collective have to be looked at: those of
     /// earlier ones were compared when they came, and those of later ones will be when they are called.
-    pub(crate) fn insert(
+    #[inline]
+    pub(crate) fn make(
         &mut self,
         called: CollectiveCall,
-        [input, output]: [Option<BufferId>; 2],
+        lent: [Option<BufferId>; 2],
         call: Option<CallId>,
         buffers: &mut Buffers,
     ) -> Made {
-        let signature = called.signature().to_bytes();
-        let CollectiveCall { what, reducer, caller, .. } = called;
-        let schedule = &what.schedule;
-        let scratch = (schedule.scratch() > 0).then(|| {
-            let mut block = buffers.block(schedule.scratch() * what.element);
-            let lent = buffers.lend_block(&mut block);
-            (block, lent)
-        });
-        let Counters { mut waits, mut ready, awaited, looked_for } = self.counters.pop().unwrap_or_default();
-        waits.clear();
-        // Step numbers are 32 bits wide, and so is any count of them.
-        waits.extend((0..schedule.len()).map(|step| schedule.dependencies(step) as u32));
-        ready.clear();
-        ready.extend(schedule.roots().iter().rev());
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.runs.push(None);
-            self.runs.len() - 1
-        });
-        let context = self.contexts.entry(what.context).or_default();
-        let called = context.enter(id, signature, caller);
-        let sequence = called.sequence;
-
-        let mut due = schedule.receives();
+        let context = self.contexts.entry(called.what.context).or_default();
+        let mut run = Run::new(called, context.next, lent, call, buffers);
+        context.enter(run.called());
         let mut clash = None;
-        self.early.take((what.context, sequence), |note| {
-            let left = due.checked_sub(note.messages).filter(|_| agree(&signature, &note.signature));
+        self.early.take((run.what.context, run.sequence), |note| {
+            let left = run.due.checked_sub(note.messages).filter(|_| agree(&run.signature, &note.signature));
             match left {
-                Some(left) => due = left,
+                Some(left) => run.due = left,
                 None => {
-                    let mine = Mine::Called(called);
+                    let (sequence, mine) = (run.sequence, Mine::Called(run.called()));
                     clash = Some((note.source, Disagreement { sequence, theirs: note.signature, mine }));
                 }
             }
         });
-        let remaining = schedule.len();
-        let run = Run {
-            what,
-            reducer,
-            caller,
-            sequence,
-            signature,
-            due,
-            call,
-            input,
-            output,
-            scratch,
-            waits,
-            ready,
-            awaited,
-            looked_for,
-            looks: false,
-            shown: false,
-            remaining,
-        };
         run.scale_contribution(buffers);
+        Made { run, clash }
+    }
+
+    /// From here on a run that has been made is under way; [`Runs::advance`] starts what it has not done.
+    pub(crate) fn keep(&mut self, mut run: Run) -> RunId {
+        run.count(self.counters.pop().unwrap_or_default());
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.runs.push(None);
+            self.runs.len() - 1
+        });
+        if let Some(context) = self.contexts.get_mut(&run.what.context) {
+            context.under_way.insert(run.sequence, id);
+        }
         self.runs[id] = Some(run);
-        Made { run: id, sequence, clash }
+        id
     }
 
     /// The number of the next collective of a communicator.
@@ -169,7 +135,7 @@ impl Runs {
         polls: bool,
     ) -> Result<Option<CallId>, Panicked> {
         let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(None) };
-        while let Some(step) = run.ready.pop() {
+        while let Some(step) = run.steps.ready.pop() {
             if run.looks {
                 match run.look(step, wires) {
                     Look::Taken => {
@@ -177,10 +143,11 @@ impl Runs {
                         continue;
                     }
                     Look::NotYet => {
-                        if run.looked_for.is_empty() {
+                        if !run.is_listed {
+                            run.is_listed = true;
                             self.looking.push(id);
                         }
-                        run.looked_for.push(step);
+                        run.steps.looked_for.push(step);
                     }
                     Look::Wrong(trouble) => {
                         self.trouble.get_or_insert(trouble);
@@ -190,7 +157,7 @@ impl Runs {
                 }
             }
             if polls && run.may_await(step, wires) {
-                run.awaited.push(step);
+                run.steps.awaited.push(step);
             } else if let Some(request) = run.perform(step, wires)? {
                 wires.owners.insert(request, Owner::Step { run: id, step });
             } else {
@@ -226,12 +193,12 @@ impl Runs {
             let place = run.place_awaited(source, envelope)?;
             // What is wrong about it is told on the ordinary path.
             let right = run.due > 0
-                && run.bytes_of(run.awaited[place]) == payload.len()
+                && run.bytes_of(run.steps.awaited[place]) == payload.len()
                 && agree(&run.signature, &envelope.signature);
             right.then_some(place)
         };
         let Some(place) = machine.take_wanted(source, header, payload.len(), wanted) else { return false };
-        let step = run.awaited.swap_remove(place);
+        let step = run.steps.awaited.swap_remove(place);
         if let Action::Recv { into, .. } = *run.what.schedule.action(step as usize) {
             buffers.fill(run.span(into), payload);
         }
@@ -243,7 +210,7 @@ impl Runs {
     /// Whether any receive of the run is awaited.
     #[inline]
     pub(crate) fn is_awaiting(&self, id: RunId) -> bool {
-        self.runs.get(id).and_then(Option::as_ref).is_some_and(|run| !run.awaited.is_empty())
+        self.runs.get(id).and_then(Option::as_ref).is_some_and(|run| !run.steps.awaited.is_empty())
     }
 
     /// Whether a message that goes the ordinary way is what a step of the run awaits.
@@ -255,7 +222,7 @@ impl Runs {
     /// Posts the receives that are awaited: their caller polls no more, or not for them alone.
     pub(crate) fn post_awaited(&mut self, id: RunId, machine: &mut Machine, owners: &mut Owners) {
         let Some(Some(run)) = self.runs.get_mut(id) else { return };
-        while let Some(step) = run.awaited.pop() {
+        while let Some(step) = run.steps.awaited.pop() {
             if let Some((selector, into)) = run.receive_of(step) {
                 let request = machine.receive(selector, into, Element::RAW);
                 owners.insert(request, Owner::Step { run: id, step });
@@ -289,22 +256,20 @@ impl Runs {
     }
 
     fn remove(&mut self, id: RunId, buffers: &mut Buffers) -> Option<CallId> {
-        let run = self.runs.get_mut(id)?.take()?;
-        self.free.push(id);
-        if let Some((block, lent)) = run.scratch {
-            buffers.retire(block, lent.buffer);
-        }
-        let (mut awaited, mut looked_for) = (run.awaited, run.looked_for);
-        if !looked_for.is_empty() {
+        let place = self.runs.get_mut(id)?;
+        let run = place.as_mut()?;
+        run.let_go(buffers);
+        if run.is_listed {
             self.looking.retain(|other| *other != id);
         }
-        awaited.clear();
-        looked_for.clear();
-        self.counters.push(Counters { waits: run.waits, ready: run.ready, awaited, looked_for });
+        self.counters.push(std::mem::take(&mut run.steps));
         if let Some(context) = self.contexts.get_mut(&run.what.context) {
             context.under_way.remove(run.sequence);
         }
-        run.call
+        let call = run.call;
+        *place = None;
+        self.free.push(id);
+        call
     }
 
     /// Whether a run is under way.

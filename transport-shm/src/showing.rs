@@ -47,7 +47,7 @@ impl Shm {
             let Some(passed) = theirs.passed(reader.place, channel) else { continue };
             reader.passed = passed;
             if !board::has_room(number, passed) {
-                return Showing::Not;
+                return Showing::Full;
             }
         }
         let memory = outbox.memory();

@@ -225,6 +225,8 @@ pub type Label = [u8; 24];
 pub enum Showing {
     /// Nothing is shown.
     Not,
+    /// Nothing is shown, for somebody has not passed what it would replace: once that is so, it can be.
+    Full,
     /// It is there for all.
     Done,
     /// It is there, and one of those to whom it is shown has passed the number: after it has looked, most often; but
@@ -439,8 +441,8 @@ pub trait Transport: Send {
     /// A channel has at most one payload of a rank under one number; numbers ascend, and go round the circle of 32
     /// bits.
     ///
-    /// It cannot where one of them has not passed what this would replace, or takes no part in the channel yet, or has
-    /// no connection to this rank; nor where there are too many channels.
+    /// It cannot where somebody has not passed what this would replace ([`Showing::Full`]), where one of them takes no
+    /// part in the channel yet, or has no connection to this rank; nor where there are too many channels.
     ///
     /// At most as many bytes as [`Capabilities::show`] says; they are read during the call only.
     fn show(&mut self, to: &[Rank], channel: u64, number: u32, label: &Label, payload: &[u8]) -> Showing {

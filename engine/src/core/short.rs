@@ -10,21 +10,23 @@
 //!             the same of one that is not waited for, if its transport does not coalesce
 //! receive     nothing has come for it, and a poll brings all of its message       deliver ─▶ take_expected
 //! collective  its sends as above; its receives are awaited, not posted            deliver ─▶ take_awaited
+//!             all of one whose ranks show what they give, if it is there by now   show ─▶ look
 //! ```
 //!
 //! Order: a receive of the short path comes after all that are posted, so whatever one of those accepts is not for it;
 //! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their
 //! own, and cannot be taken for one another. A collective is a run as ever; but neither its messages are entered, nor
-//! its call, until its caller stops to poll.
+//! its call, until its caller stops to poll, nor the run itself before the first poll, which may bring a message for it.
 
 use ringworld_protocol::{BufferId, Envelope, Header, Mode, Selector};
 
 use super::super::calls::Ending;
 use super::super::observe::Told;
 use super::super::owners::RunId;
-use super::super::runs::CollectiveCall;
+use super::super::reduce::Panicked;
+use super::super::runs::{CollectiveCall, Run, Wires};
 use super::placing::{AwaitedSteps, Expecting};
-use super::{Begun, Core, Entered};
+use super::{Begun, Caller, Core, Entered};
 
 /// Receives of more bytes wait for their messages on the ordinary path: those may come in pieces, which the short path
 /// would take for messages that nobody has asked for, and copy once more.
@@ -125,8 +127,31 @@ impl Core {
     /// Begins a collective for a caller who polls for it under the lock, see [`Core::poll_for_steps`], and then
     /// [stops](Core::stop_polling). Until then no call is entered.
     #[inline]
-    pub(crate) fn begin_polling(&mut self, what: CollectiveCall, lent: [Option<BufferId>; 2]) -> Entered {
-        self.enter(what, lent, None)
+    pub(crate) fn begin_polling(
+        &mut self,
+        what: CollectiveCall,
+        lent: [Option<BufferId>; 2],
+        looks: usize,
+    ) -> Entered {
+        self.enter(what, lent, Caller::Polls { looks })
+    }
+
+    /// Does all of a collective that has just been made, if what it wants is shown by the time it has been looked for
+    /// so often; whether it is over.
+    ///
+    /// # Errors
+    ///
+    /// When a user's operation panics.
+    #[inline]
+    pub(super) fn try_at_once(&mut self, run: &mut Run, looks: usize) -> Result<bool, Panicked> {
+        let Self { machine, router, buffers, owners, observed, .. } = self;
+        let mut wires = Wires { machine, router, buffers, owners, observed };
+        let over = self.runs.try_at_once(run, looks, &mut wires)?;
+        if over && let Some(trouble) = self.runs.take_trouble() {
+            self.seen(trouble);
+        }
+        self.settle();
+        Ok(over)
     }
 
     /// Polls once for the awaited receives of a run, and goes on with it; whether there is anything left to poll for

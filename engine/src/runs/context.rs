@@ -48,23 +48,14 @@ pub(crate) enum Mine {
 }
 
 impl Context {
-    /// Notes the next collective, which is given its number here.
+    /// Notes the next collective, whose number is [`Context::next`].
     #[inline]
-    pub(super) fn enter(
-        &mut self,
-        run: RunId,
-        signature: SignatureBytes,
-        caller: &'static Location<'static>,
-    ) -> Called {
-        let sequence = self.next;
-        self.next = sequence.wrapping_add(1);
-        self.under_way.insert(sequence, run);
+    pub(super) fn enter(&mut self, called: Called) {
+        self.next = called.sequence.wrapping_add(1);
         if self.recent.len() == QUOTABLE {
             self.recent.pop_front();
         }
-        let called = Called { sequence, signature, caller };
         self.recent.push_back(called);
-        called
     }
 
     /// Whether this rank has called that collective. Half of the circle lies ahead, half behind.

@@ -69,12 +69,13 @@ impl CollectiveCall {
     }
 }
 
-pub(super) struct Run {
+/// A run: what was called, and how far it has come.
+pub(crate) struct Run {
     pub(super) what: Arc<Planned>,
     pub(super) reducer: Reducer,
     pub(super) caller: &'static Location<'static>,
     /// Which collective of its communicator: the same number on all ranks.
-    pub(super) sequence: u32,
+    pub(crate) sequence: u32,
     pub(super) signature: SignatureBytes,
     /// How many of its messages have not been announced yet.
     pub(super) due: usize,
@@ -85,17 +86,29 @@ pub(super) struct Run {
     /// Lent memory to write.
     pub(super) output: Option<BufferId>,
     pub(super) scratch: Option<(Block, Span)>,
+    /// Before it is kept: how many of its first steps are done.
+    pub(super) done: usize,
+    /// Since it is kept.
+    pub(super) steps: Counters,
+    /// What others give may be shown to this rank.
+    pub(super) looks: bool,
+    /// What this rank gives, it has shown: nothing is to be sent.
+    pub(super) shown: bool,
+    /// It is on the list of those who look for something, most often because it does.
+    pub(super) is_listed: bool,
+    pub(super) remaining: usize,
+}
+
+/// The steps of a run that is under way.
+#[derive(Default)]
+pub(super) struct Counters {
+    /// For how many others each one waits.
     pub(super) waits: Vec<u32>,
     pub(super) ready: Vec<u32>,
     /// Receives that may be done and are not posted.
     pub(super) awaited: Vec<u32>,
     /// Receives whose sender may show this rank instead what it would send; posted or awaited as well.
     pub(super) looked_for: Vec<u32>,
-    /// What others give may be shown to this rank.
-    pub(super) looks: bool,
-    /// What this rank gives, it has shown: nothing is to be sent.
-    pub(super) shown: bool,
-    pub(super) remaining: usize,
 }
 
 /// What the steps of runs work with.
@@ -126,6 +139,75 @@ impl Wires<'_> {
 }
 
 impl Run {
+    /// One that has done nothing yet.
+    #[inline]
+    pub(super) fn new(
+        called: CollectiveCall,
+        sequence: u32,
+        [input, output]: [Option<BufferId>; 2],
+        call: Option<CallId>,
+        buffers: &mut Buffers,
+    ) -> Self {
+        let signature = called.signature().to_bytes();
+        let CollectiveCall { what, reducer, caller, .. } = called;
+        let schedule = &what.schedule;
+        let scratch = (schedule.scratch() > 0).then(|| {
+            let mut block = buffers.block(schedule.scratch() * what.element);
+            let lent = buffers.lend_block(&mut block);
+            (block, lent)
+        });
+        let (due, remaining) = (schedule.receives(), schedule.len());
+        Self {
+            what,
+            reducer,
+            caller,
+            sequence,
+            signature,
+            due,
+            call,
+            input,
+            output,
+            scratch,
+            done: 0,
+            steps: Counters::default(),
+            looks: false,
+            shown: false,
+            is_listed: false,
+            remaining,
+        }
+    }
+
+    /// Counts what each step waits for, in the room of an earlier run.
+    pub(super) fn count(&mut self, mut steps: Counters) {
+        let schedule = &self.what.schedule;
+        let Counters { waits, ready, awaited, looked_for } = &mut steps;
+        waits.clear();
+        // Step numbers are 32 bits wide, and so is any count of them.
+        waits.extend((0..schedule.len()).map(|step| schedule.dependencies(step) as u32));
+        ready.clear();
+        if self.done == 0 {
+            ready.extend(schedule.roots().iter().rev());
+        } else {
+            let dependents = (0..self.done).flat_map(|step| schedule.dependents(step));
+            dependents.for_each(|dependent| waits[*dependent as usize] -= 1);
+            ready.extend(
+                (self.done..schedule.len()).rev().filter(|step| waits[*step] == 0).map(|step| step as u32),
+            );
+        }
+        awaited.clear();
+        looked_for.clear();
+        self.remaining = schedule.len() - self.done;
+        self.steps = steps;
+    }
+
+    /// Gives its scratch memory back.
+    #[inline]
+    pub(super) fn let_go(&mut self, buffers: &mut Buffers) {
+        if let Some((block, lent)) = self.scratch.take() {
+            buffers.retire(block, lent.buffer);
+        }
+    }
+
     pub(super) fn called(&self) -> Called {
         Called { sequence: self.sequence, signature: self.signature, caller: self.caller }
     }
@@ -133,14 +215,14 @@ impl Run {
     #[inline]
     pub(super) fn complete_step(&mut self, step: u32) {
         self.remaining -= 1;
-        if !self.looked_for.is_empty() {
-            self.looked_for.retain(|other| *other != step);
+        if !self.steps.looked_for.is_empty() {
+            self.steps.looked_for.retain(|other| *other != step);
         }
         for dependent in self.what.schedule.dependents(step as usize).iter().rev() {
-            let waits = &mut self.waits[*dependent as usize];
+            let waits = &mut self.steps.waits[*dependent as usize];
             *waits -= 1;
             if *waits == 0 {
-                self.ready.push(*dependent);
+                self.steps.ready.push(*dependent);
             }
         }
     }
@@ -152,7 +234,7 @@ impl Run {
         if context != self.what.context || sequence_of(tag) != self.sequence {
             return None;
         }
-        self.awaited.iter().position(|step| {
+        self.steps.awaited.iter().position(|step| {
             matches!(*self.what.schedule.action(*step as usize), Action::Recv { from, tag: number, .. }
                 if number == tag as u32 && self.world(from) == source)
         })
@@ -184,7 +266,7 @@ impl Run {
     #[inline]
     pub(super) fn may_await(&self, step: u32, wires: &Wires<'_>) -> bool {
         let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else { return false };
-        if into.len * self.what.element > SHORT && !self.looked_for.contains(&step) {
+        if into.len * self.what.element > SHORT && !self.steps.looked_for.contains(&step) {
             return false;
         }
         let Some((selector, _)) = self.receive_of(step) else { return false };

@@ -22,6 +22,7 @@ use ringworld_collectives::Action;
 use ringworld_transport::{Showing, Shown};
 
 use super::super::owners::RunId;
+use super::super::reduce::Panicked;
 use super::super::router::Router;
 use super::super::signature::agree;
 use super::Runs;
@@ -51,6 +52,17 @@ impl Run {
             Some(shown) => self.take(step, source, shown, wires),
             None => Look::NotYet,
         }
+    }
+
+    /// The same, so often.
+    #[inline]
+    fn look_often(&mut self, step: u32, looks: usize, wires: &mut Wires<'_>) -> Look {
+        let mut look = self.look(step, wires);
+        for _ in 1..looks {
+            let Look::NotYet = look else { break };
+            look = self.look(step, wires);
+        }
+        look
     }
 
     /// Takes what is shown for a step, if it is what that wants.
@@ -88,11 +100,15 @@ impl Run {
 }
 
 impl Runs {
-    /// Shows what a run gives that has just been made, if it is an exchange and that can be. Returns to whom, if it may
-    /// not be seen.
+    /// Shows what a run gives that has just been made, if it is an exchange and that can be; it is tried so often to wait
+    /// for room. Returns to whom, if it may not be seen.
     #[inline]
-    pub(crate) fn show(&mut self, id: RunId, wires: &mut Wires<'_>) -> Option<&[usize]> {
-        let run = self.runs.get_mut(id)?.as_mut()?;
+    pub(crate) fn show<'a>(
+        &mut self,
+        run: &'a mut Run,
+        tries: usize,
+        wires: &mut Wires<'_>,
+    ) -> Option<&'a [usize]> {
         let Exchange { gives, wants } = run.what.exchange.as_ref()?;
         let number = (run.what.context, run.sequence);
         let context = self.contexts.get_mut(&number.0)?;
@@ -102,10 +118,56 @@ impl Runs {
         }
         run.looks = channel.open;
         let (span, to) = gives.as_ref().filter(|_| run.looks)?;
-        let payload = run.span(*span);
-        let showing = wires.router.show(to, number, &run.signature, wires.buffers.bytes(payload));
-        run.shown = showing != Showing::Not;
+        let payload = wires.buffers.bytes(run.span(*span));
+        let mut showing = wires.router.show(to, number, &run.signature, payload);
+        for _ in 1..tries {
+            let Showing::Full = showing else { break };
+            showing = wires.router.show(to, number, &run.signature, payload);
+        }
+        run.shown = !matches!(showing, Showing::Not | Showing::Full);
         (showing == Showing::Unsure).then_some(to)
+    }
+
+    /// Does all of a run that has just been made, one step after the other, while what it wants is shown by the time it
+    /// is looked for, `looks` times; whether that was all of it. Nobody else knows of the run, so nothing need be
+    /// remembered of it meanwhile: it is let go of. If not it is to be [kept](Runs::keep), and goes on from where it is.
+    ///
+    /// # Errors
+    ///
+    /// When a user's operation panics, as [`Runs::advance`].
+    #[inline]
+    pub(crate) fn try_at_once(
+        &mut self,
+        run: &mut Run,
+        looks: usize,
+        wires: &mut Wires<'_>,
+    ) -> Result<bool, Panicked> {
+        if !run.looks {
+            return Ok(false);
+        }
+        while run.done < run.what.schedule.len() {
+            let step = run.done as u32;
+            match run.what.schedule.action(run.done) {
+                Action::Recv { .. } => match run.look_often(step, looks, wires) {
+                    Look::Taken => {}
+                    Look::Wrong(trouble) => {
+                        self.trouble.get_or_insert(trouble);
+                        return Ok(false);
+                    }
+                    Look::NotYet | Look::Nowhere => return Ok(false),
+                },
+                Action::Send { .. } if !run.shown => return Ok(false),
+                _ => {
+                    let request = run.perform(step, wires)?;
+                    debug_assert!(request.is_none(), "it is shown or local");
+                }
+            }
+            run.done += 1;
+        }
+        run.complete_result(wires.buffers);
+        run.let_go(wires.buffers);
+        self.pass(run.what.context, wires.router);
+        Ok(true)
     }
 
     /// Whether any run looks for something.
@@ -129,8 +191,8 @@ impl Runs {
             }
             _ => false,
         };
-        let step = *run.looked_for.iter().find(is_shown)?;
-        Some((step, run.awaited.contains(&step)))
+        let step = *run.steps.looked_for.iter().find(is_shown)?;
+        Some((step, run.steps.awaited.contains(&step)))
     }
 
     /// Whether anything is shown for anybody who looks.
@@ -142,12 +204,12 @@ impl Runs {
     /// it was there.
     pub(crate) fn take_shown(&mut self, id: RunId, step: u32, wires: &mut Wires<'_>) -> bool {
         let Some(Some(run)) = self.runs.get_mut(id) else { return false };
-        if !run.looked_for.contains(&step) {
+        if !run.steps.looked_for.contains(&step) {
             return false;
         }
         match run.look(step, wires) {
             Look::Taken => {
-                run.awaited.retain(|other| *other != step);
+                run.steps.awaited.retain(|other| *other != step);
                 run.complete_step(step);
                 self.stop_looking(id);
                 true
@@ -163,7 +225,7 @@ impl Runs {
     /// From here on only a message will do for a step.
     pub(crate) fn look_no_more(&mut self, id: RunId, step: u32) {
         if let Some(Some(run)) = self.runs.get_mut(id) {
-            run.looked_for.retain(|other| *other != step);
+            run.steps.looked_for.retain(|other| *other != step);
         }
         self.stop_looking(id);
     }
@@ -171,8 +233,11 @@ impl Runs {
     /// Takes a run off the list of those who look for something, if it does no more.
     #[inline]
     pub(super) fn stop_looking(&mut self, id: RunId) {
-        let looks = self.runs.get(id).and_then(Option::as_ref).is_some_and(|run| !run.looked_for.is_empty());
-        if !looks {
+        if let Some(Some(run)) = self.runs.get_mut(id)
+            && run.is_listed
+            && run.steps.looked_for.is_empty()
+        {
+            run.is_listed = false;
             self.looking.retain(|other| *other != id);
         }
     }

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ringworld_collectives::{Collective, Counts, Order, Request, Tuning};
+use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tuning};
 use ringworld_protocol::{Config, Header};
+use ringworld_transport::{
+    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
+    RemoteKey, Token, Transport,
+};
 
 use super::super::calls::Calls;
 use super::super::observe::Observed;
@@ -62,9 +66,9 @@ fn reminder(sequence: u32, root: u32) -> Envelope {
 /// Calls the next gather; who has called something else before.
 fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
     let mut buffers = Buffers::new();
-    let made =
-        runs.insert(gather(rank), [None; 2], Some(Calls::default().insert([None, None])), &mut buffers);
-    (made.run, made.clash.map(|(source, _)| source))
+    let call = Some(Calls::default().insert([None, None]));
+    let Made { run, clash } = runs.make(gather(rank), [None; 2], call, &mut buffers);
+    (runs.keep(run), clash.map(|(source, _)| source))
 }
 
 /// What rank `source` sends to rank 0, as its header and as what becomes of it there.
@@ -93,7 +97,8 @@ fn what_is_awaited_is_taken_and_all_else_goes_the_ordinary_way() {
     let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
     let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
     let call = Some(Calls::default().insert([None, None]));
-    let run = runs.insert(gather(0), [input.buffer, output.buffer], call, &mut buffers).run;
+    let run = runs.make(gather(0), [input.buffer, output.buffer], call, &mut buffers).run;
+    let run = runs.keep(run);
     let mut advance = |runs: &mut Runs, machine: &mut Machine, buffers: &mut Buffers, owners: &mut Owners| {
         let mut wires = Wires { machine, router: &mut router, buffers, owners, observed: &mut observed };
         runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap()
@@ -196,18 +201,116 @@ fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminde
     assert!(runs.uncalled().is_some());
 }
 
+/// Ranks that could show one another things, and show nothing.
+struct Blank(Capabilities);
+
+impl Transport for Blank {
+    fn capabilities(&self) -> &Capabilities {
+        &self.0
+    }
+
+    fn address(&self) -> Address {
+        Address::new(Vec::new())
+    }
+
+    fn connect(&mut self, _: usize, _: &Address) -> Result<(), ConnectError> {
+        Ok(())
+    }
+
+    fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+        Err(Refused::Unknown(operation))
+    }
+
+    fn pass(&mut self, _: u64, _: u32) -> bool {
+        true
+    }
+
+    fn expose(&mut self, _: usize, _: RecvMemory, _: Token) -> Result<RemoteKey, Cause> {
+        Err(Cause::Finished)
+    }
+
+    fn poll(&mut self, _: &mut dyn Placer, _: &mut Vec<Event>) -> bool {
+        false
+    }
+
+    fn disconnect(&mut self, _: usize, _: Cause) {}
+    fn close(&mut self) {}
+    fn abort(&mut self) {}
+}
+
+#[test]
+fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over() {
+    let mut runs = Runs::default();
+    let mut machine = Machine::new(Config::new(1, 2, 1024, 8192).unwrap());
+    let mut blank = Blank(Capabilities::new("blank"));
+    (blank.0.inject, blank.0.show) = (64, 64);
+    let mut router = Router::new(1, vec![Box::new(blank)], vec![Some(0), None]);
+    let (mut observed, mut owners) = (Observed::new(2, None), Owners::default());
+    let mut buffers = Buffers::new();
+    for sequence in 0..3 {
+        let request = Request {
+            collective: Collective::Broadcast { root: 0 },
+            rank: 1,
+            size: 2,
+            counts: Counts::Same(1),
+            element: 1,
+            order: Order::Free,
+            in_place: true,
+        };
+        let choice =
+            ringworld_collectives::Choice::forced(Algorithm::BroadcastDirect, &request, &Tuning::default());
+        let schedule = ringworld_collectives::build(&request, &choice.unwrap()).unwrap();
+        let gather = gather(0);
+        let what = Planned {
+            exchange: Some(Exchange::of(&schedule, |rank| rank)),
+            schedule: Arc::new(schedule),
+            ..Planned::clone(&gather.what)
+        };
+        let mut block = buffers.block(1);
+        let output = buffers.lend_block(&mut block);
+        let broadcast = CollectiveCall { what: Arc::new(what), ..gather };
+        let mut run = runs.make(broadcast, [None, output.buffer], None, &mut buffers).run;
+        let mut wires = Wires {
+            machine: &mut machine,
+            router: &mut router,
+            buffers: &mut buffers,
+            owners: &mut owners,
+            observed: &mut observed,
+        };
+        runs.show(&mut run, 1, &mut wires);
+        assert!(run.looks && !runs.try_at_once(&mut run, 3, &mut wires).map_err(|_| "a panic").unwrap());
+        let run = runs.keep(run);
+        assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
+        assert!(runs.is_awaiting(run) && runs.is_looking());
+
+        let message = message(sequence, 0);
+        let mut sender = Machine::new(Config::new(0, 2, 1024, 8192).unwrap());
+        let departure = sender.depart(1, &message, 1).unwrap();
+        let mut room = [0; Header::MAX];
+        let header = departure.header.encode(&mut room);
+        assert!(runs.take_awaited(run, wires.machine, wires.buffers, 0, header, &[7]));
+        assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
+        assert!(!runs.has(run) && !runs.is_looking(), "call {sequence}");
+        assert_eq!(buffers.bytes(output)[0], 7);
+        buffers.retire(block, output.buffer);
+    }
+}
+
 /// How long a call takes beside so many messages for later ones, and so many collectives under way.
 fn per_call(ahead: u32, under_way: u32) -> Duration {
     let (mut runs, mut buffers) = (Runs::default(), Buffers::new());
     let call = Some(Calls::default().insert([None, None]));
     assert!((0..ahead).all(|early| runs.arrive(1, &message(1_000_000 + early, 0)).is_none()));
     for _ in 0..under_way {
-        runs.insert(gather(1), [None; 2], call, &mut buffers);
+        let run = runs.make(gather(1), [None; 2], call, &mut buffers).run;
+        runs.keep(run);
     }
     let calls: Vec<CollectiveCall> = (0..2_000).map(|_| gather(1)).collect();
     let begun = Instant::now();
     for again in calls {
-        let Made { run, sequence, .. } = runs.insert(again, [None; 2], call, &mut buffers);
+        let run = runs.make(again, [None; 2], call, &mut buffers).run;
+        let sequence = run.sequence;
+        let run = runs.keep(run);
         runs.arrive(2, &reminder(sequence, 0));
         runs.remove(run, &mut buffers);
     }

@@ -75,6 +75,13 @@ impl<C: Drive> Shell<C> {
         }
     }
 
+    /// How often a waiting thread may look for what will be in memory that it shares before it polls: for a microsecond
+    /// or so, but once where others may want its core.
+    #[inline]
+    pub(crate) fn looks(&self) -> usize {
+        if self.waits.spin.busy_poll.is_zero() { 1 } else { 32 }
+    }
+
     /// Ends a call that had nothing to wait for.
     pub(crate) fn go(self: &Arc<Self>, mut core: Locked<'_, C>) {
         core.catch_up();
