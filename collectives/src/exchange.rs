@@ -1,16 +1,50 @@
-//! Which schedules are one exchange, in which each rank gives the same to all who want it.
+//! Which schedules are one exchange, in which each rank gives something to all who want it, or a part of it.
 //!
 //! Where ranks share memory, what is given to several need be written only once: a rank shows it, and the others look.
 //! Both sides must know of each other that they do. Invariant: [`is_exchange`] depends on nothing that ranks of one
 //! call do not know alike; then all messages of a schedule are sent before anything is received, no two go from one
-//! rank to the same other, and all of one rank have the same content. Neighbours: the files `direct.rs`, which are what
-//! this is true of; [`crate::select`], which takes them where ranks share memory.
+//! rank to the same other, and all of one rank have the same content, or are the [parts](Part) of one. Neighbours: the
+//! files `direct.rs`, which are what this is true of, and the exchange in pairs; [`crate::select`], which takes them
+//! where ranks share memory.
 
 use crate::tuning::LONGEST_SHOWN;
-use crate::{Action, Algorithm, Choice, Counts, Request, Schedule};
+use crate::{Action, Algorithm, Choice, Collective, Counts, Request, Schedule, Span};
 
-/// Whether every rank of such a call gives the same to all others, in one message to each, before it needs anything of
-/// them: all ranks answer alike.
+/// Which part a rank takes of what others give to all, in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where it begins.
+    pub offset: usize,
+    /// How long all of it is.
+    pub whole: usize,
+}
+
+impl Request {
+    /// Which part this rank takes of what others give in an exchange ([`is_exchange`]): of a scatter, a reduce-scatter
+    /// and an all-to-all its own block. `None`: all of it.
+    #[must_use]
+    pub fn part(&self) -> Option<Part> {
+        use Collective as C;
+        match (self.collective, &self.counts) {
+            (C::Scatter { .. } | C::ReduceScatter | C::AllToAll, Counts::Same(count)) => Some(Part {
+                offset: self.rank.saturating_mul(*count),
+                whole: self.size.saturating_mul(*count),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Bytes of what a rank would give to all in an exchange.
+    pub(crate) fn given_bytes(&self) -> usize {
+        match self.part() {
+            Some(Part { whole, .. }) => whole.saturating_mul(self.element.max(1)),
+            None => self.bytes(),
+        }
+    }
+}
+
+/// Whether every rank of such a call gives the same to all others, or parts of the same, in one message to each, before
+/// it needs anything of them: all ranks answer alike.
 ///
 /// ```
 /// use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning, is_exchange};
@@ -25,7 +59,7 @@ use crate::{Action, Algorithm, Choice, Counts, Request, Schedule};
 #[must_use]
 pub fn is_exchange(request: &Request, choice: &Choice) -> bool {
     use Algorithm as A;
-    let gives_the_same = matches!(
+    let gives_to_all = matches!(
         choice.algorithm,
         A::BarrierDirect
             | A::BroadcastDirect
@@ -35,30 +69,38 @@ pub fn is_exchange(request: &Request, choice: &Choice) -> bool {
             | A::GatherDirect
             | A::ScanDirect
             | A::ExclusiveScanDirect
+            | A::ScatterDirect
+            | A::ReduceScatterDirect
+            | A::AllToAllPairwise
     );
-    // Only an all-reduce is cut, and a segment is one message more.
-    let whole = |count: usize| choice.algorithm != A::AllReduceDirect || count <= choice.segment;
-    // An all-gather goes to a few at a time where blocks cannot be shown.
-    let at_once =
-        choice.algorithm != A::AllGatherDirect || request.size <= choice.in_flight.saturating_add(1);
-    let short = request.bytes() <= LONGEST_SHOWN;
+    // A segment is one message more.
+    let is_cut =
+        matches!(choice.algorithm, A::AllReduceDirect | A::ReduceScatterDirect | A::AllToAllPairwise);
+    let whole = |count: usize| !is_cut || count <= choice.segment;
+    // These go to a few at a time where blocks cannot be shown.
+    let at_once = !matches!(choice.algorithm, A::AllGatherDirect | A::AllToAllPairwise)
+        || request.size <= choice.in_flight.saturating_add(1);
+    let short = request.given_bytes() <= LONGEST_SHOWN;
     request.size > 1
         && short
-        && gives_the_same
+        && gives_to_all
         && at_once
         && matches!(request.counts, Counts::Same(count) if whole(count))
 }
 
 impl Schedule {
-    /// What an exchange ([`is_exchange`]) gives to all others, and to whom; `None` where it gives nothing to anybody.
+    /// What an exchange ([`is_exchange`]) gives to all others, all [parts](Part) of it, and to whom; `None` where it
+    /// gives nothing to anybody. Of the request that it was built for.
     #[must_use]
-    pub fn gives(&self) -> Option<(crate::Span, Vec<usize>)> {
+    pub fn gives(&self, request: &Request) -> Option<(Span, Vec<usize>)> {
         let sends = self.actions().iter().filter_map(|action| match action {
             Action::Send { to, from, .. } => Some((*from, *to)),
             _ => None,
         });
         let (spans, to): (Vec<_>, Vec<_>) = sends.unzip();
-        Some((*spans.first()?, to))
+        let first = *spans.first()?;
+        let all = request.part().map_or(first, |part| Span { offset: 0, len: part.whole, ..first });
+        Some((all, to))
     }
 }
 
@@ -109,64 +151,86 @@ mod tests {
                         continue;
                     }
                     exchanges.insert(algorithm);
-                    for rank in 0..size {
-                        let Ok(schedule) = build(&request(rank), &choice(rank)) else { continue };
-                        holds(&schedule, algorithm);
-                    }
+                    let all: Vec<_> = (0..size)
+                        .map(|rank| {
+                            let request = request(rank);
+                            let schedule = build(&request, &choice(rank)).unwrap();
+                            (request, schedule)
+                        })
+                        .collect();
+                    holds(&all, algorithm);
                 }
             }
         }
-        assert_eq!(exchanges.len(), 8, "{exchanges:?}");
+        assert_eq!(exchanges.len(), 11, "{exchanges:?}");
     }
 
     #[test]
-    fn an_all_gather_goes_to_all_at_once_where_it_can_be_shown_and_to_a_few_elsewhere() {
+    fn blocks_go_to_all_at_once_where_they_can_be_shown_and_to_a_few_elsewhere() {
         let apart = Tuning::default();
         let together = Tuning { show_ranks: 8, ..Tuning::default() };
-        let is_one = |size, bytes, tuning: &Tuning| {
-            let request = Request {
-                collective: Collective::AllGather,
-                rank: 1,
+        let is_one = |algorithm: Algorithm, size, bytes, tuning: &Tuning| {
+            let request = |rank| Request {
+                collective: match algorithm {
+                    Algorithm::AllGatherDirect => Collective::AllGather,
+                    _ => Collective::AllToAll,
+                },
+                rank,
                 size,
                 counts: Counts::Same(bytes),
                 element: 1,
                 order: Order::Free,
                 in_place: false,
             };
-            let choice = Choice::forced(Algorithm::AllGatherDirect, &request, tuning).unwrap();
-            let claimed = is_exchange(&request, &choice);
+            let choice = Choice::forced(algorithm, &request(1), tuning).unwrap();
+            let claimed = is_exchange(&request(1), &choice);
             if claimed {
-                holds(&build(&request, &choice).unwrap(), choice.algorithm);
+                let built = |rank| (request(rank), build(&request(rank), &choice).unwrap());
+                holds(&(0..size).map(built).collect::<Vec<_>>(), algorithm);
             }
             claimed
         };
-        for bytes in [1, LONGEST_SHOWN] {
-            assert!((2..=8).all(|size| is_one(size, bytes, &together)), "{bytes}");
-            assert!((2..=5).all(|size| is_one(size, bytes, &apart)) && !is_one(6, bytes, &apart), "{bytes}");
+        for (algorithm, longest, most) in [
+            (Algorithm::AllGatherDirect, LONGEST_SHOWN, 5),
+            (Algorithm::AllToAllPairwise, LONGEST_SHOWN / 8, 33),
+        ] {
+            for bytes in [1, longest] {
+                assert!((2..=8).all(|size| is_one(algorithm, size, bytes, &together)), "{bytes}");
+                assert!((2..=most.min(8)).all(|size| is_one(algorithm, size, bytes, &apart)), "{bytes}");
+            }
+            assert!(!is_one(algorithm, most + 1, 1, &apart));
+            assert!(!is_one(algorithm, 8, longest + 1, &together));
         }
-        assert!(!is_one(9, 1, &together) && !is_one(3, LONGEST_SHOWN + 1, &together));
+        assert!(!is_one(Algorithm::AllGatherDirect, 9, 1, &together));
     }
 
-    fn holds(schedule: &Schedule, algorithm: Algorithm) {
-        let (mut to, mut from, mut spans) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for (step, action) in schedule.actions().iter().enumerate() {
-            match *action {
-                Action::Send { to: peer, from, tag } => {
-                    assert_eq!((schedule.dependencies(step), tag), (0, 0), "{algorithm:?}");
-                    spans.insert(format!("{from}"));
-                    to.push(peer);
+    /// What is sent to each is the part that it takes of what the sender gives to all.
+    fn holds(all: &[(Request, Schedule)], algorithm: Algorithm) {
+        let gives: Vec<_> = all.iter().map(|(request, schedule)| schedule.gives(request)).collect();
+        let mut expected = BTreeSet::new();
+        for (sender, (_, schedule)) in all.iter().enumerate() {
+            let mut to = Vec::new();
+            for (step, action) in schedule.actions().iter().enumerate() {
+                let Action::Send { to: peer, from, tag } = *action else { continue };
+                assert_eq!((schedule.dependencies(step), tag), (0, 0), "{algorithm:?}");
+                let given = gives[sender].as_ref().unwrap().0;
+                let part = all[peer].0.part().unwrap_or(Part { offset: 0, whole: from.len });
+                assert_eq!(given.len, part.whole, "{algorithm:?}");
+                assert_eq!(from, Span { offset: given.offset + part.offset, ..from }, "{algorithm:?}");
+                assert_eq!(from.buffer, given.buffer, "{algorithm:?}");
+                assert!(expected.insert((sender, peer, from.len)), "{algorithm:?}");
+                to.push(peer);
+            }
+            assert_eq!(gives[sender].as_ref().map(|(_, to)| to.clone()).unwrap_or_default(), to);
+        }
+        let mut received = BTreeSet::new();
+        for (rank, (_, schedule)) in all.iter().enumerate() {
+            for action in schedule.actions() {
+                if let Action::Recv { from, into, tag } = *action {
+                    assert!(tag == 0 && received.insert((from, rank, into.len)), "{algorithm:?}");
                 }
-                Action::Recv { from: peer, tag, .. } => {
-                    assert_eq!(tag, 0);
-                    from.push(peer);
-                }
-                _ => {}
             }
         }
-        assert!(spans.len() <= 1, "{algorithm:?} {spans:?}");
-        for list in [&to, &from] {
-            assert_eq!(list.iter().collect::<BTreeSet<_>>().len(), list.len());
-        }
-        assert_eq!(schedule.gives().map(|(_, to)| to).unwrap_or_default(), to);
+        assert_eq!(received, expected, "{algorithm:?}");
     }
 }

@@ -100,7 +100,7 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
 
 /// Whether what each rank has can be shown to all others.
 fn can_be_shown(request: &Request, tuning: &Tuning) -> bool {
-    request.size <= tuning.show_ranks && request.bytes() <= tuning.show_bytes && !uneven(request)
+    request.size <= tuning.show_ranks && request.given_bytes() <= tuning.show_bytes && !uneven(request)
 }
 
 /// Where all ranks share memory, and are few.
@@ -114,10 +114,12 @@ fn shown(request: &Request, tuning: &Tuning) -> Option<(Algorithm, &'static str)
         Collective::Reduce { .. } => Algorithm::ReduceDirect,
         Collective::AllReduce => Algorithm::AllReduceDirect,
         Collective::AllGather => Algorithm::AllGatherDirect,
+        Collective::ReduceScatter => Algorithm::ReduceScatterDirect,
         Collective::Gather { .. } => Algorithm::GatherDirect,
+        Collective::Scatter { .. } => Algorithm::ScatterDirect,
+        Collective::AllToAll => Algorithm::AllToAllPairwise,
         Collective::Scan => Algorithm::ScanDirect,
         Collective::ExclusiveScan => Algorithm::ExclusiveScanDirect,
-        Collective::Scatter { .. } | Collective::ReduceScatter | Collective::AllToAll => return None,
     };
     Some((algorithm, "few ranks that share memory show one another what is short (show_bytes, show_ranks)"))
 }
@@ -410,8 +412,10 @@ fn choose_segments(algorithm: Algorithm, reason: &'static str, request: &Request
     // Direct exchange has a slot for each other rank in every segment under way: together they should still fit
     // into the cache, and so many messages keep the links busy with two.
     let (in_flight, abreast) = match algorithm {
+        A::AllGatherDirect | A::AllToAllPairwise if can_be_shown(request, tuning) => {
+            (tuning.in_flight.max(size - 1).max(1), 1)
+        }
         A::AllToAllPairwise => (exchanges(request, tuning), 1),
-        A::AllGatherDirect if can_be_shown(request, tuning) => (tuning.in_flight.max(size - 1), 1),
         _ if size > 2
             && (exchanges_parts || matches!(algorithm, A::AllReduceDirect | A::ReduceScatterDirect)) =>
         {

@@ -168,11 +168,11 @@ pub struct Tuning {
     /// Two-level all-to-all: the longest block that is tiny. 64 bytes: beyond, what Bruck's algorithm sends through a
     /// wire again and again costs more than `pack_hosts` messages.
     pub pack_tiny: usize,
-    /// The most ranks that show one another short vectors, where all of them share memory: barriers, broadcasts,
-    /// reductions, all-reduces, all-gathers, gathers and scans are then one exchange ([`crate::is_exchange`]). 0 where
-    /// they do not; 8 where they do: each looks at what all others show.
+    /// The most ranks that show one another short vectors, where all of them share memory: every collective is then one
+    /// exchange ([`crate::is_exchange`]). 0 where they do not; 8 where they do: each looks at what all others show.
     pub show_ranks: usize,
-    /// The longest vector, or block, that is shown so. 8 KiB, as long as a place to show it is: with four ranks on two
+    /// The longest vector that is shown so, or block where all get the same; of blocks that differ all together. 8 KiB,
+    /// as long as a place to show it is: with four ranks on two
     /// cores an all-reduce of that takes two thirds of the time of the next best, with two nine tenths; of 16 KiB with
     /// two a fifth more.
     pub show_bytes: usize,

@@ -144,8 +144,14 @@ impl Router {
 
     /// See [`Transport::copy_shown`].
     #[inline]
-    pub(crate) fn copy_shown(&mut self, from: usize, channel: u64, number: u32, into: &mut [u8]) {
-        self.transport(from).copy_shown(from, channel, number, into);
+    pub(crate) fn copy_shown(
+        &mut self,
+        from: usize,
+        (channel, number): (u64, u32),
+        offset: usize,
+        into: &mut [u8],
+    ) {
+        self.transport(from).copy_shown(from, channel, number, offset, into);
     }
 
     /// See [`Transport::pass`].

@@ -265,6 +265,11 @@ pub(crate) fn reduce_scatter(
         None => staging.hold(recv.part(0, whole).pack()),
     };
     let output = staging.output(&recv.part(0, *mine), op.alignment(), false);
-    let blocks = Blocks::Each(counts.iter().map(|count| count * size).collect());
+    // All ranks know all counts, so all see whether they are the same, which is faster.
+    let blocks = if counts.iter().all(|count| count == mine) {
+        Blocks::Same
+    } else {
+        Blocks::Each(counts.iter().map(|count| count * size).collect())
+    };
     Ok(staging.call(&comm.all, Call::ReduceScatter { blocks, op }, Some(input), Some(output)))
 }

@@ -147,14 +147,24 @@ impl Board {
         Some(Shown { label, length: length.min(LONGEST) })
     }
 
-    /// Copies the beginning of what is shown.
+    /// Copies what is shown from `offset` on, as far as there is any.
     #[inline]
-    pub(crate) fn copy(self, memory: &impl Shared, place: Place, number: u32, into: &mut [u8]) {
-        let room = into.len().min(LONGEST);
-        let (beside, rest) = into[..room].split_at_mut(room.min(BESIDE));
-        memory.read(self.cell(place, number) + WORD + LABEL, beside);
+    pub(crate) fn copy(
+        self,
+        memory: &impl Shared,
+        place: Place,
+        number: u32,
+        offset: usize,
+        into: &mut [u8],
+    ) {
+        let room = into.len().min(LONGEST.saturating_sub(offset));
+        let here = BESIDE.saturating_sub(offset).min(room);
+        let (beside, rest) = into[..room].split_at_mut(here);
+        if !beside.is_empty() {
+            memory.read(self.cell(place, number) + WORD + LABEL + offset, beside);
+        }
         if !rest.is_empty() {
-            memory.read(self.rest(place, number), rest);
+            memory.read(self.rest(place, number) + (offset + here - BESIDE), rest);
         }
     }
 }
@@ -235,8 +245,17 @@ mod tests {
                 board.show(&memory, *place, number, &label, &bytes);
                 assert_eq!(board.shown(&memory, *place, number), Some(Shown { label, length }));
                 let mut read = vec![0; length];
-                board.copy(&memory, *place, number, &mut read);
+                board.copy(&memory, *place, number, 0, &mut read);
                 assert_eq!(read, bytes);
+                for offset in
+                    [1, BESIDE - 1, BESIDE, BESIDE + 1, 77].into_iter().filter(|offset| *offset < length)
+                {
+                    for end in [offset + 1, length] {
+                        let mut part = vec![0; end - offset];
+                        board.copy(&memory, *place, number, offset, &mut part);
+                        assert_eq!(part, bytes[offset..end]);
+                    }
+                }
                 for other in [number.wrapping_add(1), number.wrapping_add(CELLS), number.wrapping_sub(CELLS)]
                 {
                     assert_eq!(board.shown(&memory, *place, other), None);
@@ -275,6 +294,8 @@ mod tests {
         memory.store(board.cell(Place(0), 3), u64::MAX << 32 | 3);
         let shown = board.shown(&memory, Place(0), 3).unwrap();
         assert_eq!(shown.length, LONGEST);
-        board.copy(&memory, Place(0), 3, &mut vec![0; 2 * LONGEST]);
+        for offset in [0, BESIDE + 1, LONGEST, 2 * LONGEST, usize::MAX] {
+            board.copy(&memory, Place(0), 3, offset, &mut vec![0; 2 * LONGEST]);
+        }
     }
 }

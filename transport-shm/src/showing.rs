@@ -80,11 +80,18 @@ impl Shm {
 
     /// See [`ringworld_transport::Transport::copy_shown`].
     #[inline]
-    pub(crate) fn copy_shown_by(&mut self, from: Rank, channel: u64, number: u32, into: &mut [u8]) {
+    pub(crate) fn copy_shown_by(
+        &mut self,
+        from: Rank,
+        channel: u64,
+        number: u32,
+        offset: usize,
+        into: &mut [u8],
+    ) {
         if let Some(theirs) = self.peers.get_mut(from).and_then(|peer| peer.board.as_mut())
             && let Some(place) = theirs.place(channel)
         {
-            TheirOutbox::BOARD.copy(theirs.outbox.memory(), place, number, into);
+            TheirOutbox::BOARD.copy(theirs.outbox.memory(), place, number, offset, into);
         }
     }
 

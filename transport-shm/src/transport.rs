@@ -448,8 +448,8 @@ impl Transport for Shm {
     }
 
     #[inline]
-    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, into: &mut [u8]) {
-        self.copy_shown_by(from, channel, number, into);
+    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, offset: usize, into: &mut [u8]) {
+        self.copy_shown_by(from, channel, number, offset, into);
     }
 
     fn pass(&mut self, channel: u64, number: u32) -> bool {

@@ -456,9 +456,9 @@ pub trait Transport: Send {
         None
     }
 
-    /// Copies the beginning of what `from` [shows](Transport::shown); `into` is no longer than that.
-    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, into: &mut [u8]) {
-        let _nothing = (from, channel, number, into);
+    /// Copies what `from` [shows](Transport::shown) from `offset` on; `into` ends no later than that.
+    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, offset: usize, into: &mut [u8]) {
+        let _nothing = (from, channel, number, offset, into);
     }
 
     /// Takes part in `channel`, as far as there is room for another, and has no need of what is shown there under any

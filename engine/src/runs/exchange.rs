@@ -1,6 +1,6 @@
 //! What a rank gives in an exchange, and what may come of looking for what it wants. Neighbour: `shown`.
 
-use ringworld_collectives::{Schedule, Span as Elements};
+use ringworld_collectives::{Part, Request, Schedule, Span as Elements};
 
 use super::context::Disagreement;
 
@@ -11,14 +11,16 @@ pub struct Exchange {
     pub(super) gives: Option<(Elements, Box<[usize]>)>,
     /// Of how many others it wants something.
     pub(super) wants: usize,
+    /// Which part of what they give; `None`: all.
+    pub(super) part: Option<Part>,
 }
 
 impl Exchange {
-    /// That of a schedule; `world` says which rank of the world one of the communicator is.
+    /// That of a schedule and what it was built for; `world` says which rank of the world one of the communicator is.
     #[must_use]
-    pub fn of(schedule: &Schedule, world: impl Fn(usize) -> usize) -> Self {
-        let gives = schedule.gives().map(|(span, to)| (span, to.into_iter().map(world).collect()));
-        Self { gives, wants: schedule.receives() }
+    pub fn of(schedule: &Schedule, request: &Request, world: impl Fn(usize) -> usize) -> Self {
+        let gives = schedule.gives(request).map(|(span, to)| (span, to.into_iter().map(world).collect()));
+        Self { gives, wants: schedule.receives(), part: request.part() }
     }
 }
 

@@ -18,7 +18,7 @@
 //! may have let go before, it is told by a reminder. Neighbours: `run` has the steps, `router` the transport, `channel`
 //! how far this rank has come, `agreement` does the same for messages.
 
-use ringworld_collectives::Action;
+use ringworld_collectives::{Action, Part};
 use ringworld_transport::{Showing, Shown};
 
 use super::super::owners::RunId;
@@ -83,18 +83,22 @@ impl Run {
             return Look::Nowhere;
         };
         let into = self.span(into);
-        if into.len != length {
-            let (signature, expected) = (&self.what.signature, into.len);
+        let (offset, expected) = match self.what.exchange.as_ref().and_then(|exchange| exchange.part) {
+            Some(Part { offset, whole }) => (offset * self.what.element, whole * self.what.element),
+            None => (0, into.len),
+        };
+        if expected != length {
+            let signature = &self.what.signature;
             return Look::Wrong(Trouble::Wrong(format!(
                 "rank {source} shows {length} bytes in {signature} #{sequence}, of which {expected} are expected"
             )));
         }
-        if length > 0 {
+        if into.len > 0 {
             let router = &mut *wires.router;
-            wires.buffers.change(into, |bytes| router.copy_shown(source, context, sequence, bytes));
+            wires.buffers.change(into, |bytes| router.copy_shown(source, (context, sequence), offset, bytes));
         }
         self.due -= 1;
-        wires.observed.received(source, length);
+        wires.observed.received(source, into.len);
         Look::Taken
     }
 }
@@ -109,7 +113,7 @@ impl Runs {
         tries: usize,
         wires: &mut Wires<'_>,
     ) -> Option<&'a [usize]> {
-        let Exchange { gives, wants } = run.what.exchange.as_ref()?;
+        let Exchange { gives, wants, .. } = run.what.exchange.as_ref()?;
         let number = (run.what.context, run.sequence);
         let context = self.contexts.get_mut(&number.0)?;
         let channel = context.channel.get_or_insert_with(|| open_channel(number.1, &run.what, wires.router));
@@ -326,6 +330,8 @@ impl Context {
 fn open_channel(number: u32, what: &Planned, router: &mut Router) -> Channel {
     let world = |rank: usize| what.group.as_ref().map_or(rank, |group| group[rank]);
     let own = what.schedule.rank();
-    let others = (0..what.schedule.size()).filter(|rank| *rank != own).map(world).collect();
-    Channel::new(number, router.pass(what.context, number), others)
+    let others: Box<[usize]> = (0..what.schedule.size()).filter(|rank| *rank != own).map(world).collect();
+    // Where some are out of reach nobody would show anything, and all would be looked for in vain.
+    let open = others.iter().all(|rank| router.shows(*rank)) && router.pass(what.context, number);
+    Channel::new(number, open, others)
 }

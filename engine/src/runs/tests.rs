@@ -262,7 +262,7 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
         let schedule = ringworld_collectives::build(&request, &choice.unwrap()).unwrap();
         let gather = gather(0);
         let what = Planned {
-            exchange: Some(Exchange::of(&schedule, |rank| rank)),
+            exchange: Some(Exchange::of(&schedule, &request, |rank| rank)),
             schedule: Arc::new(schedule),
             ..Planned::clone(&gather.what)
         };

@@ -362,7 +362,7 @@ impl Communicator {
             detail: error.to_string(),
         })?;
         let exchange = ringworld_collectives::is_exchange(request, &choice)
-            .then(|| Exchange::of(&schedule, |rank| self.world_rank(rank)));
+            .then(|| Exchange::of(&schedule, request, |rank| self.world_rank(rank)));
         Ok(Planned {
             schedule: Arc::new(schedule),
             group: self.inner.group.clone(),

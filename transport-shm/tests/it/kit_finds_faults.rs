@@ -20,6 +20,10 @@ enum Fault {
     PassesNothing,
     LabelCutShort,
     BytesCutShort,
+    /// Copies the beginning for any part.
+    CopiesTheBeginning,
+    /// Never says that there is no room.
+    NeverFull,
     /// Shows to those who are not there, as far as it says.
     ShowsToAnybody,
     NeverUnsure,
@@ -58,6 +62,7 @@ impl Transport for Faulty {
         let showing = self.shm.show(to, channel, number, label, payload);
         match (self.fault, showing) {
             (Fault::ShowsToAnybody, Showing::Not) | (Fault::NeverUnsure, Showing::Unsure) => Showing::Done,
+            (Fault::NeverFull, Showing::Full) => Showing::Not,
             _ => showing,
         }
     }
@@ -75,9 +80,10 @@ impl Transport for Faulty {
         }
     }
 
-    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, into: &mut [u8]) {
+    fn copy_shown(&mut self, from: Rank, channel: u64, number: u32, offset: usize, into: &mut [u8]) {
         let room = if self.fault == Fault::BytesCutShort { into.len().min(32) } else { into.len() };
-        self.shm.copy_shown(from, channel, number, &mut into[..room]);
+        let offset = if self.fault == Fault::CopiesTheBeginning { 0 } else { offset };
+        self.shm.copy_shown(from, channel, number, offset, &mut into[..room]);
     }
 
     fn pass(&mut self, channel: u64, number: u32) -> bool {
@@ -181,6 +187,8 @@ fn every_fault_of_showing_breaks_its_promise_and_no_fault_breaks_none() {
         (Fault::PassesNothing, "stays"),
         (Fault::LabelCutShort, "stays"),
         (Fault::BytesCutShort, "stays"),
+        (Fault::CopiesTheBeginning, "stays"),
+        (Fault::NeverFull, "stays"),
         (Fault::ShowsToAnybody, "there"),
         (Fault::NeverUnsure, "told"),
         (Fault::GoneWithItsOwner, "outlives"),
