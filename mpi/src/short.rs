@@ -1,5 +1,5 @@
-//! The short path: predefined elements that lie one behind the other, which are sent, received or reduced to all by a
-//! call that waits, or sent at once or received by one that does not, within one group.
+//! The short path: predefined elements that lie one behind the other, which are sent, received, or given to a collective
+//! by a call that waits, or sent at once or received by one that does not, within one group.
 //!
 //! This file decides whether it may be taken; whatever it declines, and every argument that is wrong, goes by the
 //! ordinary path of `point_to_point.rs` and `plan.rs`, which knows more cases and says what is wrong. What it saves is
@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use ringworld::foreign::{Call, Foreign};
+use ringworld::foreign::{Blocks, Call, Foreign, Reducer};
 use ringworld::{Source, Tag};
 
 use crate::arguments::{Address, StatusOut};
@@ -145,8 +145,7 @@ pub(crate) fn all_reduce(
     }
     let input = if in_place { None } else { Some(memory(input, count, datatype)?) };
     let output = memory(output, count, datatype)?;
-    let alignment = reducer.alignment();
-    if !output.is_aligned_to(alignment) || input.is_some_and(|input| !input.is_aligned_to(alignment)) {
+    if !are_aligned(reducer, input, Some(output)) {
         return None;
     }
     let mut kept = None;
@@ -155,6 +154,170 @@ pub(crate) fn all_reduce(
         Ok(()) => Some(0),
         Err(why) => Some(failed(call, comm, why)),
     }
+}
+
+/// A collective of one group, likewise: what it is, and its memory.
+#[inline(always)]
+#[track_caller]
+fn collective(
+    call: &str,
+    comm: standard::Comm,
+    what: impl FnOnce(&Comm) -> Option<(Call, Option<Foreign>, Option<Foreign>)>,
+) -> Option<i32> {
+    let mut kept = None;
+    let comm = of_one_group(comm, &mut kept)?;
+    let (what, input, output) = what(comm)?;
+    match comm.all.run_foreign(&what, input, output) {
+        Ok(_) => Some(0),
+        Err(why) => Some(failed(call, comm, why)),
+    }
+}
+
+/// What one rank gives or gets.
+type Side = (Address, i64, standard::Datatype);
+
+/// The memory of a block for each rank.
+#[inline]
+fn blocks((address, count, datatype): Side, comm: &Comm) -> Option<Foreign> {
+    memory(address, count.checked_mul(i64::try_from(comm.all.size()).ok()?)?, datatype)
+}
+
+/// Where this rank's block of those begins.
+#[inline]
+fn own((address, count, datatype): Side, comm: &Comm) -> Option<usize> {
+    let block = usize::try_from(count).ok()?.checked_mul(basic::dense_size(datatype)?)?;
+    address.number().checked_add(block.checked_mul(comm.all.rank())?)
+}
+
+/// `MPI_Barrier`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn barrier(call: &str, comm: standard::Comm) -> Option<i32> {
+    collective(call, comm, |_| Some((Call::Barrier, None, None)))
+}
+
+/// `MPI_Bcast`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn bcast(
+    call: &str,
+    (address, count, datatype): Side,
+    root: i32,
+    comm: standard::Comm,
+) -> Option<i32> {
+    let data = memory(address, count, datatype)?;
+    collective(call, comm, |comm| Some((Call::Broadcast { root: rank(comm, root)? }, None, Some(data))))
+}
+
+/// `MPI_Gather`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn gather(call: &str, send: Side, recv: Side, root: i32, comm: standard::Comm) -> Option<i32> {
+    collective(call, comm, |comm| {
+        let root = rank(comm, root)?;
+        let input = memory(send.0, send.1, send.2)?;
+        let output = if comm.all.rank() == root {
+            // One and the same buffer is an error.
+            Some(blocks(recv, comm).filter(|_| own(recv, comm) != Some(send.0.number()))?)
+        } else {
+            None
+        };
+        Some((Call::Gather { root, blocks: Blocks::Same }, Some(input), output))
+    })
+}
+
+/// `MPI_Scatter`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn scatter(call: &str, send: Side, recv: Side, root: i32, comm: standard::Comm) -> Option<i32> {
+    collective(call, comm, |comm| {
+        let root = rank(comm, root)?;
+        let output = memory(recv.0, recv.1, recv.2)?;
+        let input = if comm.all.rank() == root {
+            Some(blocks(send, comm).filter(|_| own(send, comm) != Some(recv.0.number()))?)
+        } else {
+            None
+        };
+        Some((Call::Scatter { root, blocks: Blocks::Same }, input, Some(output)))
+    })
+}
+
+/// `MPI_Allgather`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn all_gather(call: &str, send: Side, recv: Side, comm: standard::Comm) -> Option<i32> {
+    collective(call, comm, |comm| {
+        let input = memory(send.0, send.1, send.2)?;
+        let output = blocks(recv, comm).filter(|_| own(recv, comm) != Some(send.0.number()))?;
+        Some((Call::AllGather { blocks: Blocks::Same }, Some(input), Some(output)))
+    })
+}
+
+/// `MPI_Alltoall`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn all_to_all(call: &str, send: Side, recv: Side, comm: standard::Comm) -> Option<i32> {
+    if send.0 == recv.0 {
+        return None;
+    }
+    collective(call, comm, |comm| {
+        Some((Call::AllToAll, Some(blocks(send, comm)?), Some(blocks(recv, comm)?)))
+    })
+}
+
+/// `MPI_Reduce`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn reduce(
+    call: &str,
+    (input, output): (Address, Address),
+    (count, datatype): (i64, standard::Datatype),
+    op: standard::Op,
+    root: i32,
+    comm: standard::Comm,
+) -> Option<i32> {
+    let op = operations::known(op, datatype)?;
+    collective(call, comm, |comm| {
+        let root = rank(comm, root)?;
+        let (input, output) = if comm.all.rank() != root {
+            (Some(memory(input, count, datatype)?), None)
+        } else if input == output {
+            return None;
+        } else {
+            let given = if input.is_in_place() { None } else { Some(memory(input, count, datatype)?) };
+            (given, Some(memory(output, count, datatype)?))
+        };
+        are_aligned(op, input, output).then(|| (Call::Reduce { root, op: op.clone() }, input, output))
+    })
+}
+
+/// `MPI_Reduce_scatter_block`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn reduce_scatter_block(
+    call: &str,
+    (input, output): (Address, Address),
+    (count, datatype): (i64, standard::Datatype),
+    op: standard::Op,
+    comm: standard::Comm,
+) -> Option<i32> {
+    let op = operations::known(op, datatype)?;
+    if input == output {
+        return None;
+    }
+    collective(call, comm, |comm| {
+        let (input, output) =
+            (Some(blocks((input, count, datatype), comm)?), Some(memory(output, count, datatype)?));
+        let call = || Call::ReduceScatter { blocks: Blocks::Same, op: op.clone() };
+        are_aligned(op, input, output).then(|| (call(), input, output))
+    })
+}
+
+/// Whether memory is aligned as an operation needs it.
+#[inline]
+fn are_aligned(op: &Reducer, input: Option<Foreign>, output: Option<Foreign>) -> bool {
+    let alignment = op.alignment();
+    [input, output].into_iter().flatten().all(|memory| memory.is_aligned_to(alignment))
 }
 
 #[cold]

@@ -1,8 +1,10 @@
 //! Exchanges where ranks share memory: a rank shows what it gives, once, and the others look.
 //!
 //! A schedule that is an [exchange](ringworld_collectives::is_exchange) has one message for each rank that wants what
-//! this one gives. Where transports can *show* (see there), this rank shows it to all of them instead, under the number
-//! of the collective, if it can; else it sends those messages. So whoever wants something is ready for either: its
+//! this one gives, or a part of it. Where transports can *show* (see there), this rank shows all of it to all of them
+//! instead, under the number of the collective, if it can; else it sends those messages. A caller who waits tries for a
+//! moment until there is room: messages would come unasked for, one by one, to those who are behind already, and that
+//! would last as long as the rank is ahead. So whoever wants something is ready for either: its
 //! receive is awaited or posted like any other, and is looked for besides. Whatever is said of messages so holds here:
 //! who waits for whom, reminders, ranks that leave, the end of the world.
 //!

@@ -7,11 +7,19 @@ use crate::short;
 use crate::standard::{Comm, Datatype, Op};
 
 pub fn barrier(comm: Comm) -> i32 {
-    on_comm("MPI_Barrier", comm, |comm| plans::barrier(comm)?()?.run())
+    let call = "MPI_Barrier";
+    if let Some(code) = short::barrier(call, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| plans::barrier(comm)?()?.run())
 }
 
 pub fn bcast(buffer: Address, count: i64, datatype: Datatype, root: i32, comm: Comm) -> i32 {
-    on_comm("MPI_Bcast", comm, |comm| plans::bcast(comm, buffer, count, datatype, root)?()?.run())
+    let call = "MPI_Bcast";
+    if let Some(code) = short::bcast(call, (buffer, count, datatype), root, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| plans::bcast(comm, buffer, count, datatype, root)?()?.run())
 }
 
 pub fn gather(
@@ -24,7 +32,12 @@ pub fn gather(
     root: i32,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Gather", comm, |comm| {
+    let call = "MPI_Gather";
+    let (send, recv) = ((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
+    if let Some(code) = short::gather(call, send, recv, root, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::gather(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)?()?.run()
     })
 }
@@ -56,7 +69,12 @@ pub fn scatter(
     root: i32,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Scatter", comm, |comm| {
+    let call = "MPI_Scatter";
+    let (send, recv) = ((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
+    if let Some(code) = short::scatter(call, send, recv, root, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::scatter(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)?()?.run()
     })
 }
@@ -87,7 +105,12 @@ pub fn allgather(
     recvtype: Datatype,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Allgather", comm, |comm| {
+    let call = "MPI_Allgather";
+    let (send, recv) = ((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
+    if let Some(code) = short::all_gather(call, send, recv, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::allgather(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?()?.run()
     })
 }
@@ -116,7 +139,12 @@ pub fn alltoall(
     recvtype: Datatype,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Alltoall", comm, |comm| {
+    let call = "MPI_Alltoall";
+    let (send, recv) = ((sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
+    if let Some(code) = short::all_to_all(call, send, recv, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::alltoall(comm, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)?()?.run()
     })
 }
@@ -168,9 +196,11 @@ pub fn reduce(
     root: i32,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Reduce", comm, |comm| {
-        plans::reduce(comm, sendbuf, recvbuf, count, datatype, op, root)?()?.run()
-    })
+    let call = "MPI_Reduce";
+    if let Some(code) = short::reduce(call, (sendbuf, recvbuf), (count, datatype), op, root, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| plans::reduce(comm, sendbuf, recvbuf, count, datatype, op, root)?()?.run())
 }
 
 pub fn allreduce(
@@ -196,7 +226,12 @@ pub fn reduce_scatter_block(
     op: Op,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Reduce_scatter_block", comm, |comm| {
+    let call = "MPI_Reduce_scatter_block";
+    if let Some(code) = short::reduce_scatter_block(call, (sendbuf, recvbuf), (recvcount, datatype), op, comm)
+    {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::reduce_scatter_block(comm, sendbuf, recvbuf, recvcount, datatype, op)?()?.run()
     })
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::plan::Plan;
 use crate::Result;
 use crate::communicator::Communicator;
-use crate::message::operation::Operation;
 use crate::request::{Outcome, Pending};
 use ringworld_engine::CollectiveCall;
 use ringworld_engine::lend::{Lend, Loan, blocking as lend_and_wait};
@@ -25,12 +24,8 @@ impl Communicator {
         input: Option<&[u8]>,
         output: Option<&mut [u8]>,
     ) -> Result<()> {
-        // Not counted twice: to count what several share takes as long as twenty other instructions.
-        let Plan { what, reducer, caller, site } = plan;
-        let signature = what.signature;
-        let start = CollectiveCall { what, reducer, caller, site };
+        let (start, operation) = plan.into_call();
         let (ending, number) = lend_and_wait(self.engine(), Lend { input, output }, start);
-        let operation = |sequence| Operation::Collective { signature, sequence, caller };
         ending.map(drop).map_err(|failure| self.error(failure, operation(number)))
     }
 

@@ -16,7 +16,7 @@ use crate::message::operation::Operation;
 use crate::{DType, Error, Result};
 use ringworld_engine::ElementCode;
 use ringworld_engine::signature::{Call, Signature};
-use ringworld_engine::{Exchange, OpCode, Planned, Reducer, Reduction};
+use ringworld_engine::{CollectiveCall, Exchange, OpCode, Planned, Reducer, Reduction};
 
 /// One collective call, arguments checked.
 #[derive(Clone)]
@@ -29,6 +29,16 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// What the engine is to run, and what it is called by its number. (Not counted twice: to count what several share
+    /// takes as long as twenty other instructions.)
+    #[inline]
+    pub(crate) fn into_call(self) -> (CollectiveCall, impl Fn(u32) -> Operation) {
+        let Self { what, reducer, caller, site } = self;
+        let signature = what.signature;
+        let operation = move |sequence| Operation::Collective { signature, sequence, caller };
+        (CollectiveCall { what, reducer, caller, site }, operation)
+    }
+
     pub(crate) fn operation(&self, sequence: u32) -> Operation {
         Operation::Collective { signature: self.what.signature, sequence, caller: self.caller }
     }

@@ -13,7 +13,7 @@ use crate::message::operation::Operation;
 use crate::{Error, Message, Raw, Result, Source, Status, Tag};
 use ringworld_engine::lend::{Foreign, ForeignLoan, blocking_foreign, leave_at_once};
 use ringworld_engine::signature::Call as Name;
-use ringworld_engine::{CollectiveCall, ElementCode, ReceiveCall, SendCall, Told, Verb};
+use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Told, Verb};
 
 /// How many bytes each rank gives, or gets.
 #[derive(Clone, Debug)]
@@ -147,9 +147,8 @@ impl Communicator {
                 self.recv_foreign(output.unwrap_or(Foreign::EMPTY), from, tag).map(Some)
             }
             _ => {
-                let (plan, call) = self.checked_collective(call, input, output)?;
-                let (ending, number) = blocking_foreign(self.engine(), input, output, call);
-                ending.map(|_| None).map_err(|failure| self.error(failure, plan.operation(number)))
+                let plan = self.checked_collective(call, input, output)?;
+                self.run_plan(plan, input, output).map(|()| None)
             }
         }
     }
@@ -266,9 +265,14 @@ impl Communicator {
         let counts = Counts::Same(op.apart("all_reduce", input.map(|data| data.len()), output.len())?);
         let plan = self.plan_of(Name::AllReduce, Collective::AllReduce, counts, op, input.is_none())?;
         op.aligned(&plan, input, Some(output))?;
-        let (ending, number) =
-            blocking_foreign(self.engine(), input, Some(output), Self::collective_call(&plan));
-        ending.map(drop).map_err(|failure| self.error(failure, plan.operation(number)))
+        self.run_plan(plan, input, Some(output))
+    }
+
+    #[inline]
+    fn run_plan(&self, plan: Plan, input: Option<Foreign>, output: Option<Foreign>) -> Result<()> {
+        let (call, operation) = plan.into_call();
+        let (ending, number) = blocking_foreign(self.engine(), input, output, call);
+        ending.map(drop).map_err(|failure| self.error(failure, operation(number)))
     }
 
     #[inline(never)]
@@ -326,9 +330,9 @@ impl Communicator {
                 (loan, Operation::Recv { name: RECV, number, from, tag })
             }
             _ => {
-                let (plan, call) = self.checked_collective(call, input, output)?;
+                let (call, operation) = self.checked_collective(call, input, output)?.into_call();
                 let (loan, number) = ForeignLoan::start(engine, input, output, call);
-                (loan, plan.operation(number))
+                (loan, operation(number))
             }
         };
         Ok(Pending::new(self.clone(), loan, operation))
@@ -359,14 +363,13 @@ impl Communicator {
         call: &Call,
         input: Option<Foreign>,
         output: Option<Foreign>,
-    ) -> Result<(Plan, CollectiveCall)> {
+    ) -> Result<Plan> {
         let plan =
             self.plan_foreign(call, input.map(|data| data.len()), output.map_or(0, |data| data.len()))?;
         if let Some(op) = call.op() {
             op.aligned(&plan, input, output)?;
         }
-        let call = Self::collective_call(&plan);
-        Ok((plan, call))
+        Ok(plan)
     }
 
     /// `input`: bytes; `None`: in place. `output`: bytes, 0 where there is none.
