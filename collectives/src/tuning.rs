@@ -168,13 +168,13 @@ pub struct Tuning {
     /// Two-level all-to-all: the longest block that is tiny. 64 bytes: beyond, what Bruck's algorithm sends through a
     /// wire again and again costs more than `pack_hosts` messages.
     pub pack_tiny: usize,
-    /// The most ranks that show one another short vectors, where all of them share memory: every collective is then one
-    /// exchange ([`crate::is_exchange`]). 0 where they do not; 8 where they do: each looks at what all others show.
+    /// The most ranks that show one another short vectors, where all of them share memory: a collective is then one
+    /// exchange ([`crate::is_exchange`]), but with counts that differ. 0 where they do not; 8 where they do: each looks
+    /// at what all others show.
     pub show_ranks: usize,
     /// The longest vector that is shown so, or block where all get the same; of blocks that differ all together. 8 KiB,
-    /// as long as a place to show it is: with four ranks on two
-    /// cores an all-reduce of that takes two thirds of the time of the next best, with two nine tenths; of 16 KiB with
-    /// two a fifth more.
+    /// as long as a place to show it is: with four ranks on two cores an all-reduce of that takes two thirds of the
+    /// time of the next best, with two nine tenths; of 16 KiB with two a fifth more.
     pub show_bytes: usize,
     /// Which ranks share a host, where some do and not all; see [`Tuning::on_hosts`].
     pub hosts: Option<Arc<Hosts>>,

@@ -129,6 +129,8 @@ pub struct Core {
     polls: u64,
     /// When a collective that only sends has polled last.
     looked: Option<Instant>,
+    /// How many that may be over at once have not polled since one did.
+    unheard: u32,
     control: Arc<dyn Control>,
     inbox: Arc<Inbox>,
     hosts: Arc<[String]>,
@@ -171,6 +173,7 @@ impl Core {
             afterwards: if traced { TRACED } else { 0 },
             polls: 0,
             looked: None,
+            unheard: 0,
             control: parts.control,
             inbox: parts.inbox,
             hosts: parts.hosts,
@@ -314,6 +317,10 @@ impl Core {
                 self.looked = Some(now);
                 self.progress();
             }
+        }
+        let may_be_over = call.is_none() && self.router.can_show() && what.what.exchange.is_some();
+        if may_be_over && self.has_to_listen() {
+            self.progress();
         }
         if self.apart && self.enters_apart(&mut what, call.is_none()) {
             return Entered { sequence: self.runs.next(context), run: None };

@@ -1,5 +1,5 @@
-//! The short path: predefined elements that lie one behind the other, which are sent, received, or given to a collective
-//! by a call that waits, or sent at once or received by one that does not, within one group.
+//! The short path: predefined elements that lie one behind the other, which are sent, received, or given to a
+//! collective by a call that waits, or sent at once or received by one that does not, within one group.
 //!
 //! This file decides whether it may be taken; whatever it declines, and every argument that is wrong, goes by the
 //! ordinary path of `point_to_point.rs` and `plan.rs`, which knows more cases and says what is wrong. What it saves is

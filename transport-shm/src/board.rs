@@ -170,10 +170,10 @@ impl Board {
 }
 
 /// Whether what is to be shown under `number` replaces nothing that somebody who has passed up to `passed` may still
-/// look at, and is not behind it.
+/// look at, who may be ahead.
 #[inline]
 pub(crate) fn has_room(number: u32, passed: u32) -> bool {
-    number.wrapping_sub(passed) < CELLS
+    is_behind(number, passed) || number.wrapping_sub(passed) < CELLS
 }
 
 /// Whether somebody who has passed up to `passed` will look for this number no more. Half of the circle lies ahead,
@@ -269,7 +269,8 @@ mod tests {
         for passed in [0, 7, u32::MAX - 3, u32::MAX] {
             let at = |distance: u32| passed.wrapping_add(distance);
             assert!((0..CELLS).all(|distance| has_room(at(distance), passed)));
-            assert!(!has_room(at(CELLS), passed) && !has_room(passed.wrapping_sub(1), passed));
+            assert!(!has_room(at(CELLS), passed) && !has_room(at(1000), passed));
+            assert!(has_room(passed.wrapping_sub(1), passed) && has_room(passed.wrapping_sub(1000), passed));
             assert!(is_behind(passed.wrapping_sub(1), passed) && !is_behind(passed, passed));
             assert!(!is_behind(at(1000), passed));
         }

@@ -71,8 +71,8 @@
 //! let a rank [show](Transport::show) a few bytes to several peers, under a number in a channel; whoever wants them
 //! [looks](Transport::shown). What is shown is no message: nobody is asked where it goes, it is in no order with
 //! anything else, and it stays until all to whom anything was shown in that channel have [passed](Transport::pass) its
-//! number. Nothing ever waits for that: a rank that cannot show something now sends messages instead, so whoever looks
-//! must be ready for either. What has been shown can be looked at after its owner has closed in good order. A rank that
+//! number. Nobody has to wait for that: a rank that cannot show something sends messages instead, so whoever looks must
+//! be ready for either. What has been shown can be looked at after its owner has closed in good order. A rank that
 //! sleeps is woken when something is shown to it, as if a message had come. *A rank that passes a number and a rank
 //! that shows something under it at the same time*: one of the two notices. Either it is told that it is not sure to be
 //! seen ([`Showing::Unsure`]), or whoever looks after [`Transport::pass`] finds it.

@@ -11,7 +11,8 @@
 //! segments are under way in each direction. In place, what arrives waits in a slot until the block that it
 //! replaces has left; when a rank sends other counts than it receives, the input moves to scratch first.
 //! A rank needs to know its own counts only; such blocks are not cut, and go also when they are empty, so that
-//! ranks that disagree about a length find out. Chosen: long blocks, and blocks that differ in length.
+//! ranks that disagree about a length find out. Chosen: long blocks, blocks that differ in length, and short ones of
+//! few ranks that share memory.
 
 use crate::builder::{Builder, part, parts};
 use crate::counts::Blocks;

@@ -7,8 +7,8 @@
 //!
 //! Steps: 1 per segment. Bytes: `(n - 1) m` per rank, as few as the ring, but to everybody, in `n - 1` messages
 //! at once. Scratch: `n - 1` segments for each segment under way. Operands are combined strictly from the left. Blocks
-//! may differ in length. Chosen: short blocks on few ranks that do not share a host,
-//! and operations that do not commute.
+//! may differ in length. Chosen: short blocks on few ranks that do not share a host, or share memory, and operations
+//! that do not commute.
 
 use crate::builder::{Builder, part, parts};
 use crate::{Choice, Request, Span, left};

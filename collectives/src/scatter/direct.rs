@@ -8,8 +8,8 @@
 //!
 //! Steps: 1, in which the root handles `n - 1` messages. Bytes: `(n - 1) m` in all, each once over one link. No
 //! scratch. A rank needs to know only its own count, so blocks may differ in length; empty ones are sent too, so
-//! that ranks that disagree about a length find out. The root has a bounded
-//! number of sends under way. Chosen: long blocks, and blocks that differ in length.
+//! that ranks that disagree about a length find out. The root has a bounded number of sends under way.
+//! Chosen: long blocks, blocks that differ in length, and short ones of few ranks that share memory.
 
 use crate::builder::Builder;
 use crate::window::Window;

@@ -16,7 +16,8 @@
 //! Order: a receive of the short path comes after all that are posted, so whatever one of those accepts is not for it;
 //! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their
 //! own, and cannot be taken for one another. A collective is a run as ever; but neither its messages are entered, nor
-//! its call, until its caller stops to poll, nor the run itself before the first poll, which may bring a message for it.
+//! its call, until its caller stops to poll, nor the run itself before the first poll, which may bring a message for
+//! it.
 
 use ringworld_protocol::{BufferId, Envelope, Header, Mode, Selector};
 
@@ -34,6 +35,9 @@ pub(super) const LONGEST: usize = 4 << 10;
 
 /// How often what is shown is looked for before a poll, which takes several times as long.
 const LOOKS: usize = 4;
+
+/// How many collectives in a row may be over at once without a poll, which takes as long as half of one.
+const UNHEARD: u32 = 32;
 
 impl Core {
     /// Sends a message on the short path, and says whether it has left; `false`: nothing has happened.
@@ -147,11 +151,26 @@ impl Core {
         let Self { machine, router, buffers, owners, observed, .. } = self;
         let mut wires = Wires { machine, router, buffers, owners, observed };
         let over = self.runs.try_at_once(run, looks, &mut wires)?;
-        if over && let Some(trouble) = self.runs.take_trouble() {
-            self.seen(trouble);
+        // Not before it is kept if it is not over: until then nothing else may move.
+        if over {
+            if let Some(trouble) = self.runs.take_trouble() {
+                self.seen(trouble);
+            }
+            self.settle();
         }
-        self.settle();
         Ok(over)
+    }
+
+    /// Whether a collective that may be over at once is to poll before: now and then, or nothing would be heard in a
+    /// loop of them, neither of a fault nor of who calls something else; and always for what is under way besides.
+    #[inline]
+    pub(super) fn has_to_listen(&mut self) -> bool {
+        self.unheard += 1;
+        let has_to = self.unheard >= UNHEARD || self.inbox.is_full() || self.calls.under_way() > 0;
+        if has_to {
+            self.unheard = 0;
+        }
+        has_to
     }
 
     /// Polls once for the awaited receives of a run, and goes on with it; whether there is anything left to poll for

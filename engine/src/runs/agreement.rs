@@ -2,7 +2,7 @@
 //!
 //! The first message that reaches a rank tells whether its sender runs the same collective, before any byte is
 //! combined. What comes before the call has been made waits in `early`, and is compared with the call when that is made
-//! ([`Runs::insert`]). Neighbour: `core/mismatch` says what differs, and to whom.
+//! ([`Runs::make`]). Neighbour: `core/mismatch` says what differs, and to whom.
 
 use ringworld_protocol::{Element, Envelope};
 

@@ -106,8 +106,8 @@ impl Run {
 }
 
 impl Runs {
-    /// Shows what a run gives that has just been made, if it is an exchange and that can be; it is tried so often to wait
-    /// for room. Returns to whom, if it may not be seen.
+    /// Shows what a run gives that has just been made, if it is an exchange and that can be; it is tried so often to
+    /// wait for room. Returns to whom, if it may not be seen.
     #[inline]
     pub(crate) fn show<'a>(
         &mut self,
@@ -125,6 +125,8 @@ impl Runs {
         run.looks = channel.open;
         let (span, to) = gives.as_ref().filter(|_| run.looks)?;
         let payload = wires.buffers.bytes(run.span(*span));
+        // Behind an older one that lasts there will be no room: most often it is under way everywhere.
+        let tries = if context.under_way.is_empty() { tries } else { 1 };
         let mut showing = wires.router.show(to, number, &run.signature, payload);
         for _ in 1..tries {
             let Showing::Full = showing else { break };
@@ -136,7 +138,8 @@ impl Runs {
 
     /// Does all of a run that has just been made, one step after the other, while what it wants is shown by the time it
     /// is looked for, `looks` times; whether that was all of it. Nobody else knows of the run, so nothing need be
-    /// remembered of it meanwhile: it is let go of. If not it is to be [kept](Runs::keep), and goes on from where it is.
+    /// remembered of it meanwhile: it is let go of. If not it is to be [kept](Runs::keep), and goes on from where it
+    /// is.
     ///
     /// # Errors
     ///
@@ -333,7 +336,7 @@ fn open_channel(number: u32, what: &Planned, router: &mut Router) -> Channel {
     let world = |rank: usize| what.group.as_ref().map_or(rank, |group| group[rank]);
     let own = what.schedule.rank();
     let others: Box<[usize]> = (0..what.schedule.size()).filter(|rank| *rank != own).map(world).collect();
-    // Where some are out of reach nobody would show anything, and all would be looked for in vain.
+    // Where some are out of reach most would send messages, and be looked for in vain.
     let open = others.iter().all(|rank| router.shows(*rank)) && router.pass(what.context, number);
     Channel::new(number, open, others)
 }

@@ -7,7 +7,7 @@ use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tunin
 use ringworld_protocol::{Config, Header};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
-    RemoteKey, Token, Transport,
+    RemoteKey, Shown, Token, Transport,
 };
 
 use super::super::calls::Calls;
@@ -201,10 +201,19 @@ fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminde
     assert!(runs.uncalled().is_some());
 }
 
-/// Ranks that could show one another things, and show nothing.
-struct Blank(Capabilities);
+/// Ranks that could show one another things, of whom one at most does: a 7, in every gather.
+struct Boards(Capabilities, Option<usize>);
 
-impl Transport for Blank {
+impl Boards {
+    fn router(own: usize, others: [usize; 3], shows: Option<usize>) -> Router {
+        let mut boards = Self(Capabilities::new("boards"), shows);
+        (boards.0.inject, boards.0.show) = (64, 64);
+        let routes = (0..4).map(|rank| (rank != own && others.contains(&rank)).then_some(0)).collect();
+        Router::new(own, vec![Box::new(boards)], routes)
+    }
+}
+
+impl Transport for Boards {
     fn capabilities(&self) -> &Capabilities {
         &self.0
     }
@@ -225,6 +234,15 @@ impl Transport for Blank {
         true
     }
 
+    fn shown(&mut self, from: usize, _: u64, _: u32) -> Option<Shown> {
+        (self.1 == Some(from)).then(|| Shown { label: signature(0).to_bytes(), length: 1 })
+    }
+
+    fn copy_shown(&mut self, _: usize, _: u64, _: u32, offset: usize, into: &mut [u8]) {
+        assert_eq!(offset, 0);
+        into.fill(7);
+    }
+
     fn expose(&mut self, _: usize, _: RecvMemory, _: Token) -> Result<RemoteKey, Cause> {
         Err(Cause::Finished)
     }
@@ -242,9 +260,7 @@ impl Transport for Blank {
 fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over() {
     let mut runs = Runs::default();
     let mut machine = Machine::new(Config::new(1, 2, 1024, 8192).unwrap());
-    let mut blank = Blank(Capabilities::new("blank"));
-    (blank.0.inject, blank.0.show) = (64, 64);
-    let mut router = Router::new(1, vec![Box::new(blank)], vec![Some(0), None]);
+    let mut router = Boards::router(1, [0, 2, 3], None);
     let (mut observed, mut owners) = (Observed::new(2, None), Owners::default());
     let mut buffers = Buffers::new();
     for sequence in 0..3 {
@@ -294,6 +310,67 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
         assert_eq!(buffers.bytes(output)[0], 7);
         buffers.retire(block, output.buffer);
     }
+}
+
+#[test]
+fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
+    let mut runs = Runs::default();
+    let mut machine = Machine::new(Config::new(0, 4, 1024, 8192).unwrap());
+    let mut router = Boards::router(0, [1, 2, 3], Some(1));
+    let (mut observed, mut owners) = (Observed::new(4, None), Owners::default());
+    let mut buffers = Buffers::new();
+    let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
+    blocks[0].bytes_mut()[0] = 9;
+    let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
+    let request = Request {
+        collective: Collective::Gather { root: 0 },
+        rank: 0,
+        size: 4,
+        counts: Counts::Same(1),
+        element: 1,
+        order: Order::Free,
+        in_place: false,
+    };
+    let choice = ringworld_collectives::Choice::forced(Algorithm::GatherDirect, &request, &Tuning::default());
+    let schedule = ringworld_collectives::build(&request, &choice.unwrap()).unwrap();
+    let numbers: Vec<(usize, u32)> = schedule
+        .actions()
+        .iter()
+        .filter_map(|action| match action {
+            Action::Recv { from, tag, .. } => Some((*from, *tag)),
+            _ => None,
+        })
+        .collect();
+    let gather = gather(0);
+    let what = Planned {
+        exchange: Some(Exchange::of(&schedule, &request, |rank| rank)),
+        schedule: Arc::new(schedule),
+        ..Planned::clone(&gather.what)
+    };
+    let call = CollectiveCall { what: Arc::new(what), ..gather };
+    let mut run = runs.make(call, [input.buffer, output.buffer], None, &mut buffers).run;
+    let mut wires = Wires {
+        machine: &mut machine,
+        router: &mut router,
+        buffers: &mut buffers,
+        owners: &mut owners,
+        observed: &mut observed,
+    };
+    runs.show(&mut run, 1, &mut wires);
+    assert!(!runs.try_at_once(&mut run, 1, &mut wires).map_err(|_| "a panic").unwrap());
+    assert_eq!((run.done, run.due), (1, 2), "rank 1's block, and no more");
+    let run = runs.keep(run);
+    assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
+    for source in [3, 2] {
+        let number = numbers.iter().find(|(from, _)| *from == source).unwrap().1;
+        let envelope = Envelope { tag: tag(0, number), ..message(0, 0) };
+        let payload = [source as u8];
+        assert!(runs.has(run));
+        assert!(offer(&mut runs, run, wires.machine, wires.buffers, source, &envelope, &payload));
+        assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
+    }
+    assert!(!runs.has(run) && !runs.is_looking());
+    assert_eq!(buffers.bytes(output)[..4], [9, 7, 2, 3]);
 }
 
 /// How long a call takes beside so many messages for later ones, and so many collectives under way.

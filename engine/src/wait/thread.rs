@@ -75,8 +75,8 @@ impl<C: Drive> Shell<C> {
         }
     }
 
-    /// How often a waiting thread may look for what will be in memory that it shares before it polls: for a microsecond
-    /// or so, but once where others may want its core.
+    /// How often a waiting thread may look for something in memory that it shares before it polls: for a microsecond
+    /// or so each, but once where others may want its core.
     #[inline]
     pub(crate) fn looks(&self) -> usize {
         if self.waits.spin.busy_poll.is_zero() { 1 } else { 32 }

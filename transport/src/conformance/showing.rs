@@ -172,6 +172,24 @@ pub fn who_shows_what_is_passed_is_told(fabric: &mut dyn Fabric) {
         h.end(1).transport().pass(CHANNEL, number + 1);
     }
     h.finish();
+    // Who is ahead stands in nobody's way, however far.
+    let Some((mut h, longest)) = world(fabric, 3, "who_shows_what_is_passed_is_told") else { return };
+    for rank in 0..3 {
+        h.end(rank).transport().pass(CHANNEL, 0);
+    }
+    let first = show(&mut h, 0, &[1, 2], 0, longest);
+    h.check(first == Showing::Done, "nothing is shown to ranks that are there");
+    h.end(2).transport().pass(CHANNEL, 2 * FAR);
+    for number in 1..FAR {
+        h.end(1).transport().pass(CHANNEL, number);
+        let showing = show(&mut h, 0, &[1], number, longest);
+        h.check(
+            showing == Showing::Done,
+            format!("{showing:?} of {number}, and one who is ahead has shown nothing"),
+        );
+        must_see(&mut h, 1, 0, number, longest);
+    }
+    h.finish();
 }
 
 /// What was shown can be looked at when its owner has closed in good order, and is gone.
