@@ -325,30 +325,29 @@ impl Core {
         if self.apart && self.enters_apart(&mut what, call.is_none()) {
             return Entered { sequence: self.runs.next(context), run: None };
         }
-        let Made { mut run, clash } = self.runs.make(what, lent, call, &mut self.buffers);
-        let sequence = run.sequence;
+        let Made { run, sequence, clash } = self.runs.make(what, lent, call, &mut self.buffers);
         if let Some((source, disagreement)) = clash {
             // It ends with the world.
-            let run = self.runs.keep(run);
+            self.runs.keep(run);
             self.disagree(source, context, &disagreement);
             return Entered { sequence, run: Some(run) };
         }
         if self.router.can_show() {
             let looks = if let Caller::Polls { looks } = caller { looks } else { 1 };
-            self.show(&mut run, 4 * looks - 3);
+            self.show(run, 4 * looks - 3);
             if call.is_none() {
-                match self.try_at_once(&mut run, looks) {
+                match self.try_at_once(run, looks) {
                     Ok(true) => return Entered { sequence, run: None },
                     Ok(false) => {}
                     Err(panicked) => {
-                        let run = self.runs.keep(run);
+                        self.runs.keep(run);
                         self.operation_panicked(&panicked);
                         return Entered { sequence, run: Some(run) };
                     }
                 }
             }
         }
-        let run = self.runs.keep(run);
+        self.runs.keep(run);
         if call.is_none() {
             self.advance_polling(run);
         } else {

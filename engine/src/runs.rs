@@ -39,13 +39,13 @@ use super::signature::agree;
 
 use context::Context;
 use exchange::Look;
-use run::Counters;
+use run::{Counters, Run};
 
 pub(crate) use context::{Called, Disagreement, Mine};
 pub use exchange::Exchange;
 pub(crate) use exchange::Trouble;
+pub(crate) use run::Wires;
 pub use run::{CollectiveCall, Planned};
-pub(crate) use run::{Run, Wires};
 pub(crate) use tag::is_reminder;
 
 #[derive(Default)]
@@ -65,7 +65,8 @@ pub(crate) struct Runs {
 
 /// A run that has been made; what its rank has to know of it.
 pub(crate) struct Made {
-    pub run: Run,
+    pub run: RunId,
+    pub sequence: u32,
     /// Somebody has called something else, and said so before.
     pub clash: Option<(usize, Disagreement)>,
 }
@@ -85,8 +86,13 @@ impl Runs {
         call: Option<CallId>,
         buffers: &mut Buffers,
     ) -> Made {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.runs.push(None);
+            self.runs.len() - 1
+        });
         let context = self.contexts.entry(called.what.context).or_default();
-        let mut run = Run::new(called, context.next, lent, call, buffers);
+        // Made where it stays: to move one takes as long as a step of it.
+        let run = self.runs[id].insert(Run::new(called, context.next, lent, call, buffers));
         context.enter(run.called());
         let mut clash = None;
         self.early.take((run.what.context, run.sequence), |note| {
@@ -100,21 +106,16 @@ impl Runs {
             }
         });
         run.scale_contribution(buffers);
-        Made { run, clash }
+        Made { run: id, sequence: run.sequence, clash }
     }
 
     /// From here on a run that has been made is under way; [`Runs::advance`] starts what it has not done.
-    pub(crate) fn keep(&mut self, mut run: Run) -> RunId {
+    pub(crate) fn keep(&mut self, id: RunId) {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return };
         run.count(self.counters.pop().unwrap_or_default());
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.runs.push(None);
-            self.runs.len() - 1
-        });
         if let Some(context) = self.contexts.get_mut(&run.what.context) {
             context.under_way.insert(run.sequence, id);
         }
-        self.runs[id] = Some(run);
-        id
     }
 
     /// The number of the next collective of a communicator.

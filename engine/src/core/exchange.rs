@@ -6,17 +6,17 @@
 use ringworld_protocol::{Mode, Span};
 
 use super::super::owners::{Owner, RunId};
-use super::super::runs::{Run, Trouble, Wires};
+use super::super::runs::{Trouble, Wires};
 use super::Core;
 
 impl Core {
     /// Shows what a run gives that has just been made; tries so often, if there is no room.
     #[inline]
-    pub(super) fn show(&mut self, run: &mut Run, tries: usize) {
+    pub(super) fn show(&mut self, run: RunId, tries: usize) {
         let Self { machine, router, buffers, owners, observed, .. } = self;
         let mut wires = Wires { machine, router, buffers, owners, observed };
         let Some(unsure) = self.runs.show(run, tries, &mut wires).map(<[usize]>::to_vec) else { return };
-        let reminder = run.reminder();
+        let Some(reminder) = self.runs.reminder(run) else { return };
         for peer in unsure {
             // Nobody asks how it ends.
             let _unowned = self.machine.send(peer, reminder, Span::EMPTY, Mode::Standard);

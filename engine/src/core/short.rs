@@ -25,7 +25,7 @@ use super::super::calls::Ending;
 use super::super::observe::Told;
 use super::super::owners::RunId;
 use super::super::reduce::Panicked;
-use super::super::runs::{CollectiveCall, Run, Wires};
+use super::super::runs::{CollectiveCall, Wires};
 use super::placing::{AwaitedSteps, Expecting};
 use super::{Begun, Caller, Core, Entered};
 
@@ -147,7 +147,7 @@ impl Core {
     ///
     /// When a user's operation panics.
     #[inline]
-    pub(super) fn try_at_once(&mut self, run: &mut Run, looks: usize) -> Result<bool, Panicked> {
+    pub(super) fn try_at_once(&mut self, run: RunId, looks: usize) -> Result<bool, Panicked> {
         let Self { machine, router, buffers, owners, observed, .. } = self;
         let mut wires = Wires { machine, router, buffers, owners, observed };
         let over = self.runs.try_at_once(run, looks, &mut wires)?;

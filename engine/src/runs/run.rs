@@ -70,12 +70,12 @@ impl CollectiveCall {
 }
 
 /// A run: what was called, and how far it has come.
-pub(crate) struct Run {
+pub(super) struct Run {
     pub(super) what: Arc<Planned>,
     pub(super) reducer: Reducer,
     pub(super) caller: &'static Location<'static>,
     /// Which collective of its communicator: the same number on all ranks.
-    pub(crate) sequence: u32,
+    pub(super) sequence: u32,
     pub(super) signature: SignatureBytes,
     /// How many of its messages have not been announced yet.
     pub(super) due: usize,

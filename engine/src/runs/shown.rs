@@ -109,12 +109,8 @@ impl Runs {
     /// Shows what a run gives that has just been made, if it is an exchange and that can be; it is tried so often to
     /// wait for room. Returns to whom, if it may not be seen.
     #[inline]
-    pub(crate) fn show<'a>(
-        &mut self,
-        run: &'a mut Run,
-        tries: usize,
-        wires: &mut Wires<'_>,
-    ) -> Option<&'a [usize]> {
+    pub(crate) fn show(&mut self, id: RunId, tries: usize, wires: &mut Wires<'_>) -> Option<&[usize]> {
+        let run = self.runs.get_mut(id)?.as_mut()?;
         let Exchange { gives, wants, .. } = run.what.exchange.as_ref()?;
         let number = (run.what.context, run.sequence);
         let context = self.contexts.get_mut(&number.0)?;
@@ -147,10 +143,11 @@ impl Runs {
     #[inline]
     pub(crate) fn try_at_once(
         &mut self,
-        run: &mut Run,
+        id: RunId,
         looks: usize,
         wires: &mut Wires<'_>,
     ) -> Result<bool, Panicked> {
+        let Some(Some(run)) = self.runs.get_mut(id) else { return Ok(false) };
         if !run.looks {
             return Ok(false);
         }
@@ -175,7 +172,10 @@ impl Runs {
         }
         run.complete_result(wires.buffers);
         run.let_go(wires.buffers);
-        self.pass(run.what.context, wires.router);
+        let context = run.what.context;
+        self.runs[id] = None;
+        self.free.push(id);
+        self.pass(context, wires.router);
         Ok(true)
     }
 

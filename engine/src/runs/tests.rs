@@ -67,8 +67,9 @@ fn reminder(sequence: u32, root: u32) -> Envelope {
 fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
     let mut buffers = Buffers::new();
     let call = Some(Calls::default().insert([None, None]));
-    let Made { run, clash } = runs.make(gather(rank), [None; 2], call, &mut buffers);
-    (runs.keep(run), clash.map(|(source, _)| source))
+    let Made { run, clash, .. } = runs.make(gather(rank), [None; 2], call, &mut buffers);
+    runs.keep(run);
+    (run, clash.map(|(source, _)| source))
 }
 
 /// What rank `source` sends to rank 0, as its header and as what becomes of it there.
@@ -98,7 +99,7 @@ fn what_is_awaited_is_taken_and_all_else_goes_the_ordinary_way() {
     let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
     let call = Some(Calls::default().insert([None, None]));
     let run = runs.make(gather(0), [input.buffer, output.buffer], call, &mut buffers).run;
-    let run = runs.keep(run);
+    runs.keep(run);
     let mut advance = |runs: &mut Runs, machine: &mut Machine, buffers: &mut Buffers, owners: &mut Owners| {
         let mut wires = Wires { machine, router: &mut router, buffers, owners, observed: &mut observed };
         runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap()
@@ -285,7 +286,7 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
         let mut block = buffers.block(1);
         let output = buffers.lend_block(&mut block);
         let broadcast = CollectiveCall { what: Arc::new(what), ..gather };
-        let mut run = runs.make(broadcast, [None, output.buffer], None, &mut buffers).run;
+        let run = runs.make(broadcast, [None, output.buffer], None, &mut buffers).run;
         let mut wires = Wires {
             machine: &mut machine,
             router: &mut router,
@@ -293,9 +294,12 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
             owners: &mut owners,
             observed: &mut observed,
         };
-        runs.show(&mut run, 1, &mut wires);
-        assert!(run.looks && !runs.try_at_once(&mut run, 3, &mut wires).map_err(|_| "a panic").unwrap());
-        let run = runs.keep(run);
+        runs.show(run, 1, &mut wires);
+        assert!(
+            runs.runs[run].as_ref().unwrap().looks
+                && !runs.try_at_once(run, 3, &mut wires).map_err(|_| "a panic").unwrap()
+        );
+        runs.keep(run);
         assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
         assert!(runs.is_awaiting(run) && runs.is_looking());
 
@@ -348,7 +352,7 @@ fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
         ..Planned::clone(&gather.what)
     };
     let call = CollectiveCall { what: Arc::new(what), ..gather };
-    let mut run = runs.make(call, [input.buffer, output.buffer], None, &mut buffers).run;
+    let run = runs.make(call, [input.buffer, output.buffer], None, &mut buffers).run;
     let mut wires = Wires {
         machine: &mut machine,
         router: &mut router,
@@ -356,10 +360,11 @@ fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
         owners: &mut owners,
         observed: &mut observed,
     };
-    runs.show(&mut run, 1, &mut wires);
-    assert!(!runs.try_at_once(&mut run, 1, &mut wires).map_err(|_| "a panic").unwrap());
-    assert_eq!((run.done, run.due), (1, 2), "rank 1's block, and no more");
-    let run = runs.keep(run);
+    runs.show(run, 1, &mut wires);
+    assert!(!runs.try_at_once(run, 1, &mut wires).map_err(|_| "a panic").unwrap());
+    let made = runs.runs[run].as_ref().unwrap();
+    assert_eq!((made.done, made.due), (1, 2), "rank 1's block, and no more");
+    runs.keep(run);
     assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
     for source in [3, 2] {
         let number = numbers.iter().find(|(from, _)| *from == source).unwrap().1;
@@ -385,9 +390,8 @@ fn per_call(ahead: u32, under_way: u32) -> Duration {
     let calls: Vec<CollectiveCall> = (0..2_000).map(|_| gather(1)).collect();
     let begun = Instant::now();
     for again in calls {
-        let run = runs.make(again, [None; 2], call, &mut buffers).run;
-        let sequence = run.sequence;
-        let run = runs.keep(run);
+        let Made { run, sequence, .. } = runs.make(again, [None; 2], call, &mut buffers);
+        runs.keep(run);
         runs.arrive(2, &reminder(sequence, 0));
         runs.remove(run, &mut buffers);
     }
