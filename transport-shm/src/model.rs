@@ -230,7 +230,7 @@ fn pass(memory: &Memory, numbers: u32) -> Vec<u32> {
         memory.fence();
         if let Some(shown) = BOARDS[0].shown(memory, places[0], number) {
             let mut bytes = [0; 8];
-            BOARDS[0].copy(memory, places[0], number, &mut bytes);
+            BOARDS[0].copy(memory, places[0], number, 0, &mut bytes);
             assert_eq!((shown.label, shown.length), ([number as u8 + 1; 24], 8));
             assert_eq!(u64::from_le_bytes(bytes), u64::from(number) + 7, "bytes that are not the number's");
             seen.push(number);
