@@ -99,6 +99,20 @@ fn an_eager_message_in_shared_memory_stays_below_its_ceiling() {
 }
 
 #[test]
+fn a_broadcast_that_is_shown_stays_below_its_ceiling() {
+    holds(&Path {
+        name: "shown",
+        one: "a broadcast of 8 bytes in shared memory, shown by one rank and looked at by the other",
+        times: 5_000,
+        each: 1,
+        apart: 5,
+        checked: 5_800,
+        dist: 4_140,
+        release: 4_570,
+    });
+}
+
+#[test]
 fn a_message_that_nobody_waits_for_at_once_stays_below_its_ceiling() {
     holds(&Path {
         name: "window",

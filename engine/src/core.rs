@@ -59,6 +59,10 @@ use super::waiters::{Topic, WatchId, Watchers};
 /// twelfth of a loop of short broadcasts between two ranks.
 const UNSEEN: Duration = Duration::from_micros(50);
 
+/// How many times as long as for what is shown a caller who looks waits for room to show something: those who are
+/// behind make some for a few collectives together.
+const ROOM: usize = 4;
+
 /// The token of messages that nobody waits for.
 const NOBODY: Token = Token(u64::MAX);
 
@@ -83,15 +87,6 @@ pub(crate) struct Entered {
     pub(crate) sequence: u32,
     /// `None`: nothing is under way, because the world is over, or the collective is.
     pub(crate) run: Option<RunId>,
-}
-
-/// Whoever begins a collective.
-#[derive(Clone, Copy)]
-enum Caller {
-    /// The call ends with it.
-    Waits(CallId),
-    /// Polls for it under the lock, and before that looks so often for what is shown.
-    Polls { looks: usize },
 }
 
 /// What an engine moves, all of it under one lock: see the contract of this crate.
@@ -297,7 +292,7 @@ impl Core {
         lent: [Option<BufferId>; 2],
     ) -> (CallId, u32) {
         let call = self.calls.insert(lent);
-        let Entered { sequence, run } = self.enter(what, lent, Caller::Waits(call));
+        let Entered { sequence, run } = self.enter(what, lent, Some(call), 1);
         if run.is_none() {
             let refused = self.refuses(call);
             debug_assert!(refused, "it was not begun");
@@ -305,11 +300,17 @@ impl Core {
         (call, sequence)
     }
 
-    /// Begins a collective.
+    /// Begins a collective that ends with `call`; without one, for a caller who polls for it under the lock. What is
+    /// shown is looked for so often before it is entered.
     #[inline]
-    fn enter(&mut self, mut what: CollectiveCall, lent: [Option<BufferId>; 2], caller: Caller) -> Entered {
+    fn enter(
+        &mut self,
+        mut what: CollectiveCall,
+        lent: [Option<BufferId>; 2],
+        call: Option<CallId>,
+        looks: usize,
+    ) -> Entered {
         let context = what.what.context;
-        let call = if let Caller::Waits(call) = caller { Some(call) } else { None };
         // Who only sends does not wait, and would not see that others call something else.
         if what.what.schedule.receives() == 0 && !self.is_alone() {
             let now = Instant::now();
@@ -333,8 +334,7 @@ impl Core {
             return Entered { sequence, run: Some(run) };
         }
         if self.router.can_show() {
-            let looks = if let Caller::Polls { looks } = caller { looks } else { 1 };
-            self.show(run, 4 * looks - 3);
+            self.show(run, 1 + ROOM * (looks - 1));
             if call.is_none() {
                 match self.try_at_once(run, looks) {
                     Ok(true) => return Entered { sequence, run: None },

@@ -182,11 +182,12 @@ fn blocks((address, count, datatype): Side, comm: &Comm) -> Option<Foreign> {
     memory(address, count.checked_mul(i64::try_from(comm.all.size()).ok()?)?, datatype)
 }
 
-/// Where this rank's block of those begins.
+/// The same, unless this rank's block is the memory of the other side: one and the same buffer is an error.
 #[inline]
-fn own((address, count, datatype): Side, comm: &Comm) -> Option<usize> {
-    let block = usize::try_from(count).ok()?.checked_mul(basic::dense_size(datatype)?)?;
-    address.number().checked_add(block.checked_mul(comm.all.rank())?)
+fn blocks_beside(side: Side, other: Address, comm: &Comm) -> Option<Foreign> {
+    let all = blocks(side, comm)?;
+    let own = all.len() / comm.all.size() * comm.all.rank();
+    (side.0.number().checked_add(own) != Some(other.number())).then_some(all)
 }
 
 /// `MPI_Barrier`, likewise.
@@ -216,12 +217,7 @@ pub(crate) fn gather(call: &str, send: Side, recv: Side, root: i32, comm: standa
     collective(call, comm, |comm| {
         let root = rank(comm, root)?;
         let input = memory(send.0, send.1, send.2)?;
-        let output = if comm.all.rank() == root {
-            // One and the same buffer is an error.
-            Some(blocks(recv, comm).filter(|_| own(recv, comm) != Some(send.0.number()))?)
-        } else {
-            None
-        };
+        let output = if comm.all.rank() == root { Some(blocks_beside(recv, send.0, comm)?) } else { None };
         Some((Call::Gather { root, blocks: Blocks::Same }, Some(input), output))
     })
 }
@@ -233,11 +229,7 @@ pub(crate) fn scatter(call: &str, send: Side, recv: Side, root: i32, comm: stand
     collective(call, comm, |comm| {
         let root = rank(comm, root)?;
         let output = memory(recv.0, recv.1, recv.2)?;
-        let input = if comm.all.rank() == root {
-            Some(blocks(send, comm).filter(|_| own(send, comm) != Some(recv.0.number()))?)
-        } else {
-            None
-        };
+        let input = if comm.all.rank() == root { Some(blocks_beside(send, recv.0, comm)?) } else { None };
         Some((Call::Scatter { root, blocks: Blocks::Same }, input, Some(output)))
     })
 }
@@ -248,7 +240,7 @@ pub(crate) fn scatter(call: &str, send: Side, recv: Side, root: i32, comm: stand
 pub(crate) fn all_gather(call: &str, send: Side, recv: Side, comm: standard::Comm) -> Option<i32> {
     collective(call, comm, |comm| {
         let input = memory(send.0, send.1, send.2)?;
-        let output = blocks(recv, comm).filter(|_| own(recv, comm) != Some(send.0.number()))?;
+        let output = blocks_beside(recv, send.0, comm)?;
         Some((Call::AllGather { blocks: Blocks::Same }, Some(input), Some(output)))
     })
 }

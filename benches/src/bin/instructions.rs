@@ -7,6 +7,7 @@
 //! - `socket`: 8 bytes sent by one rank and received by another over TCP, both in this thread; the system's own
 //!   instructions are not counted;
 //! - `memory`: the same in memory that both share;
+//! - `shown`: a broadcast of 8 bytes in memory that both share, which the one shows and the other looks at;
 //! - `window`: 64 such messages, non-blocking: all receives begun, then all sends, then all waited for;
 //! - `alone`, `sum-alone`: 8 bytes sent to oneself and received, and an all-reduce of 8 bytes, in a world of one:
 //!   beside the same calls of MPI's (`tests/mpi/instructions`);
@@ -33,7 +34,7 @@ type Error = Box<dyn std::error::Error>;
 /// Elements that the ring reduces: eager in both its halves.
 const RING: usize = (16 << 10) / size_of::<f32>();
 const TAG: u32 = 7;
-const PATHS: &str = "message, socket, memory, window, alone, sum-alone, ahead, behind, direct or ring";
+const PATHS: &str = "message, socket, memory, shown, window, alone, sum-alone, ahead, behind, direct or ring";
 /// By how many collectives one rank runs ahead: what they send fits into the sockets, so that it need not wait.
 const AHEAD: u64 = 500;
 /// Messages under way at once.
@@ -58,6 +59,7 @@ fn run(arguments: Vec<String>) -> Result<(), Error> {
         "message" => message(times),
         "socket" => over_tcp(|left, right| to_and_fro(left, right, times)),
         "memory" => in_memory(|left, right| to_and_fro(left, right, times)),
+        "shown" => in_memory(|left, right| shown(left, right, times)),
         "window" => in_memory(|left, right| windows(left, right, times)),
         "ahead" => ahead(times),
         "behind" => behind(times),
@@ -186,6 +188,18 @@ fn windows(left: &Rank, right: &Rank, times: u64) -> Result<(), Error> {
             expect([buffer[0]], [time])?;
             room.push(buffer);
         }
+    }
+    Ok(())
+}
+
+fn shown(left: &Rank, right: &Rank, times: u64) -> Result<(), Error> {
+    let direct = Options::new().algorithm("broadcast/direct")?;
+    let (root, other) = (left.with(&direct), right.with(&direct));
+    let mut came = [u64::MAX];
+    for number in 0..times {
+        root.broadcast(&mut [number], 0)?;
+        other.broadcast(&mut came, 0)?;
+        expect(came, [number])?;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ use super::super::owners::RunId;
 use super::super::reduce::Panicked;
 use super::super::runs::{CollectiveCall, Wires};
 use super::placing::{AwaitedSteps, Expecting};
-use super::{Begun, Caller, Core, Entered};
+use super::{Begun, Core, Entered};
 
 /// Receives of more bytes wait for their messages on the ordinary path: those may come in pieces, which the short path
 /// would take for messages that nobody has asked for, and copy once more.
@@ -137,7 +137,7 @@ impl Core {
         lent: [Option<BufferId>; 2],
         looks: usize,
     ) -> Entered {
-        self.enter(what, lent, Caller::Polls { looks })
+        self.enter(what, lent, None, looks)
     }
 
     /// Does all of a collective that has just been made, if what it wants is shown by the time it has been looked for

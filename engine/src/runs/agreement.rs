@@ -12,17 +12,7 @@ use super::super::owners::RunId;
 use super::super::signature::agree;
 use super::Runs;
 use super::context::{Called, Context, Disagreement, Mine};
-use super::run::Run;
 use super::tag::{REMINDER, is_reminder, sequence_of, tag};
-
-impl Run {
-    /// What to send to those who may not see what it shows, or do not show what it wants.
-    pub(crate) fn reminder(&self) -> Envelope {
-        let Called { sequence, signature, .. } = self.called();
-        let context = self.what.context;
-        Envelope { context, element: Element::RAW, tag: tag(sequence, REMINDER), signature }
-    }
-}
 
 impl Runs {
     /// Compares a message of a collective with what this rank has called in the same communicator. One that can belong
@@ -96,7 +86,8 @@ impl Runs {
 
     /// What to send to those whom a run waits for in vain.
     pub(crate) fn reminder(&self, id: RunId) -> Option<Envelope> {
-        self.runs.get(id)?.as_ref().map(Run::reminder)
+        let (context, Called { sequence, signature, .. }) = self.called(id)?;
+        Some(Envelope { context, element: Element::RAW, tag: tag(sequence, REMINDER), signature })
     }
 
     /// The first of another rank's calls of a communicator that is not what this rank has called.

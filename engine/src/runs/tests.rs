@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tuning};
+use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning};
 use ringworld_protocol::{Config, Header};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
@@ -50,6 +50,22 @@ fn gather(rank: usize) -> CollectiveCall {
     CollectiveCall { what: Arc::new(what), reducer, caller: Location::caller(), site: [0; 8] }
 }
 
+/// A collective of one byte that is an exchange, as one rank of several sees it.
+fn exchange(collective: Collective, algorithm: Algorithm, rank: usize, size: usize) -> CollectiveCall {
+    let in_place = matches!(collective, Collective::Broadcast { .. });
+    let (counts, order) = (Counts::Same(1), Order::Free);
+    let request = Request { collective, rank, size, counts, element: 1, order, in_place };
+    let choice = Choice::forced(algorithm, &request, &Tuning::default()).unwrap();
+    let schedule = ringworld_collectives::build(&request, &choice).unwrap();
+    let like = gather(0);
+    let what = Planned {
+        exchange: Some(Exchange::of(&schedule, &request, |rank| rank)),
+        schedule: Arc::new(schedule),
+        ..Planned::clone(&like.what)
+    };
+    CollectiveCall { what: Arc::new(what), ..like }
+}
+
 fn message(sequence: u32, root: u32) -> Envelope {
     Envelope {
         context: CONTEXT,
@@ -72,7 +88,7 @@ fn call(runs: &mut Runs, rank: usize) -> (RunId, Option<usize>) {
     (run, clash.map(|(source, _)| source))
 }
 
-/// What rank `source` sends to rank 0, as its header and as what becomes of it there.
+/// What rank `source` sends to this one, as its header and as what becomes of it there.
 fn offer(
     runs: &mut Runs,
     run: RunId,
@@ -206,10 +222,10 @@ fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminde
 struct Boards(Capabilities, Option<usize>);
 
 impl Boards {
-    fn router(own: usize, others: [usize; 3], shows: Option<usize>) -> Router {
+    fn router(own: usize, shows: Option<usize>) -> Router {
         let mut boards = Self(Capabilities::new("boards"), shows);
         (boards.0.inject, boards.0.show) = (64, 64);
-        let routes = (0..4).map(|rank| (rank != own && others.contains(&rank)).then_some(0)).collect();
+        let routes = (0..4).map(|rank| (rank != own).then_some(0)).collect();
         Router::new(own, vec![Box::new(boards)], routes)
     }
 }
@@ -261,31 +277,13 @@ impl Transport for Boards {
 fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over() {
     let mut runs = Runs::default();
     let mut machine = Machine::new(Config::new(1, 2, 1024, 8192).unwrap());
-    let mut router = Boards::router(1, [0, 2, 3], None);
+    let mut router = Boards::router(1, None);
     let (mut observed, mut owners) = (Observed::new(2, None), Owners::default());
     let mut buffers = Buffers::new();
     for sequence in 0..3 {
-        let request = Request {
-            collective: Collective::Broadcast { root: 0 },
-            rank: 1,
-            size: 2,
-            counts: Counts::Same(1),
-            element: 1,
-            order: Order::Free,
-            in_place: true,
-        };
-        let choice =
-            ringworld_collectives::Choice::forced(Algorithm::BroadcastDirect, &request, &Tuning::default());
-        let schedule = ringworld_collectives::build(&request, &choice.unwrap()).unwrap();
-        let gather = gather(0);
-        let what = Planned {
-            exchange: Some(Exchange::of(&schedule, &request, |rank| rank)),
-            schedule: Arc::new(schedule),
-            ..Planned::clone(&gather.what)
-        };
         let mut block = buffers.block(1);
         let output = buffers.lend_block(&mut block);
-        let broadcast = CollectiveCall { what: Arc::new(what), ..gather };
+        let broadcast = exchange(Collective::Broadcast { root: 0 }, Algorithm::BroadcastDirect, 1, 2);
         let run = runs.make(broadcast, [None, output.buffer], None, &mut buffers).run;
         let mut wires = Wires {
             machine: &mut machine,
@@ -304,11 +302,7 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
         assert!(runs.is_awaiting(run) && runs.is_looking());
 
         let message = message(sequence, 0);
-        let mut sender = Machine::new(Config::new(0, 2, 1024, 8192).unwrap());
-        let departure = sender.depart(1, &message, 1).unwrap();
-        let mut room = [0; Header::MAX];
-        let header = departure.header.encode(&mut room);
-        assert!(runs.take_awaited(run, wires.machine, wires.buffers, 0, header, &[7]));
+        assert!(offer(&mut runs, run, wires.machine, wires.buffers, 0, &message, &[7]));
         assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
         assert!(!runs.has(run) && !runs.is_looking(), "call {sequence}");
         assert_eq!(buffers.bytes(output)[0], 7);
@@ -320,38 +314,18 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
 fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
     let mut runs = Runs::default();
     let mut machine = Machine::new(Config::new(0, 4, 1024, 8192).unwrap());
-    let mut router = Boards::router(0, [1, 2, 3], Some(1));
+    let mut router = Boards::router(0, Some(1));
     let (mut observed, mut owners) = (Observed::new(4, None), Owners::default());
     let mut buffers = Buffers::new();
     let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
     blocks[0].bytes_mut()[0] = 9;
     let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
-    let request = Request {
-        collective: Collective::Gather { root: 0 },
-        rank: 0,
-        size: 4,
-        counts: Counts::Same(1),
-        element: 1,
-        order: Order::Free,
-        in_place: false,
-    };
-    let choice = ringworld_collectives::Choice::forced(Algorithm::GatherDirect, &request, &Tuning::default());
-    let schedule = ringworld_collectives::build(&request, &choice.unwrap()).unwrap();
-    let numbers: Vec<(usize, u32)> = schedule
-        .actions()
-        .iter()
-        .filter_map(|action| match action {
-            Action::Recv { from, tag, .. } => Some((*from, *tag)),
-            _ => None,
-        })
-        .collect();
-    let gather = gather(0);
-    let what = Planned {
-        exchange: Some(Exchange::of(&schedule, &request, |rank| rank)),
-        schedule: Arc::new(schedule),
-        ..Planned::clone(&gather.what)
-    };
-    let call = CollectiveCall { what: Arc::new(what), ..gather };
+    let call = exchange(Collective::Gather { root: 0 }, Algorithm::GatherDirect, 0, 4);
+    let received = call.what.schedule.actions().iter().filter_map(|action| match action {
+        Action::Recv { from, tag, .. } => Some((*from, *tag)),
+        _ => None,
+    });
+    let numbers: Vec<(usize, u32)> = received.collect();
     let run = runs.make(call, [input.buffer, output.buffer], None, &mut buffers).run;
     let mut wires = Wires {
         machine: &mut machine,
