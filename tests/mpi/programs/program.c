@@ -1,6 +1,6 @@
 /* The shapes of calls that programs in C are made of: names, messages round a ring, an all-reduce, derived datatypes,
- * operations and error handlers of the program's own, texts of errors, requests, attributes, large counts, and what is
- * left out. Every rank checks what it gets; the last line of each says that all was right. */
+ * collectives of blocks, operations and error handlers of the program's own, texts of errors, requests, attributes,
+ * large counts, and what is left out. Every rank checks what it gets; the last line of each says that all was right. */
 #include <mpi.h>
 
 #include <stddef.h>
@@ -102,6 +102,64 @@ static void sent(void)
     WELL(MPI_Waitall(MANY, receives, statuses));
     for (int each = 0; each < MANY; each++)
         CHECK(came[each] == 100 * left + each && statuses[each].MPI_SOURCE == left);
+}
+
+/* What each rank gives, in the order of ranks: of plain elements of any number, none included, with every root; and
+ * that a block which lies where it is to be copied from is told, by every rank, and nothing comes of it. */
+static void blocks(void)
+{
+    enum { MOST = 3000 };
+    static const int counts[] = {0, 1, 3, 700, MOST};
+    int *given = malloc(size * MOST * sizeof *given), *got = malloc(size * MOST * sizeof *got);
+    int codes[3], class;
+    CHECK(given && got);
+    for (size_t which = 0; which < sizeof counts / sizeof *counts; which++) {
+        const int count = counts[which], root = (int)which % size, all = size * count;
+        for (int at = 0; at < all; at++)
+            given[at] = 10000 * rank + at, got[at] = -1;
+        WELL(MPI_Allgather(given, count, MPI_INT, got, count, MPI_INT, MPI_COMM_WORLD));
+        for (int at = 0; at < all; at++)
+            CHECK(got[at] == 10000 * (at / count) + at % count);
+        WELL(MPI_Alltoall(given, count, MPI_INT, got, count, MPI_INT, MPI_COMM_WORLD));
+        for (int at = 0; at < all; at++)
+            CHECK(got[at] == 10000 * (at / count) + rank * count + at % count);
+        WELL(MPI_Reduce_scatter_block(given, got, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        for (int at = 0; at < count; at++)
+            CHECK(got[at] == 10000 * size * (size - 1) / 2 + size * (rank * count + at));
+        WELL(MPI_Scatter(given, count, MPI_INT, got, count, MPI_INT, root, MPI_COMM_WORLD));
+        for (int at = 0; at < count; at++)
+            CHECK(got[at] == 10000 * root + rank * count + at);
+        WELL(MPI_Gather(given, count, MPI_INT, got, count, MPI_INT, root, MPI_COMM_WORLD));
+        for (int at = 0; rank == root && at < all; at++)
+            CHECK(got[at] == 10000 * (at / count) + at % count);
+        WELL(MPI_Reduce(given, got, count, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD));
+        for (int at = 0; rank == root && at < count; at++)
+            CHECK(got[at] == 10000 * (size - 1) + at);
+        WELL(MPI_Bcast(given, count, MPI_INT, root, MPI_COMM_WORLD));
+        for (int at = 0; at < count; at++)
+            CHECK(given[at] == 10000 * root + at);
+        if (count == 0)
+            continue;
+        WELL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+        codes[0] = MPI_Allgather(got + rank * count, count, MPI_INT, got, count, MPI_INT, MPI_COMM_WORLD);
+        codes[1] = MPI_Alltoall(got, count, MPI_INT, got, count, MPI_INT, MPI_COMM_WORLD);
+        codes[2] = MPI_Reduce_scatter_block(got, got, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        for (int each = 0; each < 3; each++) {
+            WELL(MPI_Error_class(codes[each], &class));
+            CHECK(class == MPI_ERR_BUFFER);
+        }
+        WELL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    }
+    /* The root is ahead of the others, and the others of the root. */
+    for (int call = 0; call < 500; call++) {
+        int number = rank == 0 ? call : -1, sum = -1;
+        WELL(MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        CHECK(number == call);
+        WELL(MPI_Reduce(&number, &sum, 1, MPI_INT, MPI_SUM, size - 1, MPI_COMM_WORLD));
+        CHECK(sum == (rank == size - 1 ? size * call : -1));
+    }
+    free(given);
+    free(got);
 }
 
 static void reductions(void)
@@ -322,6 +380,7 @@ int main(int argc, char **argv)
     names();
     ring();
     sent();
+    blocks();
     reductions();
     datatypes();
     operations();
