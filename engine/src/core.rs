@@ -518,6 +518,7 @@ impl Core {
             owners: &mut self.owners,
             observed: &mut self.observed,
             expecting,
+            has_enough: false,
         };
         let mut moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
         let Placing { clash, reminders, reminded, announced, delivered, .. } = placing;

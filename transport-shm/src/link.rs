@@ -415,6 +415,10 @@ impl Link {
             if (due || names_slot) && self.consumer.publish(&self.memory) {
                 self.wake();
             }
+            // To look at the next record costs as much as the trip of a line, whether there is one or not.
+            if inward.placer.has_enough() {
+                break;
+            }
         }
         Ok(moved)
     }

@@ -84,7 +84,7 @@ pub use showing::{
 };
 pub use sleeping::{
     a_sleeper_is_woken_although_others_poll_and_arm, waiting_wakes_for_a_finished_send,
-    waiting_wakes_for_a_lost_peer, waiting_wakes_for_a_message,
+    waiting_wakes_for_a_lost_peer, waiting_wakes_for_a_message, what_a_poll_leaves_is_not_slept_through,
 };
 
 /// A check of one promise; panics with the name of the promise when it is broken.
@@ -143,6 +143,7 @@ macro_rules! conformance_tests {
             abort_frees_everything_at_once
             a_refused_header_takes_only_that_peer_down
             waiting_wakes_for_a_message
+            what_a_poll_leaves_is_not_slept_through
             waiting_wakes_for_a_finished_send
             waiting_wakes_for_a_lost_peer
             a_sleeper_is_woken_although_others_poll_and_arm

@@ -390,6 +390,13 @@ pub trait Placer {
         events.push(Event::Received { peer, token });
         Ok(())
     }
+
+    /// Whether the caller of [`Transport::poll`] has what it polled for, and is better off going on at once than when
+    /// the poll takes in what came behind it. A transport to which it makes a difference asks after each delivery, and
+    /// may then leave the rest to the next poll: that finds it, and [`Transport::arm`] knows of it.
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 /// A wire. See the [crate documentation](crate) for the contract that every implementation keeps, and

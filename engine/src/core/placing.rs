@@ -62,6 +62,8 @@ pub(super) struct Placing<'a, 'm> {
     pub(super) owners: &'a mut Owners,
     pub(super) observed: &'a mut Observed,
     pub(super) expecting: Option<&'a mut Expecting<'m>>,
+    /// What was polled for has come, or everything that anybody waits for.
+    pub(super) has_enough: bool,
 }
 
 impl Placing<'_, '_> {
@@ -143,6 +145,7 @@ impl Placer for Placing<'_, '_> {
                 if let Some((bytes, ending)) = taken {
                     expected.into[..bytes].copy_from_slice(&payload[..bytes]);
                     expected.ending = Some(ending.map(Some));
+                    self.has_enough = true;
                     return Ok(());
                 }
             }
@@ -150,6 +153,7 @@ impl Placer for Placing<'_, '_> {
                 let (machine, buffers) = (&mut *self.machine, &*self.buffers);
                 if self.runs.take_awaited(steps.run, machine, buffers, peer, header, payload) {
                     steps.taken = true;
+                    self.has_enough = !self.runs.is_awaiting(steps.run);
                     return Ok(());
                 }
             }
@@ -170,8 +174,14 @@ impl Placer for Placing<'_, '_> {
             && let Some(owner) = self.owners.remove(request)
         {
             self.completed.push((owner, outcome));
+            self.has_enough = self.machine.pending() == 0;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn has_enough(&self) -> bool {
+        self.has_enough
     }
 }
 

@@ -55,6 +55,7 @@ enum Fault {
     InjectedIsLost,
     InjectedTooLong,
     LostInGoodOrder,
+    LeftIsForgotten,
 }
 
 /// A simulated transport with a fault.
@@ -110,6 +111,10 @@ impl Placer for FaultyPlacer<'_> {
             _ => {}
         }
         self.inner.place(peer, header, length)
+    }
+
+    fn has_enough(&self) -> bool {
+        self.inner.has_enough()
     }
 }
 
@@ -246,6 +251,9 @@ impl Transport for Faulty {
             {
                 found.swap(first, first + 1 + second);
             }
+        }
+        if fault == Fault::LeftIsForgotten && placer.has_enough() {
+            found.truncate(1);
         }
         if self.closed && fault == Fault::ClosedAtOnce {
             self.closed = false;
@@ -384,6 +392,7 @@ faults! {
     peer_down_twice: PeerDownTwice, a_vanished_peer_is_down_exactly_once, "a second PeerDown";
     peer_down_never: PeerDownNever, a_vanished_peer_is_down_exactly_once, "not in time: PeerDown";
     never_wakes_for_a_message: NeverWakes, waiting_wakes_for_a_message, "not woken: a message";
+    left_is_forgotten: LeftIsForgotten, what_a_poll_leaves_is_not_slept_through, "not woken: what had been left";
     never_wakes_for_a_send: NeverWakes, waiting_wakes_for_a_finished_send, "not woken: the rest";
     never_wakes_for_a_loss: NeverWakes, waiting_wakes_for_a_lost_peer, "not woken: a lost peer";
     never_wakes_one_of_several: NeverWakes, a_sleeper_is_woken_although_others_poll_and_arm, "not woken: the one";

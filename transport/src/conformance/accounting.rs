@@ -61,9 +61,15 @@ pub(super) struct Desk {
     silent: Vec<Rank>,
     refused: Vec<Rank>,
     pub(super) fault: Option<String>,
+    /// Has enough whenever a message has come.
+    pub(super) easily_content: bool,
 }
 
 impl Placer for Desk {
+    fn has_enough(&self) -> bool {
+        self.easily_content && !self.arrivals.is_empty()
+    }
+
     fn place(&mut self, peer: Rank, header: &[u8], length: usize) -> Result<Placement, String> {
         if self.silent.contains(&peer) {
             self.fault = Some(format!("placement asked for rank {peer} after its end was reported"));
@@ -115,6 +121,7 @@ impl End {
                 silent: Vec::new(),
                 refused: Vec::new(),
                 fault: None,
+                easily_content: false,
             },
             sendings: Vec::new(),
             exposures: Vec::new(),

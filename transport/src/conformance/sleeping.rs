@@ -80,6 +80,33 @@ pub fn waiting_wakes_for_a_message(fabric: &mut dyn Fabric) {
     h.finish();
 }
 
+/// What a poll leaves lying because its caller has enough is found by later ones, without anybody having to be woken.
+pub fn what_a_poll_leaves_is_not_slept_through(fabric: &mut dyn Fabric) {
+    let promise = "what_a_poll_leaves_is_not_slept_through";
+    let mut h = Harness::new(fabric, 3, promise);
+    if !can_sleep(&mut h, promise) {
+        return;
+    }
+    h.end(0).desk.easily_content = true;
+    for from in [1, 2] {
+        h.send(from, 0, b"first", &[]);
+        h.until("connected", |h| h.end(0).received_from(from).count() == 1);
+    }
+    h.end(0).polled = false;
+    // As many as any transport takes while nobody polls at the other end.
+    let lengths = [0, 60, 5_000, 8];
+    for (index, length) in lengths.into_iter().enumerate() {
+        for from in [1, 2] {
+            h.send(from, 0, &[index as u8], &pattern(index as u64, length));
+        }
+    }
+    h.run_until_idle();
+    asleep_until(&mut h, "what had been left", |h| {
+        [1, 2].into_iter().all(|from| h.end(0).received_from(from).count() == 1 + lengths.len())
+    });
+    h.finish();
+}
+
 /// A sleeper is woken when a send that did not fit can go on.
 pub fn waiting_wakes_for_a_finished_send(fabric: &mut dyn Fabric) {
     let promise = "waiting_wakes_for_a_finished_send";
