@@ -264,9 +264,23 @@ impl Runs {
         let Some(context) = self.contexts.get_mut(&number) else { return };
         let Some(channel) = context.channel.as_ref().filter(|channel| channel.open) else { return };
         let done = context.under_way.first().unwrap_or(context.next);
-        // When all others have come so far, what they have shown before is there: at once, so that this call fails.
-        if done.wrapping_sub(channel.passed) >= BATCH || channel.has_gaps_before(done) {
+        if done.wrapping_sub(channel.passed) >= BATCH {
             self.pass_up_to(done, number, router);
+        } else if channel.has_gaps_before(done) {
+            self.look_into_gaps(done, number, router);
+        }
+    }
+
+    /// All others have come as far as this rank, so what they have shown before is there, and can be looked at before
+    /// it is passed: at once, so that this call fails.
+    fn look_into_gaps(&mut self, done: u32, number: u64, router: &mut Router) {
+        let Some(context) = self.contexts.get_mut(&number) else { return };
+        let Some(channel) = &mut context.channel else { return };
+        let mut gaps = channel.close_gaps(done);
+        let context = &*context;
+        let trouble = gaps.find_map(|sequence| context.unwanted(number, sequence, router));
+        if let Some(trouble) = trouble {
+            self.trouble.get_or_insert(trouble);
         }
     }
 
