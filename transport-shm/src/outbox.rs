@@ -208,10 +208,12 @@ impl TheirOutbox {
 
     /// Copies bytes of a piece that [is possible](Self::piece), of a payload that has `whole` bytes.
     pub(crate) fn read(&self, slot: u16, into: &mut [u8], whole: usize) {
-        if pace::is_too_long_for_caches(whole) && stream::may_be_better() {
-            return self.0.read_past_caches(place(slot), into);
+        let at = place(slot);
+        match stream::may_be_better() {
+            true if pace::is_too_long_for_caches(whole) => self.0.read_past_caches(at, into),
+            true => self.0.read_by_words(at, into),
+            false => self.0.read(at, into),
         }
-        self.0.read(place(slot), into);
     }
 }
 

@@ -141,7 +141,14 @@ impl Mapping {
     pub(crate) fn read_past_caches(&self, at: usize, into: &mut [u8]) {
         let from = self.place(at, into.len());
         // SAFETY: as above.
-        unsafe { stream::copy(from.as_ptr(), into.as_mut_ptr(), into.len()) };
+        unsafe { stream::copy_past_caches(from.as_ptr(), into.as_mut_ptr(), into.len()) };
+    }
+
+    /// Copies bytes out word by word.
+    pub(crate) fn read_by_words(&self, at: usize, into: &mut [u8]) {
+        let from = self.place(at, into.len());
+        // SAFETY: as above.
+        unsafe { stream::copy_by_words(from.as_ptr(), into.as_mut_ptr(), into.len()) };
     }
 
     /// Copies bytes in.
@@ -158,7 +165,7 @@ impl Mapping {
         assert!(self.writable, "this memory is for reading");
         let into = self.place(at, from.len());
         // SAFETY: valid for so many writes, and no memory of the caller's.
-        unsafe { stream::copy(from.as_ptr(), into.as_ptr(), from.len()) };
+        unsafe { stream::copy_past_caches(from.as_ptr(), into.as_ptr(), from.len()) };
     }
 }
 
