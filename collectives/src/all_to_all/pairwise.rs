@@ -8,11 +8,11 @@
 //! In every round each rank swaps one block with one partner; with an odd number of ranks one of them rests.
 //! For even n that is no power of two, rank `n - 1` meets those that would rest: `n - 1` rounds in all,
 //! `n` for odd n. Bytes: `(n - 1) m` per rank, the least that can be, each over one link. At most `in_flight`
-//! segments are under way in each direction. In place, what arrives waits in a slot until the block that it
-//! replaces has left; when a rank sends other counts than it receives, the input moves to scratch first.
-//! A rank needs to know its own counts only; such blocks are not cut, and go also when they are empty, so that
-//! ranks that disagree about a length find out. Chosen: long blocks, blocks that differ in length, and short ones of
-//! few ranks that share memory.
+//! segments are on their way out; a receive from each rank is posted, so that what ranks send that are far ahead is
+//! copied once. In place, what arrives waits in a slot until the block that it replaces has left; when a rank sends
+//! other counts than it receives, the input moves to scratch first. A rank needs to know its own counts only; such
+//! blocks are not cut, and go also when they are empty, so that ranks that disagree about a length find out. Chosen:
+//! long blocks, blocks that differ in length, and short ones of few ranks that share memory.
 
 use crate::builder::{Builder, part, parts};
 use crate::counts::Blocks;
@@ -46,7 +46,8 @@ pub(crate) fn build(request: &Request, choice: &Choice, b: &mut Builder) {
     let longest = recv.longest();
     let in_flight = choice.in_flight.max(1);
     let slots = if swaps { b.slots(in_flight, longest.min(segment.max(1))) } else { Vec::new() };
-    let (mut sends, mut recvs) = (Window::new(in_flight), Window::new(in_flight));
+    let places = if swaps { in_flight } else { in_flight.max(size) };
+    let (mut sends, mut recvs) = (Window::new(in_flight), Window::new(places));
     let mut turn = 0;
     for round in 0..rounds(size) {
         let Some(partner) = partner(rank, size, round) else { continue };
