@@ -10,8 +10,8 @@
 
 use std::sync::OnceLock;
 
-/// Whether copies of this file may be better with this processor. So it is with AMD's. Intel's have a cache of the third
-/// level that takes part, and were fast in it; there such copies have not been measured, and are not used.
+/// Whether copies of this file may be better with this processor. So it is with AMD's. Intel's have a cache of the
+/// third level that takes part, and were fast in it; there such copies have not been measured, and are not used.
 pub(crate) fn may_be_better() -> bool {
     static BETTER: OnceLock<bool> = OnceLock::new();
     *BETTER.get_or_init(|| matches!(&vendor(), b"AuthenticAMD" | b"HygonGenuine"))
