@@ -16,9 +16,9 @@
 //!
 //! **Who calls something else** is found as with messages, by the signature that what is shown has with it. Nobody
 //! reads what it does not want; so before a rank lets go of a number it looks what the others show there
-//! ([`Runs::pass`]), and at the end of the world also beyond its last one ([`Runs::uncalled_shown`]). Where somebody
-//! may have let go before, it is told by a reminder. Neighbours: `run` has the steps, `router` the transport, `channel`
-//! how far this rank has come, `agreement` does the same for messages.
+//! ([`Runs::pass`]), as soon as it sees that all have come so far, and at the end of the world also beyond its last one
+//! ([`Runs::uncalled_shown`]). Where somebody may have let go before, it is told by a reminder. Neighbours: `run` has
+//! the steps, `router` the transport, `channel` how far this rank has come, `agreement` does the same for messages.
 
 use ringworld_collectives::{Action, Part};
 use ringworld_transport::{Showing, Shown};
