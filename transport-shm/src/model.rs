@@ -27,6 +27,8 @@ enum Fault {
     Unordered,
     /// Who looks whether somebody sleeps may see what was so before its own words.
     Unfenced,
+    /// Words are not cleared.
+    Uncleared,
 }
 
 /// Words that both sides reach. Those of bodies are in no order by themselves, as in memory that is copied.
@@ -51,6 +53,9 @@ impl Shared for Memory {
     }
 
     fn store(&self, at: usize, value: u64) {
+        if self.fault == Fault::Uncleared && value == 0 && at != ASLEEP {
+            return;
+        }
         let order = if self.fault == Fault::Unordered { Ordering::Relaxed } else { Ordering::Release };
         self.words[at / 8].store(value, order);
     }
@@ -110,11 +115,20 @@ struct World {
     of_consumer: Bell,
 }
 
-/// Sends so many records with a body of one word, and sleeps while there is no room.
-fn produce(world: &World, records: u64) {
+/// Bodies of records: a word, or nothing.
+type Bodies = &'static [Option<u64>];
+
+const NUMBERS: [Option<u64>; 5] = [Some(7), Some(8), Some(9), Some(10), Some(11)];
+
+fn bytes_of(body: Option<u64>) -> Vec<u8> {
+    body.into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+/// Sends records with these bodies, and sleeps while there is no room.
+fn produce(world: &World, bodies: Bodies) {
     let (memory, mut producer) = (&world.memory, Producer::new(0));
-    for number in 0..records {
-        while !producer.push(memory, 1, number as u8, &[&(number + 7).to_le_bytes()]) {
+    for (number, body) in bodies.iter().enumerate() {
+        while !producer.push(memory, 1, number as u8, &[&bytes_of(*body)]) {
             producer.want(memory);
             memory.fence();
             if !producer.has_been_read(memory) {
@@ -130,10 +144,10 @@ fn produce(world: &World, records: u64) {
 }
 
 /// Reads them, and sleeps while there are none.
-fn consume(world: &World, records: u64) {
+fn consume(world: &World, bodies: Bodies) {
     let (memory, mut consumer) = (&world.memory, Consumer::new(0));
     let mut next = 0;
-    while next < records {
+    while next < bodies.len() {
         let Some(record) = consumer.peek(memory).unwrap() else {
             memory.store(ASLEEP, 1);
             memory.fence();
@@ -143,10 +157,12 @@ fn consume(world: &World, records: u64) {
             memory.store(ASLEEP, 0);
             continue;
         };
-        let mut body = [0; 8];
-        assert_eq!((record.kind, record.detail, record.length), (1, next as u8, body.len()));
+        let expected = bytes_of(bodies[next]);
+        let mut body = vec![0; expected.len()];
+        let what = (record.kind, record.detail, record.length);
+        assert_eq!(what, (1, next as u8, expected.len()), "a record that nobody has written");
         consumer.read(memory, 0, &mut body);
-        assert_eq!(u64::from_le_bytes(body), next + 7, "a body that is not the record's");
+        assert_eq!(body, expected, "a body that is not the record's");
         next += 1;
         if consumer.pop(record) && consumer.publish(memory) {
             world.of_producer.ring();
@@ -154,40 +170,56 @@ fn consume(world: &World, records: u64) {
     }
 }
 
-fn check(records: u64, preemptions: usize, fault: Fault) {
+fn check(bodies: Bodies, preemptions: usize, fault: Fault) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
         let bell = || Bell { rung: Mutex::new(false), changed: Condvar::new() };
         let world = Arc::new(World { memory: Memory::new(fault), of_producer: bell(), of_consumer: bell() });
         let other = Arc::clone(&world);
-        let producer = thread::spawn(move || produce(&other, records));
-        consume(&world, records);
+        let producer = thread::spawn(move || produce(&other, bodies));
+        consume(&world, bodies);
         producer.join().unwrap();
     });
 }
 
 #[test]
 fn records_are_seen_whole_and_whoever_waits_for_one_is_woken() {
-    check(2, 3, Fault::None);
+    check(&NUMBERS[..2], 3, Fault::None);
 }
 
 #[test]
 fn a_full_ring_goes_on_when_it_is_read_and_whoever_waits_for_room_is_woken() {
     // Three fill it.
-    check(5, 2, Fault::None);
+    check(&NUMBERS, 2, Fault::None);
+}
+
+/// A word of the next round, as it would be where its body lies: the second one's then, when records before it are
+/// shorter.
+const FORGED: [Option<u64>; 8] =
+    [None, Some(1 | 1 << 32), Some(1 | 1 << 32), Some(1 | 1 << 32), None, None, None, None];
+
+#[test]
+fn a_body_is_never_taken_for_a_record() {
+    check(&FORGED, 1, Fault::None);
+}
+
+#[test]
+#[should_panic(expected = "a record that nobody has written")]
+fn bodies_that_are_taken_for_records_are_found() {
+    check(&FORGED, 1, Fault::Uncleared);
 }
 
 #[test]
 #[should_panic(expected = "a body that is not the record's")]
 fn memory_without_order_is_found() {
-    check(2, 3, Fault::Unordered);
+    check(&NUMBERS[..2], 3, Fault::Unordered);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn looking_for_sleepers_without_a_fence_is_found() {
-    check(2, 3, Fault::Unfenced);
+    check(&NUMBERS[..2], 3, Fault::Unfenced);
 }
 
 /// Where the two boards are in the model.
