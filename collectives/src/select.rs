@@ -485,7 +485,7 @@ fn shares(request: &Request, tuning: &Tuning) -> usize {
     tuning.hosts.as_ref().map_or(request.size, of).max(1)
 }
 
-/// How many exchanges of a pairwise all-to-all are under way: as many bytes as elsewhere, so more of short blocks.
+/// How many sends of a pairwise all-to-all are under way: as many bytes as elsewhere, so more of short blocks.
 fn exchanges(request: &Request, tuning: &Tuning) -> usize {
     const MOST: usize = 32;
     let in_flight = tuning.in_flight.max(1);

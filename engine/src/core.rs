@@ -495,7 +495,7 @@ impl Core {
         self.poll(None)
     }
 
-    /// The same, for a receive on the short path.
+    /// The same, on behalf of a caller who waits for something.
     fn poll(&mut self, expecting: Option<&mut Expecting<'_>>) -> bool {
         self.polls += 1;
         self.afterwards &= !DEFERRED;
@@ -505,6 +505,8 @@ impl Core {
         if self.fault.is_some() {
             return false;
         }
+        // Others would have to be woken for what is left.
+        let alone = self.watchers.is_empty() && !self.inbox.has_sleepers();
         let mut placing = Placing {
             machine: &mut self.machine,
             buffers: &mut self.buffers,
@@ -518,6 +520,7 @@ impl Core {
             owners: &mut self.owners,
             observed: &mut self.observed,
             expecting,
+            alone,
             has_enough: false,
         };
         let mut moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);

@@ -25,6 +25,12 @@ pub trait Drive: Send + 'static {
     /// Moves whatever can be moved without waiting; whether anything did.
     fn progress(&mut self) -> bool;
 
+    /// The same for a thread that waits for calls: what comes behind the last message that anybody waits for may be
+    /// left to the next poll.
+    fn progress_of_calls(&mut self) -> bool {
+        self.progress()
+    }
+
     /// How often [`Drive::progress`] has been called, so that drivers see whether others drive as well.
     fn polls(&self) -> u64;
 

@@ -88,8 +88,8 @@ pub(crate) fn layout() -> Vec<String> {
         ),
         match stream::may_be_better() {
             true => format!(
-                "slots are filled past the caches while cores turn out to be far from one another, and emptied past \
-                 them where a message has {} MiB and more",
+                "slots are filled past the caches while cores turn out to be far from one another, and emptied word \
+                 by word, past the caches where a message has {} MiB and more",
                 pace::TOO_LONG >> 20
             ),
             false => "slots are filled and emptied by ordinary stores".to_owned(),

@@ -9,6 +9,7 @@ use super::super::shell::Drive;
 use super::super::wait::For;
 use super::super::waiters::{Topic, Watchers};
 use super::Core;
+use super::placing::Expecting;
 
 impl Drive for Core {
     /// The hosts, by rank.
@@ -17,6 +18,11 @@ impl Drive for Core {
     #[inline]
     fn progress(&mut self) -> bool {
         Self::progress(self)
+    }
+
+    #[inline]
+    fn progress_of_calls(&mut self) -> bool {
+        self.poll(Some(&mut Expecting::Calls))
     }
 
     #[inline]

@@ -9,10 +9,14 @@ use super::super::observe::Observed;
 use super::super::owners::{Owner, Owners, RunId};
 use super::super::runs::{Disagreement, Runs, is_reminder};
 
-/// What a caller polls for on the short path, under the lock.
+/// What a caller polls for.
 pub(crate) enum Expecting<'a> {
+    /// On the short path, under the lock.
     Receive(ExpectedReceive<'a>),
+    /// Likewise.
     Steps(AwaitedSteps),
+    /// The ends of calls.
+    Calls,
 }
 
 /// A receive that is not posted.
@@ -62,7 +66,9 @@ pub(super) struct Placing<'a, 'm> {
     pub(super) owners: &'a mut Owners,
     pub(super) observed: &'a mut Observed,
     pub(super) expecting: Option<&'a mut Expecting<'m>>,
-    /// What was polled for has come, or everything that anybody waits for.
+    /// Nobody but the caller waits for what this poll may bring.
+    pub(super) alone: bool,
+    /// What the caller polls for has come.
     pub(super) has_enough: bool,
 }
 
@@ -145,7 +151,7 @@ impl Placer for Placing<'_, '_> {
                 if let Some((bytes, ending)) = taken {
                     expected.into[..bytes].copy_from_slice(&payload[..bytes]);
                     expected.ending = Some(ending.map(Some));
-                    self.has_enough = true;
+                    self.has_enough = self.alone;
                     return Ok(());
                 }
             }
@@ -153,7 +159,7 @@ impl Placer for Placing<'_, '_> {
                 let (machine, buffers) = (&mut *self.machine, &*self.buffers);
                 if self.runs.take_awaited(steps.run, machine, buffers, peer, header, payload) {
                     steps.taken = true;
-                    self.has_enough = !self.runs.is_awaiting(steps.run);
+                    self.has_enough = self.alone && !self.runs.is_awaiting(steps.run);
                     return Ok(());
                 }
             }
@@ -174,7 +180,8 @@ impl Placer for Placing<'_, '_> {
             && let Some(owner) = self.owners.remove(request)
         {
             self.completed.push((owner, outcome));
-            self.has_enough = self.machine.pending() == 0;
+            let waits_for_calls = matches!(self.expecting, Some(Expecting::Calls));
+            self.has_enough = self.alone && waits_for_calls && self.machine.pending() == 0;
         }
         Ok(())
     }

@@ -124,7 +124,7 @@ impl Core {
         self.poll(Some(expecting));
         match expecting {
             Expecting::Receive(expected) => expected.ending.take(),
-            Expecting::Steps(_) => None,
+            Expecting::Steps(_) | Expecting::Calls => None,
         }
     }
 

@@ -26,7 +26,7 @@ impl Channel {
     }
 
     /// Whether this rank has seen what all others gave under the number before `done`, and not under all earlier ones:
-    /// whatever they gave under those is there by now.
+    /// whatever they have shown under those is there by now.
     #[inline]
     pub(super) fn has_gaps_before(&self, done: u32) -> bool {
         let count = done.wrapping_sub(self.passed);

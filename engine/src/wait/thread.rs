@@ -123,7 +123,10 @@ impl<C: Drive> Shell<C> {
         let mut remind_after = self.waits.remind;
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
-            let moved = core.progress();
+            let moved = match what {
+                For::Calls(_) => core.progress_of_calls(),
+                For::Message(..) | For::Topic(_) => core.progress(),
+            };
             if let Some(result) = done(&mut core) {
                 if let Some(number) = asleep {
                     core.wakes(number);
