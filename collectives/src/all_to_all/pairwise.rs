@@ -9,10 +9,10 @@
 //! For even n that is no power of two, rank `n - 1` meets those that would rest: `n - 1` rounds in all,
 //! `n` for odd n. Bytes: `(n - 1) m` per rank, the least that can be, each over one link. At most `in_flight`
 //! segments are on their way out; receives of as many segments as there are ranks wait at least, so that what ranks
-//! send that are ahead is mostly copied once. In place, what arrives waits in a slot until the block that it replaces has left; when a rank sends
-//! other counts than it receives, the input moves to scratch first. A rank needs to know its own counts only; such
-//! blocks are not cut, and go also when they are empty, so that ranks that disagree about a length find out. Chosen:
-//! long blocks, blocks that differ in length, and short ones of few ranks that share memory.
+//! send that are ahead is mostly copied once. In place, what arrives waits in a slot until the block that it replaces
+//! has left; when a rank sends other counts than it receives, the input moves to scratch first. A rank needs to know
+//! its own counts only; such blocks are not cut, and go also when they are empty, so that ranks that disagree about a
+//! length find out. Chosen: long blocks, blocks that differ in length, and short ones of few ranks that share memory.
 
 use crate::builder::{Builder, part, parts};
 use crate::counts::Blocks;

@@ -40,6 +40,26 @@ fn ranks_that_take_themselves_for_the_root_are_told_who_called_what() {
     }
 }
 
+/// A root gives and wants nothing, so it is told at the latest by the next call in which all wait for all.
+#[test]
+fn ranks_that_all_give_as_roots_are_told_in_the_next_call() {
+    for wire in wires() {
+        for size in [2, 3] {
+            let results = world(wire, size, &Choice::default(), |rank| {
+                // So that what follows finds connections.
+                rank.barrier().unwrap();
+                rank.broadcast(&mut [rank.rank() as u8], rank.rank()).and_then(|()| rank.barrier())
+            });
+            for result in results {
+                let error = result.expect_err("they disagree about the root");
+                let text = error.to_string();
+                let told = matches!(error, Error::Mismatch { .. }) && text.contains("roots.rs");
+                assert!(told || matches!(error, Error::PeerFailed { .. }), "{wire:?}: {text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn being_reminded_of_what_one_does_anyway_changes_nothing() {
     for wire in wires().into_iter().skip(2) {
