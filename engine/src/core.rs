@@ -506,7 +506,7 @@ impl Core {
             return false;
         }
         // Others would have to be woken for what is left.
-        let alone = self.watchers.is_empty() && !self.inbox.has_sleepers();
+        let may_leave = self.watchers.is_empty() && !self.inbox.has_sleepers();
         let mut placing = Placing {
             machine: &mut self.machine,
             buffers: &mut self.buffers,
@@ -520,7 +520,7 @@ impl Core {
             owners: &mut self.owners,
             observed: &mut self.observed,
             expecting,
-            alone,
+            may_leave,
             has_enough: false,
         };
         let mut moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);

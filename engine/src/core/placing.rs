@@ -66,8 +66,8 @@ pub(super) struct Placing<'a, 'm> {
     pub(super) owners: &'a mut Owners,
     pub(super) observed: &'a mut Observed,
     pub(super) expecting: Option<&'a mut Expecting<'m>>,
-    /// Nobody but the caller waits for what this poll may bring.
-    pub(super) alone: bool,
+    /// What comes behind may be left lying: nobody but the caller waits for anything.
+    pub(super) may_leave: bool,
     /// What the caller polls for has come.
     pub(super) has_enough: bool,
 }
@@ -151,7 +151,7 @@ impl Placer for Placing<'_, '_> {
                 if let Some((bytes, ending)) = taken {
                     expected.into[..bytes].copy_from_slice(&payload[..bytes]);
                     expected.ending = Some(ending.map(Some));
-                    self.has_enough = self.alone;
+                    self.has_enough = self.may_leave;
                     return Ok(());
                 }
             }
@@ -159,7 +159,7 @@ impl Placer for Placing<'_, '_> {
                 let (machine, buffers) = (&mut *self.machine, &*self.buffers);
                 if self.runs.take_awaited(steps.run, machine, buffers, peer, header, payload) {
                     steps.taken = true;
-                    self.has_enough = self.alone && !self.runs.is_awaiting(steps.run);
+                    self.has_enough = self.may_leave && !self.runs.is_awaiting(steps.run);
                     return Ok(());
                 }
             }
@@ -181,7 +181,8 @@ impl Placer for Placing<'_, '_> {
         {
             self.completed.push((owner, outcome));
             let waits_for_calls = matches!(self.expecting, Some(Expecting::Calls));
-            self.has_enough = self.alone && waits_for_calls && self.machine.pending() == 0;
+            // Other links are asked as well: what is enough stays so.
+            self.has_enough |= self.may_leave && waits_for_calls && self.machine.pending() == 0;
         }
         Ok(())
     }
