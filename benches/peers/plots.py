@@ -1,9 +1,17 @@
 """One SVG per operation: every peer's time over ringworld's, by size; above 1 ringworld is faster.
 
-Pure but for the files it writes. Needs matplotlib (tools.py); without it nothing is drawn.
+Pure but for the files it reads and writes. Needs matplotlib (tools.py); without it nothing is drawn.
+
+`plots.py CSV.. DIRECTORY` draws what runs have kept.
 """
 
+import csv
+import gzip
+import sys
+from pathlib import Path
+
 import stats
+from measure import Line
 from ops import OPERATIONS
 from stats import size_text
 
@@ -68,3 +76,32 @@ def panel(axis, found, peers):
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_xticks(range(len(sizes)), [size_text(size) for size in sizes], rotation=45, ha="right")
     axis.grid(axis="y", linewidth=0.4, alpha=0.6)
+
+
+def kept(path):
+    """The samples of a file that `run` has kept."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", newline="", encoding="utf-8") as file:
+        return [sample(row) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+
+
+def sample(row):
+    whole = lambda name: int(row[name]) if row[name] else None
+    figures = [float(row[name]) for name in ("median_s", "min_s", "cpu_s")]
+    line = Line(row["op"], int(row["bytes"]), int(row["iterations"]), *figures, whole("loopback_bytes"), whole("loopback_packets"))
+    return stats.Sample(int(row["round"]), row["peer"], int(row["ranks"]), line)
+
+
+def main(arguments):
+    from peers import all_peers
+    if len(arguments) < 2:
+        sys.exit("plots.py: expected CSV.. DIRECTORY")
+    *files, directory = map(Path, arguments)
+    drawn = draw([found for path in files for found in kept(path)], all_peers(), directory)
+    if not drawn:
+        sys.exit("plots.py: nothing drawn: matplotlib is missing (benches/peers/.venv/tools has it), or there is nothing to compare")
+    print(*drawn, sep="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import facts
 import limits
 import links
 import measure
@@ -255,6 +256,15 @@ class Figures(unittest.TestCase):
     def test_a_commit_that_is_not_there_is_named(self):
         with self.assertRaisesRegex(CommandFailed, "looking for the commit no-such-commit failed"):
             contestants.Before("no-such-commit").prepare()
+
+    def test_lines_that_were_kept_are_drawn_from_like_new_ones(self):
+        lines = [Line("bcast", 8, 5, 1e-6, 9e-7, 0.25, 100, 3), Line("bcast", 64, 5, 2e-6, 1e-6, 0.5)]
+        samples = [stats.Sample(2, peer, 4, line) for peer in ("ringworld", "openmpi") for line in lines]
+        header = ["round", "peer", "ranks", "op", "bytes", "iterations", "median_s", "min_s", "cpu_s", "loopback_bytes", "loopback_packets"]
+        rows = [[s.round, s.peer, s.ranks, *vars(s.line).values()] for s in samples]
+        with tempfile.TemporaryDirectory() as directory:
+            path = facts.write_csv(Path(directory) / "kept.csv", header, rows, {"date": "2026"})
+            self.assertEqual(plots.kept(path), samples)
 
     def test_plots_hold_only_what_used_the_wire_beside_ringworld(self):
         samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 1e-6, wire=0), sample(1, "openmpi", 3e-6),
