@@ -186,6 +186,25 @@ fn a_rank_that_leaves_because_it_lost_a_peer_is_not_blamed_first() {
 }
 
 #[test]
+fn a_rank_that_gives_the_world_up_because_it_lost_a_peer_is_not_blamed_first() {
+    let port = free_port();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let master = Master::serve(listener, MasterConfig::new(3, &settings(port, 3, &[]))).unwrap();
+    let ranks = common::world_at(port, 3, &[("master_external", "1")]);
+    ranks[0].session.report(Report::PeerLost { rank: 1, cause: "connection reset".into() });
+    ranks[0].session.abort(42, "a peer is lost".into());
+    let first = ranks[2].hears(SOON, |event| matches!(event, ControlEvent::PeerDown { .. }));
+    assert!(matches!(first, ControlEvent::PeerDown { rank: 1, .. }), "{first:?}");
+    ranks[2].hears(SOON, |event| matches!(event, ControlEvent::Abort { rank: 0, code: 42, .. }));
+    assert_eq!(master.aborted(), Some((0, 42)));
+    let left: Vec<usize> = master.departures().iter().map(|left| left.rank).collect();
+    assert_eq!(left, [1, 0]);
+    for rank in ranks {
+        rank.session.leave();
+    }
+}
+
+#[test]
 fn a_peer_that_really_died_is_named_once_with_the_better_cause() {
     let (server, mut others) = split_server(world(3, &[]));
     let dead = others.pop().unwrap();

@@ -230,7 +230,8 @@ impl Supervisor {
     /// Decides which failure was the first, says so and ends the other ranks.
     ///
     /// `account` is that of a witness, such as the master: whoever left the world first goes first, also with a
-    /// goodbye, since who has left in good order does not fail because of others. Without one, a rank that was
+    /// goodbye, since who has left in good order does not fail because of others. So a rank that gave the job up because
+    /// it had lost a peer, as MPI's programs do unless they ask for errors, does not outrank that peer. Without one, a rank that was
     /// killed, or lost with its host, goes before one that exited, since nobody is killed for losing a peer; then the
     /// one that was seen first. Where failures are mended, the account may be of a generation long past, and only a job
     /// that was given up is believed.
@@ -265,16 +266,17 @@ impl Supervisor {
         }
         let Phase::Settling { failed, .. } = &self.phase else { return Vec::new() };
         let find = |wanted: usize| failed.iter().copied().find(|&(rank, _)| rank == wanted);
-        let accused = match account.aborted {
-            Some((rank, _)) => find(rank),
-            None => account.departures.iter().find_map(|&(rank, _)| find(rank)),
-        };
         let killed = || failed.iter().copied().find(|(_, ending)| !matches!(ending, Ending::Exited(_)));
         // Whoever gave the job up may still be about to exit; its status counts all the same.
         let given_up = account
             .aborted
+            .filter(|(rank, _)| find(*rank).is_none())
             .map(|(rank, code)| (rank, Ending::Exited(i32::from(ringworld_bootstrap::exit_status(code)))));
-        let verdict = accused.or(given_up).or_else(killed).or(failed.first().copied());
+        let first =
+            account.departures.iter().map(|&(rank, _)| rank).chain(account.aborted.map(|(rank, _)| rank));
+        let accused =
+            first.into_iter().find_map(|rank| find(rank).or(given_up.filter(|given| given.0 == rank)));
+        let verdict = accused.or_else(killed).or(failed.first().copied());
         let Some((rank, ending)) = verdict else { return Vec::new() };
         self.accused = Some(rank).filter(|rank| *rank < self.names.len());
         // Of several processes that were this rank, the one that is meant.
@@ -282,17 +284,15 @@ impl Supervisor {
             *name = former;
         }
         self.status = ending.status();
-        let how = if accused.is_none() && given_up.is_some() {
+        let how = if given_up.is_some_and(|given| given.0 == rank) {
             format!("gave the job up with status {}", self.status.0)
         } else {
             ending.describe()
         };
         let mut said = format!("{} {how}", self.name(rank));
         // One that has no failure to show, but left the others in the middle of something.
-        let before = account.departures.iter().take_while(|(departed, _)| *departed != rank);
-        if let Some((quitter, _)) =
-            before.clone().find(|(_, finished)| !finished).filter(|_| account.aborted.is_none())
-        {
+        let mut before = account.departures.iter().take_while(|(departed, _)| *departed != rank);
+        if let Some((quitter, _)) = before.find(|(_, finished)| !finished) {
             said.push_str(&format!(", after {} had left the world without finishing", self.name(*quitter)));
         }
         if let Some(why) = self.beyond.as_ref().filter(|why| !why.is_empty()) {
@@ -655,6 +655,37 @@ mod tests {
             if status == 42 {
                 assert!(said(&actions).starts_with("rank 2 (pid 102) on h gave the job up with status 42;"));
             }
+        }
+    }
+
+    #[test]
+    fn whoever_gave_the_job_up_because_of_a_lost_peer_is_not_named_before_it() {
+        let given_up = |departures: &[(usize, bool)]| Account {
+            aborted: Some((0, 58)),
+            departures: departures.to_vec(),
+        };
+        let ends = [
+            (0, Ending::Exited(58)),
+            (1, Ending::Killed { signal: 9, core: false, starved: false }),
+            (2, Ending::Exited(58)),
+        ];
+        for (order, account, (accused, status)) in [
+            ([0, 1, 2], given_up(&[(1, false), (0, false), (2, false)]), (1, 137)),
+            ([2, 0, 1], given_up(&[(1, false), (0, false), (2, false)]), (1, 137)),
+            // One that had failed before, on which nobody counted any more.
+            ([0, 1, 2], given_up(&[(1, true), (0, false), (2, false)]), (1, 137)),
+            // One that ended because the job was given up, however it did.
+            ([1, 0, 2], given_up(&[(0, false), (1, false), (2, false)]), (0, 58)),
+            // Whoever gave up may still be about to exit, and whoever was lost not be seen to have failed.
+            ([1, 2, 2], given_up(&[(0, false), (1, false), (2, false)]), (0, 58)),
+            ([0, 2, 2], given_up(&[(1, false), (0, false), (2, false)]), (0, 58)),
+        ] {
+            let (mut s, now) = job(3, None);
+            for rank in order {
+                s.ended(now, vec![ends[rank]]);
+            }
+            let said = said(&s.conclude(now + SETTLING, &account));
+            assert_eq!((s.accused(), s.status()), (Some(accused), Status(status)), "{account:?}: {said}");
         }
     }
 
