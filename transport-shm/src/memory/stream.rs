@@ -41,17 +41,13 @@ fn vendor() -> [u8; 12] {
 /// `from` is valid for `length` reads and `into` for so many writes, and the two do not overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) unsafe fn copy_past_caches(from: *const u8, into: *mut u8, length: usize) {
-    use std::arch::x86_64::{__m128i, _mm_sfence, _mm_stream_si128};
-
-    let store = |into: *mut __m128i, word| {
-        // SAFETY: `copy_words` gives places of the target, at multiples of the size of a word.
-        unsafe { _mm_stream_si128(into, word) };
-    };
-    // SAFETY: the caller's promise.
-    unsafe { copy_words(from, into, length, store) };
+    let lines =
+        if std::arch::is_x86_feature_detected!("avx") { lines::past_caches_avx } else { lines::past_caches };
+    // SAFETY: the caller's promise, and the processor has the instructions.
+    unsafe { copy_lines(from, into, length, lines) };
     // Such stores keep no order with others; nothing that is stored from here on is seen before them.
     // SAFETY: every processor of this architecture has the instruction.
-    unsafe { _mm_sfence() };
+    unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
 /// Copies bytes word by word, as the C library does not do it with many.
@@ -61,57 +57,77 @@ pub(super) unsafe fn copy_past_caches(from: *const u8, into: *mut u8, length: us
 /// As for [`copy_past_caches`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) unsafe fn copy_by_words(from: *const u8, into: *mut u8, length: usize) {
-    use std::arch::x86_64::__m128i;
-
-    let store = |into: *mut __m128i, word| {
-        // Volatile, or the compiler makes a call of the C library of it.
-        // SAFETY: as above.
-        unsafe { into.write_volatile(word) };
-    };
-    // SAFETY: the caller's promise.
-    unsafe { copy_words(from, into, length, store) };
+    // SAFETY: the caller's promise, and every processor of this architecture has the instructions.
+    unsafe { copy_lines(from, into, length, lines::by_words) };
 }
 
-/// Copies bytes; whole lines of the target word by word, what is before and behind them as always.
+/// Copies bytes; whole lines of the target by `lines`, what is before and behind them as always.
 ///
 /// # Safety
 ///
-/// As for [`copy_past_caches`]; `store` stores a word at a place of the target that is a multiple of its size.
+/// As for [`copy_past_caches`]; the processor has the instructions of `lines`.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-unsafe fn copy_words(
-    from: *const u8,
-    into: *mut u8,
-    length: usize,
-    store: impl Fn(*mut std::arch::x86_64::__m128i, std::arch::x86_64::__m128i),
-) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128};
+unsafe fn copy_lines(from: *const u8, into: *mut u8, length: usize, lines: lines::Copy) {
     use std::ptr::copy_nonoverlapping;
 
-    const LINE: usize = 64;
-    const WORD: usize = size_of::<__m128i>();
     // Past the caches each line then leaves the processor at once.
-    let before = into.align_offset(LINE).min(length);
-    let behind = before + (length - before) / LINE * LINE;
+    let before = into.align_offset(lines::LINE).min(length);
+    let behind = before + (length - before) / lines::LINE * lines::LINE;
     // SAFETY: the caller's promise.
     unsafe { copy_nonoverlapping(from, into, before) };
-    for at in (before..behind).step_by(LINE) {
-        for at in (at..at + LINE).step_by(WORD) {
-            // SAFETY: within what the caller has promised.
-            let from = unsafe { from.add(at) };
-            // SAFETY: likewise.
-            let into = unsafe { into.add(at) };
-            // SAFETY: a word, wherever it lies.
-            let word = unsafe { _mm_loadu_si128(from.cast()) };
-            store(into.cast(), word);
-        }
-    }
     // SAFETY: within what the caller has promised.
+    let source = unsafe { from.add(before) };
+    // SAFETY: likewise.
+    let target = unsafe { into.add(before) };
+    // SAFETY: whole lines.
+    unsafe { lines(source, target, behind - before) };
+    // SAFETY: as above.
     let from = unsafe { from.add(behind) };
     // SAFETY: likewise.
     let into = unsafe { into.add(behind) };
     // SAFETY: the rest of it.
     unsafe { copy_nonoverlapping(from, into, length - behind) };
+}
+
+/// Copies of whole lines. Past the caches by the widest words: to and fro between far cores of an EPYC a message of 8 KiB
+/// takes 7 % less time so than with words of 16 bytes, streams of 8 to 16 KiB likewise. Out of slots they gain as much
+/// between far cores, and lose an eighth in streams between near ones, where the source begins within a line.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod lines {
+    use std::arch::x86_64::*;
+
+    pub(super) const LINE: usize = 64;
+
+    /// From where, to where, which is the beginning of a line, and how many bytes, which are whole lines.
+    pub(super) type Copy = unsafe fn(*const u8, *mut u8, usize);
+
+    macro_rules! copy {
+        ($name:ident, $feature:literal, $word:ty, $load:path, $store:expr) => {
+            /// # Safety
+            ///
+            /// As the type says, all within what may be read and written; the processor has the feature.
+            #[target_feature(enable = $feature)]
+            pub(super) unsafe fn $name(from: *const u8, into: *mut u8, length: usize) {
+                let mut at = 0;
+                while at < length {
+                    // SAFETY: within what the caller has promised.
+                    let from = unsafe { from.add(at) };
+                    // SAFETY: likewise.
+                    let into = unsafe { into.add(at) };
+                    // SAFETY: a word, wherever it lies.
+                    let word = unsafe { $load(from.cast()) };
+                    // SAFETY: at a multiple of its size.
+                    unsafe { $store(into.cast(), word) };
+                    at += size_of::<$word>();
+                }
+            }
+        };
+    }
+
+    copy!(past_caches, "sse2", __m128i, _mm_loadu_si128, _mm_stream_si128);
+    copy!(past_caches_avx, "avx", __m256i, _mm256_loadu_si256, _mm256_stream_si256);
+    // Volatile, or the compiler makes a call of the C library of it.
+    copy!(by_words, "sse2", __m128i, _mm_loadu_si128, <*mut __m128i>::write_volatile);
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
