@@ -20,7 +20,7 @@ use ringworld_transport::Rank;
 
 const MAGIC: [u8; 8] = *b"RINGWSHM";
 /// Changes whenever bytes on the wire, in links or in outboxes change their meaning.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const CLAIM: usize = 32;
 const HELLO: usize = 12 + FIRST + CLAIM;
 const WELCOME: usize = SECOND + 4;

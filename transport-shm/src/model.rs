@@ -164,7 +164,7 @@ fn consume(world: &World, bodies: Bodies) {
         consumer.read(memory, 0, &mut body);
         assert_eq!(body, expected, "a body that is not the record's");
         next += 1;
-        if consumer.pop(record) && consumer.publish(memory) {
+        if consumer.pop(memory, record) && consumer.publish(memory) {
             world.of_producer.ring();
         }
     }

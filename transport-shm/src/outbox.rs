@@ -14,6 +14,7 @@
 //! them, `transport.rs` sleeps.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use crate::board::{self, Board};
@@ -107,22 +108,28 @@ impl Outbox {
     /// Fills slots that have been taken for so many bytes.
     pub(crate) fn fill(&mut self, run: Run, bytes: &[u8]) {
         let at = place(run.first);
-        let Some(pace) = self.pace.as_mut().filter(|_| bytes.len() >= pace::SHORTEST) else {
-            return self.memory.write(at, bytes);
-        };
+        let way = self.way(bytes.len());
         // What has not been written before is memory that the system has yet to find.
         let is_used_again = self.slots.is_used_again(run, bytes.len().div_ceil(SLOT));
-        match pace.next() {
+        match way {
             Copy::Ordinary => self.memory.write(at, bytes),
             Copy::PastCaches => self.memory.write_past_caches(at, bytes),
             Copy::Timed => {
-                let begin = Instant::now();
-                self.memory.write(at, bytes);
-                if is_used_again {
-                    pace.took(bytes.len(), begin.elapsed());
-                }
+                let (pace, memory) = (&mut self.pace, &self.memory);
+                timed(pace, bytes.len(), is_used_again, || memory.write(at, bytes));
             }
         }
+    }
+
+    /// How to copy so many bytes next, be it to slots or to a ring.
+    #[inline]
+    pub(crate) fn way(&mut self, bytes: usize) -> Copy {
+        self.pace.as_mut().map_or(Copy::Ordinary, |pace| pace.next(bytes))
+    }
+
+    /// Does what copies so many bytes, and takes note of how long it took if it `tells`.
+    pub(crate) fn timed<T>(&mut self, bytes: usize, tells: bool, copy: impl FnOnce() -> T) -> T {
+        timed(&mut self.pace, bytes, tells, copy)
     }
 
     /// Gives back the last slots that were taken, of which none is needed after all.
@@ -165,6 +172,18 @@ impl Outbox {
 // There is room for all of them, whatever order they are given back in: a run of the longest is free unless each of its
 // places has something of a piece.
 const _: () = assert!(PIECES * slots::LONGEST <= SLOTS);
+
+fn timed<T>(pace: &mut Option<Pace>, bytes: usize, tells: bool, copy: impl FnOnce() -> T) -> T {
+    // What is still on its way out of this core counts for the copy only.
+    fence(Ordering::SeqCst);
+    let begin = Instant::now();
+    let done = copy();
+    fence(Ordering::SeqCst);
+    if let Some(pace) = pace.as_mut().filter(|_| tells) {
+        pace.took(bytes, begin.elapsed());
+    }
+    done
+}
 
 /// How many slots a piece takes.
 fn slots_of(bytes: usize) -> usize {

@@ -161,7 +161,7 @@ impl Peer {
     ) -> Posted {
         let State::Open(link) = &mut self.state else { return self.keep(header, memory, token) };
         if self.queue.is_empty() {
-            if link.send_now(header.as_bytes(), memory.as_slice()) {
+            if link.send_now(header.as_bytes(), memory.as_slice(), outbox) {
                 return Posted::Complete;
             }
             let mut outgoing = Outgoing::new(header, Payload::Lent(memory, token));

@@ -136,6 +136,8 @@ pub struct Shm {
     pub(crate) listeners: Option<Listeners>,
     pub(crate) outbox: Outbox,
     pub(crate) peers: Vec<Peer>,
+    /// Where messages are copied out of rings.
+    room: Box<[u8]>,
     /// What this rank shows, by channel.
     pub(crate) channels: Vec<Channel>,
     /// Peers with a link.
@@ -194,6 +196,7 @@ impl Shm {
             listeners: Some(listeners),
             outbox,
             peers: std::iter::repeat_with(Peer::new).take(size).collect(),
+            room: vec![0; link::ROOM].into(),
             channels: Vec::new(),
             open: Vec::new(),
             dialing: Vec::new(),
@@ -282,7 +285,8 @@ impl Shm {
         if !link.has_come() {
             return false;
         }
-        match link.receive(&mut Inward { rank, exposures, ends, placer, events }) {
+        let room = &mut self.room;
+        match link.receive(&mut Inward { rank, exposures, ends, room, placer, events }) {
             Ok(moved) => moved,
             Err(why) => {
                 self.fail(rank, Cause::Protocol(why));
@@ -432,7 +436,7 @@ impl Transport for Shm {
             && !shutdown.is_peer_closed()
             && queue.is_empty()
         {
-            return link.send_now(header, payload);
+            return link.send_now(header, payload, &mut self.outbox);
         }
         false
     }

@@ -230,11 +230,11 @@ impl Supervisor {
     /// Decides which failure was the first, says so and ends the other ranks.
     ///
     /// `account` is that of a witness, such as the master: whoever left the world first goes first, also with a
-    /// goodbye, since who has left in good order does not fail because of others. So a rank that gave the job up because
-    /// it had lost a peer, as MPI's programs do unless they ask for errors, does not outrank that peer. Without one, a rank that was
-    /// killed, or lost with its host, goes before one that exited, since nobody is killed for losing a peer; then the
-    /// one that was seen first. Where failures are mended, the account may be of a generation long past, and only a job
-    /// that was given up is believed.
+    /// goodbye, since who has left in good order does not fail because of others. So a rank that gave the job up
+    /// because it had lost a peer, as MPI's programs do unless they ask for errors, does not outrank that peer. Without
+    /// one, a rank that was killed, or lost with its host, goes before one that exited, since nobody is killed for
+    /// losing a peer; then the one that was seen first. Where failures are mended, the account may be of a generation
+    /// long past, and only a job that was given up is believed.
     pub(crate) fn conclude(&mut self, now: Instant, account: &Account) -> Vec<Action> {
         let mut account = account.clone();
         if self.mending.is_some() {
