@@ -264,6 +264,11 @@ impl Link {
     /// The same for a message that is long enough for it to matter how it is copied.
     #[inline(never)]
     fn push_at_pace(&mut self, header: &[u8], payload: &[u8], outbox: &mut Outbox) -> bool {
+        let length = header.len() + payload.len();
+        // Asked first: what is not copied is not to be timed.
+        if !self.producer.has_room(&self.memory, length) {
+            return false;
+        }
         match outbox.way(payload.len()) {
             Copy::Ordinary => self.push(header, payload),
             Copy::PastCaches => {
@@ -271,11 +276,8 @@ impl Link {
                 self.producer.push_past_caches(&self.memory, MESSAGE, header.len() as u8, parts)
             }
             Copy::Timed => {
-                let length = header.len() + payload.len();
-                self.producer.has_room(&self.memory, length) && {
-                    let is_used_again = self.producer.is_used_again(length);
-                    outbox.timed(payload.len(), is_used_again, || self.push(header, payload))
-                }
+                let is_used_again = self.producer.is_used_again(length);
+                outbox.timed(payload.len(), is_used_again, || self.push(header, payload))
             }
         }
     }
@@ -285,7 +287,11 @@ impl Link {
         let payload = outgoing.payload.bytes();
         if !outgoing.begun {
             if payload.len() <= INLINE {
-                return self.send_now(outgoing.header.as_bytes(), payload, outbox);
+                let sent = self.send_now(outgoing.header.as_bytes(), payload, outbox);
+                // Where only the short round stands in the way, nobody has to wait for it.
+                if sent || payload.len() < pace::SHORTEST || !self.producer.is_cramped() {
+                    return sent;
+                }
             }
             let (header, length) = (outgoing.header.as_bytes(), (payload.len() as u64).to_le_bytes());
             if !self.producer.push(&self.memory, BEGIN, header.len() as u8, &[&length, header]) {
@@ -307,7 +313,7 @@ impl Link {
     /// Sends as much of puts as there is room for; whether anything was sent.
     pub(crate) fn put(&mut self, puts: &mut PutQueue, outbox: &mut Outbox, events: &mut Vec<Event>) -> bool {
         let mut moved = false;
-        while puts.has_more() && self.producer.has_room(&self.memory, ring::LONGEST) {
+        while puts.has_more() && self.producer.has_room(&self.memory, INLINE + 16) {
             // Taken before the fragment is: what is pulled has to be sent.
             let Some(run) = self.free_slots(outbox::LONGEST, PUT_DEPTH, outbox) else { break };
             let Some((fragment, key, offset)) = puts.pull(outbox::LONGEST) else {
@@ -418,15 +424,23 @@ impl Link {
         self.producer.want_no_more(&self.memory);
     }
 
-    /// Whether the peer has read anything that this side has not yet looked at.
+    /// Whether the peer has read anything that this side has not yet looked at, or slots that it has not taken back.
     pub(crate) fn has_been_read(&self) -> bool {
-        self.producer.has_been_read(&self.memory)
+        let known = self.producer.known_to_be_read();
+        self.slots.front().is_some_and(|(until, _)| *until <= known)
+            || self.producer.has_been_read(&self.memory)
     }
 
     /// Whether anything has come.
     #[inline]
     pub(crate) fn has_come(&self) -> bool {
         !matches!(self.consumer.peek(&self.memory), Ok(None))
+    }
+
+    /// To be called when nothing has.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        self.consumer.rest(&self.memory);
     }
 
     /// Takes in what has come, up to a bound; whether anything has.
@@ -442,7 +456,7 @@ impl Link {
             let (bytes, names_slot) = self.take(record, inward)?;
             taken += bytes;
             moved = true;
-            let due = self.consumer.pop(&self.memory, record);
+            let due = self.consumer.pop(record);
             // A slot is wanted back at once.
             if (due || names_slot) && self.consumer.publish(&self.memory) {
                 self.wake();
@@ -660,6 +674,7 @@ mod tests {
             events: &mut events,
         };
         while side.link.receive(inward)? {}
+        side.link.rest();
         Ok((taker, events.len()))
     }
 
@@ -745,6 +760,42 @@ mod tests {
         assert!(!sender.link.holds_slots());
         let free = std::iter::from_fn(|| sender.outbox.take(outbox::LONGEST)).count();
         assert_eq!(free * outbox::LONGEST, outbox::ROOM);
+    }
+
+    #[test]
+    fn a_short_round_that_is_unread_does_not_keep_long_messages_back() {
+        let ([mut sender, mut reader], _memory) = pair();
+        let mut exposures = Exposures::default();
+        let send = |sender: &mut Side, length: usize| {
+            let payload = Payload::Kept(vec![7; length]);
+            sender.link.send(&mut Outgoing::new(Header::new(b"h").unwrap(), payload), &mut sender.outbox)
+        };
+        for _ in 0..2 {
+            receive(&mut reader, &mut exposures).unwrap();
+            assert!(send(&mut sender, INLINE));
+        }
+        assert!(sender.link.producer.is_cramped());
+        // Nobody reads meanwhile.
+        assert!((0..DEPTH).all(|_| send(&mut sender, INLINE)));
+        assert!((0..10).all(|_| send(&mut sender, 100)));
+        assert_eq!(receive(&mut reader, &mut exposures).unwrap().0.0.len(), 1 + DEPTH + 10);
+    }
+
+    #[test]
+    fn whoever_waits_for_slots_does_not_sleep_while_some_are_to_be_taken_back() {
+        let ([mut sender, mut reader], _memory) = pair();
+        let mut exposures = Exposures::default();
+        let mut outgoing = Outgoing::new(Header::new(b"h").unwrap(), Payload::Kept(vec![7; INLINE + 1]));
+        assert!(sender.link.send(&mut outgoing, &mut sender.outbox));
+        // The last of these ends the round early, for which the sender has looked how far it has been read.
+        for _ in 0..2 {
+            receive(&mut reader, &mut exposures).unwrap();
+            assert!(sender.link.send_now(b"h", &[7; INLINE], &mut sender.outbox));
+        }
+        assert!(sender.link.producer.tail() == ring::CAPACITY as u64 && sender.link.holds_slots());
+        sender.link.want();
+        assert!(sender.link.has_been_read(), "the slot is free, and nothing more will be heard of it");
+        assert!(sender.link.reclaim(&mut sender.outbox) && !sender.link.has_been_read());
     }
 
     #[test]

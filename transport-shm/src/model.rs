@@ -149,6 +149,7 @@ fn consume(world: &World, bodies: Bodies) {
     let mut next = 0;
     while next < bodies.len() {
         let Some(record) = consumer.peek(memory).unwrap() else {
+            consumer.rest(memory);
             memory.store(ASLEEP, 1);
             memory.fence();
             if consumer.peek(memory) == Ok(None) {
@@ -164,7 +165,7 @@ fn consume(world: &World, bodies: Bodies) {
         consumer.read(memory, 0, &mut body);
         assert_eq!(body, expected, "a body that is not the record's");
         next += 1;
-        if consumer.pop(memory, record) && consumer.publish(memory) {
+        if consumer.pop(record) && consumer.publish(memory) {
             world.of_producer.ring();
         }
     }

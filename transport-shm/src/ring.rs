@@ -3,19 +3,18 @@
 //!
 //! ```text
 //! HEAD    word of the consumer: all records before are read, and what they name is free
-//! READ    the same after each record
+//! READ    the same, when it has found nothing more
 //! WANTS   word of the producer: it will sleep until there is room, and is to be woken
 //! DATA    CAPACITY bytes, used round and round:  word | body, rounded up to lines | word | body | no such word
 //! ```
 //!
 //! The word before a body is its kind, its length, the round in which it was written, and whether that round ends with
-//! it. Invariants: what lies behind
-//! the last record is not a word of the round in which the next one will be written there. Mostly that is so by itself,
-//! for it is of the round before, and the producer makes sure of it before it publishes the record in front, by that
-//! record's word, which it writes last. So the consumer looks at one word to see whether there is something, and that
-//! word comes with the first bytes of the record; what a producer has half written when it dies is never seen. The
-//! consumer believes of a record that it is not longer than [`LONGEST`], once it has checked that, and nothing else:
-//! places are taken modulo the capacity by both.
+//! it. Invariants: what lies behind the last record is not a word of the round in which the next one will be written
+//! there. Mostly that is so by itself, for it is of a round before, and the producer makes sure of it before it
+//! publishes the record in front, by that record's word, which it writes last. So the consumer looks at one word to see
+//! whether there is something, and that word comes with the first bytes of the record; what a producer has half written
+//! when it dies is never seen. The consumer believes of a record that it is not longer than [`LONGEST`], once it has
+//! checked that, and nothing else: places are taken modulo the capacity by both.
 //!
 //! **One line for each line.** A producer writes to no line but the record's own, and a consumer looks at none behind
 //! it before it has to: each line that one core has written and the other reads, or the other way round, costs a trip
@@ -28,7 +27,9 @@
 //! 447 all round 64; 4 KiB 850 and 1,220). So a record that crosses a multiple of [`EARLY`] ends its round if all
 //! before it has been read: the next record stands at the beginning, and what lies between counts as taken until the
 //! consumer has come there. READ says whether all has been read; a producer looks there for each such multiple only, so
-//! that a consumer writes to it without a trip. One that is ahead has the whole ring, as it always had.
+//! that a consumer mostly writes to it without a trip, and that one does so only when it has nothing else to do. Until
+//! the last record of a round has been read, there is room for as much as stands before it, which is little
+//! ([`Producer::is_cramped`]): a producer that finds it too little goes round the whole ring for a while ([`FULL`]).
 //!
 //! **Nobody sleeps for ever.** A producer that finds no room sets WANTS before it sleeps, and then looks at HEAD once
 //! more; the consumer looks at WANTS after it has moved HEAD ([`Consumer::publish`] says whether). It moves HEAD for
@@ -46,6 +47,8 @@ pub(crate) const CAPACITY: usize = if cfg!(ringworld_model) { 64 } else { 64 << 
 pub(crate) const LONGEST: usize = CAPACITY / 8;
 /// Where a round may end.
 const EARLY: usize = CAPACITY / if cfg!(ringworld_model) { 2 } else { 8 };
+/// Shorter records end no round: those of one or two lines take a few nanoseconds less all round the whole ring.
+const LEAST: u64 = if cfg!(ringworld_model) { 0 } else { 4 * LINE as u64 };
 /// For so many bytes no round is short once there was no room: whoever is ahead now will be again.
 const FULL: usize = 64 * CAPACITY;
 /// Bytes of a whole ring.
@@ -169,10 +172,11 @@ fn behind(record: Record, position: u64) -> u64 {
 pub(crate) struct Producer {
     base: usize,
     tail: u64,
-    /// HEAD when it was last looked at.
+    /// Everything before has been read, as far as is known.
     head: u64,
     wants: bool,
-    /// From where on rounds may be short.
+    /// Where the last short round has ended, and from where on others may be short.
+    early: u64,
     early_from: u64,
     /// Up to which of its bytes the ring is known to have been written.
     used: u64,
@@ -181,7 +185,7 @@ pub(crate) struct Producer {
 impl Producer {
     /// Of the ring at `base`, in zeroed memory.
     pub(crate) fn new(base: usize) -> Self {
-        Self { base, tail: 0, head: 0, wants: false, early_from: 0, used: 0 }
+        Self { base, tail: 0, head: 0, wants: false, early: 0, early_from: 0, used: 0 }
     }
 
     /// Writes a record with a body of all `parts`, and publishes it; `false` when there is no room. The body must be at
@@ -223,6 +227,7 @@ impl Producer {
         if (self.tail ^ next) >= EARLY as u64 && !PAST_CACHES && self.ends_early(memory, next) {
             record.is_last = true;
             next = behind(record, self.tail);
+            self.early = next;
         }
         let word_behind = place(self.base, next).0;
         if record_of(memory.load(word_behind), next).is_some() {
@@ -258,6 +263,9 @@ impl Producer {
     /// Whether the round ends with a record that is about to be written, up to `end`, across a multiple of [`EARLY`].
     #[cold]
     fn ends_early(&mut self, memory: &impl Shared, end: u64) -> bool {
+        if end - self.tail < LEAST {
+            return false;
+        }
         let capacity = CAPACITY as u64;
         // The first of a round does not end it: where the next one would stand is where it stands itself.
         let (begins, is_one_round) =
@@ -295,6 +303,11 @@ impl Producer {
         if head > self.tail { self.head } else { head.max(self.head) }
     }
 
+    /// Whether there is little room, though little is unread: the last record of a short round is not known to be read.
+    pub(crate) fn is_cramped(&self) -> bool {
+        self.head < self.early
+    }
+
     /// Where the next record will be.
     #[inline]
     pub(crate) fn tail(&self) -> u64 {
@@ -305,6 +318,11 @@ impl Producer {
     #[inline]
     pub(crate) fn read_up_to(&mut self, memory: &impl Shared) -> u64 {
         self.head = self.published_head(memory);
+        self.head
+    }
+
+    /// The same, as far as is known without looking.
+    pub(crate) fn known_to_be_read(&self) -> u64 {
         self.head
     }
 
@@ -349,12 +367,14 @@ pub(crate) struct Consumer {
     base: usize,
     head: u64,
     published: u64,
+    /// What READ says.
+    rested: u64,
 }
 
 impl Consumer {
     /// Of the ring at `base`.
     pub(crate) fn new(base: usize) -> Self {
-        Self { base, head: 0, published: 0 }
+        Self { base, head: 0, published: 0, rested: 0 }
     }
 
     /// The next record, if there is one.
@@ -383,14 +403,23 @@ impl Consumer {
         }
     }
 
-    /// Goes on behind `record`, which was the next. The producer hears of it when it is [published](Self::publish),
-    /// which is due if this says so.
+    /// Goes on behind `record`, which was the next. A producer without room hears of it when it is
+    /// [published](Self::publish), which is due if this says so.
     #[inline]
     #[must_use]
-    pub(crate) fn pop(&mut self, memory: &impl Shared, record: Record) -> bool {
+    pub(crate) fn pop(&mut self, record: Record) -> bool {
         self.head = behind(record, self.head);
-        memory.store(self.base + READ, self.head);
         self.head - self.published >= CAPACITY as u64 / 4
+    }
+
+    /// Lets the producer know, should it look, that everything has been read. For when there is nothing else to do:
+    /// what a rank answers is not to wait for this.
+    #[inline]
+    pub(crate) fn rest(&mut self, memory: &impl Shared) {
+        if self.rested != self.head {
+            self.rested = self.head;
+            memory.store(self.base + READ, self.head);
+        }
     }
 
     /// Lets the producer know how far this side has read; whether it waits to be woken.
@@ -447,10 +476,11 @@ mod tests {
                 let mut read = vec![0; record.length];
                 consumer.read(&memory, 0, &mut read);
                 assert_eq!(read, bytes);
-                if consumer.pop(&memory, record) {
+                if consumer.pop(record) {
                     consumer.publish(&memory);
                 }
             } else {
+                consumer.rest(&memory);
                 assert!(under_way.is_empty(), "a record has not arrived");
             }
         }
@@ -469,7 +499,7 @@ mod tests {
             };
             let mut exchange = |producer: &mut Producer, sent: u64, ahead: usize| {
                 let bodies: Vec<_> =
-                    (0..ahead as u64).map(|more| body(sent + more, random() % 3_000)).collect();
+                    (0..ahead as u64).map(|more| body(sent + more, 300 + random() % 2_700)).collect();
                 let pushed = |producer: &mut Producer, body: &[u8]| {
                     let parts: &[&[u8]] = &[&[7], body];
                     match past_caches {
@@ -483,10 +513,11 @@ mod tests {
                     let mut read = vec![0; record.length - 1];
                     consumer.read(&memory, 1, &mut read);
                     assert_eq!(read, expected, "{sent}");
-                    if consumer.pop(&memory, record) {
+                    if consumer.pop(record) {
                         consumer.publish(&memory);
                     }
                 }
+                consumer.rest(&memory);
                 offset(producer.tail())
             };
             // One by one; then sometimes two, of which the second finds the first unread.
@@ -505,10 +536,11 @@ mod tests {
         let push = |producer: &mut Producer| producer.push(&memory, 1, 0, &[&[0; 1_000]]);
         let drain = |consumer: &mut Consumer| {
             while let Some(record) = consumer.peek(&memory).unwrap() {
-                if consumer.pop(&memory, record) {
+                if consumer.pop(record) {
                     consumer.publish(&memory);
                 }
             }
+            consumer.rest(&memory);
         };
         // How far records reach while they are sent one by one, through so many bytes.
         let highest = |producer: &mut Producer, consumer: &mut Consumer, bytes: usize| {
@@ -547,10 +579,13 @@ mod tests {
             cleared += usize::from(memory.load(place(SIZE, producer.tail).0) == 0);
             let record = consumer.peek(&memory).unwrap().unwrap();
             assert_eq!((record.kind, record.detail, record.length), (2, number as u8, body.len()));
-            if consumer.pop(&memory, record) {
+            if consumer.pop(record) {
                 consumer.publish(&memory);
             }
             assert_eq!(consumer.peek(&memory), Ok(None), "{number}");
+            if number % 3 == 0 {
+                consumer.rest(&memory);
+            }
         }
         assert!(cleared > 10_000, "nothing was forged");
     }
@@ -564,7 +599,7 @@ mod tests {
             for _ in 0..3 {
                 assert!(producer.push(&memory, 1, 0, &[&bytes]));
                 let record = consumer.peek(&memory).unwrap().unwrap();
-                if consumer.pop(&memory, record) {
+                if consumer.pop(record) {
                     consumer.publish(&memory);
                 }
             }
@@ -573,7 +608,7 @@ mod tests {
             assert!(!producer.has_been_read(&memory));
             let mut woken = false;
             while let Some(record) = consumer.peek(&memory).unwrap() {
-                woken |= consumer.pop(&memory, record) && consumer.publish(&memory);
+                woken |= consumer.pop(record) && consumer.publish(&memory);
             }
             assert!(woken && producer.has_been_read(&memory), "{length}");
             producer.want_no_more(&memory);

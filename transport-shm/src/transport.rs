@@ -283,6 +283,7 @@ impl Shm {
             return false;
         };
         if !link.has_come() {
+            link.rest();
             return false;
         }
         let room = &mut self.room;
