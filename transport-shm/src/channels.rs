@@ -18,6 +18,8 @@ pub(crate) struct Channel {
     pub(crate) readers: Vec<Reader>,
     /// The highest number under which something was shown.
     pub(crate) last: Option<u32>,
+    /// How often.
+    pub(crate) shown: u64,
     /// This rank takes part no more.
     pub(crate) left: bool,
 }

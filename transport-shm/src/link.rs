@@ -30,7 +30,7 @@ use crate::board;
 use crate::memory::{Mapping, stream};
 use crate::outbox::{self, Outbox, TheirOutbox};
 use crate::pace::{self, Copy};
-use crate::ring::{self, Consumer, Producer, Record, Shared as _};
+use crate::ring::{self, Consumer, PastCaches, Producer, Record, Shared as _};
 use crate::slots::Run;
 
 /// The longest payload that lies in a ring.
@@ -273,11 +273,11 @@ impl Link {
             Copy::Ordinary => self.push(header, payload),
             Copy::PastCaches => {
                 let parts = &[header, payload];
-                self.producer.push_past_caches(&self.memory, MESSAGE, header.len() as u8, parts)
+                self.producer.push(&PastCaches(&self.memory), MESSAGE, header.len() as u8, parts)
             }
             Copy::Timed => {
                 let is_used_again = self.producer.is_used_again(length);
-                outbox.timed(payload.len(), is_used_again, || self.push(header, payload))
+                outbox.timed(payload.len(), is_used_again, |_| self.push(header, payload))
             }
         }
     }

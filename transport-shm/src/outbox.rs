@@ -114,22 +114,27 @@ impl Outbox {
         match way {
             Copy::Ordinary => self.memory.write(at, bytes),
             Copy::PastCaches => self.memory.write_past_caches(at, bytes),
-            Copy::Timed => {
-                let (pace, memory) = (&mut self.pace, &self.memory);
-                timed(pace, bytes.len(), is_used_again, || memory.write(at, bytes));
-            }
+            Copy::Timed => self.timed(bytes.len(), is_used_again, |memory| memory.write(at, bytes)),
         }
     }
 
-    /// How to copy so many bytes next, be it to slots or to a ring.
+    /// How to copy so many bytes next, be it to slots, to a ring or to a board.
     #[inline]
     pub(crate) fn way(&mut self, bytes: usize) -> Copy {
         self.pace.as_mut().map_or(Copy::Ordinary, |pace| pace.next(bytes))
     }
 
     /// Does what copies so many bytes, and takes note of how long it took if it `tells`.
-    pub(crate) fn timed<T>(&mut self, bytes: usize, tells: bool, copy: impl FnOnce() -> T) -> T {
-        timed(&mut self.pace, bytes, tells, copy)
+    pub(crate) fn timed<T>(&mut self, bytes: usize, tells: bool, copy: impl FnOnce(&Mapping) -> T) -> T {
+        // What is still on its way out of this core counts for the copy only.
+        fence(Ordering::SeqCst);
+        let begin = Instant::now();
+        let done = copy(&self.memory);
+        fence(Ordering::SeqCst);
+        if let Some(pace) = self.pace.as_mut().filter(|_| tells) {
+            pace.took(bytes, begin.elapsed());
+        }
+        done
     }
 
     /// Gives back the last slots that were taken, of which none is needed after all.
@@ -172,18 +177,6 @@ impl Outbox {
 // There is room for all of them, whatever order they are given back in: a run of the longest is free unless each of its
 // places has something of a piece.
 const _: () = assert!(PIECES * slots::LONGEST <= SLOTS);
-
-fn timed<T>(pace: &mut Option<Pace>, bytes: usize, tells: bool, copy: impl FnOnce() -> T) -> T {
-    // What is still on its way out of this core counts for the copy only.
-    fence(Ordering::SeqCst);
-    let begin = Instant::now();
-    let done = copy();
-    fence(Ordering::SeqCst);
-    if let Some(pace) = pace.as_mut().filter(|_| tells) {
-        pace.took(bytes, begin.elapsed());
-    }
-    done
-}
 
 /// How many slots a piece takes.
 fn slots_of(bytes: usize) -> usize {

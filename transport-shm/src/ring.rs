@@ -67,6 +67,8 @@ const LINE: usize = if cfg!(ringworld_model) { WORD } else { 64 };
 
 /// Words and bytes that both sides reach; see [`Mapping`], which is what it is but in tests.
 pub(crate) trait Shared {
+    /// Whether long parts are copied in past the caches.
+    const PAST_CACHES: bool = false;
     /// A word; what was written before it was stored has happened before.
     fn load(&self, at: usize) -> u64;
     /// Stores a word, after everything that was written before.
@@ -75,10 +77,6 @@ pub(crate) trait Shared {
     fn read(&self, at: usize, into: &mut [u8]);
     /// Copies bytes in.
     fn write(&self, at: usize, from: &[u8]);
-    /// The same past the caches, where there are any.
-    fn write_past_caches(&self, at: usize, from: &[u8]) {
-        self.write(at, from);
-    }
     /// What was stored before is seen by whoever has not yet passed such a fence itself.
     fn fence(&self) {
         fence(Ordering::SeqCst);
@@ -115,9 +113,28 @@ impl Shared for Mapping {
     fn write(&self, at: usize, from: &[u8]) {
         Self::write(self, at, from);
     }
+}
 
-    fn write_past_caches(&self, at: usize, from: &[u8]) {
-        Self::write_past_caches(self, at, from);
+/// The same memory; what fills lines is written past the caches.
+pub(crate) struct PastCaches<'a>(pub(crate) &'a Mapping);
+
+impl Shared for PastCaches<'_> {
+    const PAST_CACHES: bool = true;
+
+    fn load(&self, at: usize) -> u64 {
+        self.0.load(at)
+    }
+
+    fn store(&self, at: usize, value: u64) {
+        self.0.store(at, value);
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) {
+        self.0.read(at, into);
+    }
+
+    fn write(&self, at: usize, from: &[u8]) {
+        if from.len() < LINE { self.0.write(at, from) } else { self.0.write_past_caches(at, from) }
     }
 }
 
@@ -190,31 +207,8 @@ impl Producer {
 
     /// Writes a record with a body of all `parts`, and publishes it; `false` when there is no room. The body must be at
     /// most [`LONGEST`] bytes long; `kind` is not 0.
-    #[inline]
-    pub(crate) fn push(&mut self, memory: &impl Shared, kind: u8, detail: u8, parts: &[&[u8]]) -> bool {
-        self.push_so::<false>(memory, kind, detail, parts)
-    }
-
-    /// The same, past the caches.
-    #[inline(never)]
-    pub(crate) fn push_past_caches(
-        &mut self,
-        memory: &impl Shared,
-        kind: u8,
-        detail: u8,
-        parts: &[&[u8]],
-    ) -> bool {
-        self.push_so::<true>(memory, kind, detail, parts)
-    }
-
     #[inline(always)]
-    fn push_so<const PAST_CACHES: bool>(
-        &mut self,
-        memory: &impl Shared,
-        kind: u8,
-        detail: u8,
-        parts: &[&[u8]],
-    ) -> bool {
+    pub(crate) fn push<M: Shared>(&mut self, memory: &M, kind: u8, detail: u8, parts: &[&[u8]]) -> bool {
         let length = parts.iter().map(|part| part.len()).sum();
         debug_assert!(length <= LONGEST && kind != 0);
         if !self.has_room(memory, length) {
@@ -224,7 +218,7 @@ impl Producer {
         let mut next = behind(record, self.tail);
         // Past the caches, lines that nobody has in one are better: 4 KiB to and fro between far cores 1.8 us instead
         // of 2.3.
-        if (self.tail ^ next) >= EARLY as u64 && !PAST_CACHES && self.ends_early(memory, next) {
+        if (self.tail ^ next) >= EARLY as u64 && !M::PAST_CACHES && self.ends_early(memory, next) {
             record.is_last = true;
             next = behind(record, self.tail);
             self.early = next;
@@ -237,11 +231,7 @@ impl Producer {
         for part in parts {
             let (start, straight) = place(self.base, at);
             let (first, rest) = part.split_at(straight.min(part.len()));
-            if PAST_CACHES && first.len() >= LINE {
-                memory.write_past_caches(start, first);
-            } else {
-                memory.write(start, first);
-            }
+            memory.write(start, first);
             if !rest.is_empty() {
                 memory.write(self.base + DATA, rest);
             }
@@ -503,7 +493,7 @@ mod tests {
                 let pushed = |producer: &mut Producer, body: &[u8]| {
                     let parts: &[&[u8]] = &[&[7], body];
                     match past_caches {
-                        true => producer.push_past_caches(&memory, 1, 2, parts),
+                        true => producer.push(&PastCaches(&memory), 1, 2, parts),
                         false => producer.push(&memory, 1, 2, parts),
                     }
                 };

@@ -9,9 +9,10 @@ use ringworld_transport::{Label, Rank, Showing, Shown};
 
 use crate::board::{self, Board, Place};
 use crate::channels::{Channel, Reader};
-use crate::outbox::TheirOutbox;
+use crate::outbox::{Outbox, TheirOutbox};
+use crate::pace::{self, Copy};
 use crate::peer::{Peer, State};
-use crate::ring::Shared as _;
+use crate::ring::{PastCaches, Shared as _};
 use crate::transport::Shm;
 
 impl Shm {
@@ -32,7 +33,7 @@ impl Shm {
             return Showing::Not;
         };
         let Self { channels, peers, outbox, .. } = self;
-        let Channel { place, readers, last, .. } = &mut channels[index];
+        let Channel { place, readers, last, shown, .. } = &mut channels[index];
         if !to.iter().all(|rank| is_reader(readers, *rank, channel, peers)) {
             return Showing::Not;
         }
@@ -50,10 +51,15 @@ impl Shm {
                 return Showing::Full;
             }
         }
-        let memory = outbox.memory();
-        Board::OF_OUTBOX.show(memory, *place, number, label, payload);
-        *last = Some(number);
-        memory.fence();
+        let board = Board::OF_OUTBOX;
+        if payload.len() < pace::SHORTEST {
+            board.show(outbox.memory(), *place, number, label, payload);
+        } else {
+            // Memory that nobody has written before is slow for another reason.
+            show_at_pace(outbox, *place, number, label, payload, *shown >= u64::from(board::CELLS));
+        }
+        (*last, *shown) = (Some(number), *shown + 1);
+        outbox.memory().fence();
         let mut showing = Showing::Done;
         for rank in to {
             if let Some(reader) = readers.iter_mut().find(|reader| reader.rank == *rank)
@@ -106,7 +112,14 @@ impl Shm {
         let Some(place) = self.free_place() else { return false };
         Board::OF_OUTBOX.open(self.outbox.memory(), place, channel, number);
         self.outbox.memory().fence();
-        self.channels.push(Channel { name: channel, place, readers: Vec::new(), last: None, left: false });
+        self.channels.push(Channel {
+            name: channel,
+            place,
+            readers: Vec::new(),
+            last: None,
+            shown: 0,
+            left: false,
+        });
         true
     }
 
@@ -133,6 +146,26 @@ impl Shm {
         if let Some(known) = self.channels.iter_mut().find(|known| known.name == channel) {
             known.left = true;
         }
+    }
+}
+
+/// Shows what is long enough for it to matter how it is copied.
+#[inline(never)]
+fn show_at_pace(
+    outbox: &mut Outbox,
+    place: Place,
+    number: u32,
+    label: &Label,
+    payload: &[u8],
+    is_used_again: bool,
+) {
+    let board = Board::OF_OUTBOX;
+    match outbox.way(payload.len()) {
+        Copy::Ordinary => board.show(outbox.memory(), place, number, label, payload),
+        Copy::PastCaches => board.show(&PastCaches(outbox.memory()), place, number, label, payload),
+        Copy::Timed => outbox.timed(payload.len(), is_used_again, |memory| {
+            board.show(memory, place, number, label, payload);
+        }),
     }
 }
 
