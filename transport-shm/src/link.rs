@@ -43,6 +43,8 @@ pub(crate) const ROOM: usize = INLINE + MAX_HEADER;
 /// because to clear a room takes time, too.
 const SHORT_ROOM: usize = 128;
 const LONG_ROOM: usize = 1024 + MAX_HEADER;
+/// A record that takes more of a ring than the beginning of a message and a piece.
+const TWO_RECORDS: usize = 8 + MAX_HEADER + 128;
 /// Pieces that may be on their way to one peer. More are of no use to one, and would be missed by others.
 const DEPTH: usize = 8;
 /// The same while puts are sent, whose pieces are the longest: what is on its way then stays in the caches, if it goes
@@ -292,9 +294,14 @@ impl Link {
                 if sent || payload.len() < pace::SHORTEST || !self.producer.is_cramped() {
                     return sent;
                 }
+                // All of it or nothing: once begun it would wait for slots, which others may hold.
+                let Some(run) = self.fill_slots(payload, TWO_RECORDS, outbox) else { return false };
+                let begun = self.announce(outgoing.header.as_bytes(), payload.len());
+                debug_assert!(begun, "room that was there has gone");
+                self.name_slots(PIECE, run, &[&in_slots(run, payload)]);
+                return true;
             }
-            let (header, length) = (outgoing.header.as_bytes(), (payload.len() as u64).to_le_bytes());
-            if !self.producer.push(&self.memory, BEGIN, header.len() as u8, &[&length, header]) {
+            if !self.announce(outgoing.header.as_bytes(), payload.len()) {
                 return false;
             }
             outgoing.begun = true;
@@ -308,6 +315,11 @@ impl Link {
             outgoing.sent += bytes.len();
         }
         true
+    }
+
+    /// Begins a message that goes through slots; `false` when there is no room.
+    fn announce(&mut self, header: &[u8], length: usize) -> bool {
+        self.producer.push(&self.memory, BEGIN, header.len() as u8, &[&(length as u64).to_le_bytes(), header])
     }
 
     /// Sends as much of puts as there is room for; whether anything was sent.
@@ -775,7 +787,10 @@ mod tests {
             assert!(send(&mut sender, INLINE));
         }
         assert!(sender.link.producer.is_cramped());
-        // Nobody reads meanwhile.
+        // Nobody reads meanwhile. Nothing is begun that waits for slots, which others may hold.
+        let held: Vec<Run> = std::iter::from_fn(|| sender.outbox.take(1)).collect();
+        assert!(!send(&mut sender, INLINE));
+        held.into_iter().for_each(|run| sender.outbox.give(run));
         assert!((0..DEPTH).all(|_| send(&mut sender, INLINE)));
         assert!((0..10).all(|_| send(&mut sender, 100)));
         assert_eq!(receive(&mut reader, &mut exposures).unwrap().0.0.len(), 1 + DEPTH + 10);

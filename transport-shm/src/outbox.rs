@@ -55,7 +55,7 @@ pub(crate) struct Outbox {
     has_few_peers: bool,
     /// Some have come back.
     got_back: bool,
-    /// Where it matters how slots are filled.
+    /// Where it matters how payloads are copied to where others read them.
     pace: Option<Pace>,
 }
 

@@ -6,10 +6,10 @@
 //! equally fast from anywhere. So a message of 64 KiB takes 6 us between far cores instead of 33, and one of 1 MiB 46
 //! instead of 440; but between ranks that share a core, or a cache, the caches are faster, by up to a half with four
 //! ranks on two cores. Which it is shows in how long ordinary stores take, and may change whenever the system moves a
-//! process: so now and then a copy by ordinary stores is timed. That goes for slots, and for what is long in a ring:
-//! between far cores a stream of 4 KiB takes 0.8 us a message instead of 2.2. There is one verdict for all peers of a
-//! rank, of which some may be near and some far (two cores is all that has been measured). Pure; `outbox.rs` copies and
-//! holds the clock.
+//! process: so now and then a copy by ordinary stores is timed. That goes for slots, and for what is long in a ring or
+//! on a board: between far cores a stream of 4 KiB takes 0.8 us a message instead of 2.2. There is one verdict for all
+//! peers of a rank, of which some may be near and some far (two cores is all that has been measured). Pure; `outbox.rs`
+//! copies and holds the clock.
 
 use std::time::Duration;
 

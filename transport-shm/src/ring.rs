@@ -65,7 +65,8 @@ const WORD: usize = 8;
 /// wants few bytes.
 const LINE: usize = if cfg!(ringworld_model) { WORD } else { 64 };
 
-/// Words and bytes that both sides reach; see [`Mapping`], which is what it is but in tests.
+/// Words and bytes that both sides reach; see [`Mapping`], which is what it is but in the model, as it is or by way of
+/// [`PastCaches`].
 pub(crate) trait Shared {
     /// Whether long parts are copied in past the caches.
     const PAST_CACHES: bool = false;
@@ -81,7 +82,7 @@ pub(crate) trait Shared {
     fn fence(&self) {
         fence(Ordering::SeqCst);
     }
-    /// What is written after this is not seen before what was stored before it.
+    /// What is written after this, but past the caches, is not seen before what was stored before it.
     #[inline]
     fn order_writes(&self) {
         fence(Ordering::Release);

@@ -33,7 +33,7 @@ impl Shm {
             return Showing::Not;
         };
         let Self { channels, peers, outbox, .. } = self;
-        let Channel { place, readers, last, shown, .. } = &mut channels[index];
+        let Channel { place, readers, last, written, .. } = &mut channels[index];
         if !to.iter().all(|rank| is_reader(readers, *rank, channel, peers)) {
             return Showing::Not;
         }
@@ -56,9 +56,11 @@ impl Shm {
             board.show(outbox.memory(), *place, number, label, payload);
         } else {
             // Memory that nobody has written before is slow for another reason.
-            show_at_pace(outbox, *place, number, label, payload, *shown >= u64::from(board::CELLS));
+            let written = &mut written[(number % board::CELLS) as usize];
+            show_at_pace(outbox, *place, number, label, payload, *written >= payload.len());
+            *written = payload.len().max(*written);
         }
-        (*last, *shown) = (Some(number), *shown + 1);
+        *last = Some(number);
         outbox.memory().fence();
         let mut showing = Showing::Done;
         for rank in to {
@@ -117,7 +119,7 @@ impl Shm {
             place,
             readers: Vec::new(),
             last: None,
-            shown: 0,
+            written: Default::default(),
             left: false,
         });
         true

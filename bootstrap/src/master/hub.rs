@@ -406,8 +406,10 @@ impl Hub {
             }
             ToMaster::Abort { code, reason } => {
                 let reason = wire::clip(reason);
-                // Where it gives up because of a peer, that is lost first.
-                self.believe(rank, None);
+                if self.aborted.is_none() {
+                    // Where it gives up because of a peer, that is lost first.
+                    self.believe(rank, None);
+                }
                 self.gone_from(rank, State::Down);
                 // The others follow the first.
                 if self.aborted.is_none() {

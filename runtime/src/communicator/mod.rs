@@ -179,7 +179,8 @@ impl Communicator {
     }
 
     /// Takes the whole world down: every other rank's calls end with [`Error::Aborted`], and this process
-    /// exits with `code`. The launcher ends all ranks and returns `code` as well.
+    /// exits with `code`. The launcher ends all ranks and returns `code` as well, unless another rank had failed
+    /// before: who gives up because it has lost a peer is not what has gone wrong.
     ///
     /// The others' errors have `code` as it is. An exit status has only its low byte, as always, and is 1 where that
     /// is 0: a job that was given up is no success.
