@@ -11,9 +11,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Rank, finish, free_port, join, settings, spawn, split_server, world};
-use ringworld_bootstrap::{ControlEvent, Fault, Master, MasterConfig, Outcome, Report};
+use ringworld_bootstrap::{ControlEvent, Fault, Master, MasterConfig, MasterHandle, Outcome, Report};
 
 const SOON: Duration = Duration::from_secs(1);
+
+/// A world whose master is no rank's, as under a launcher.
+fn served_apart(size: usize) -> (MasterHandle, Vec<Rank>) {
+    let port = free_port();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let master = Master::serve(listener, MasterConfig::new(size, &settings(port, size, &[]))).unwrap();
+    let ranks = common::world_at(port, size, &[("master_external", "1")]);
+    (master, ranks)
+}
 
 #[test]
 fn a_rank_that_ends_without_goodbye_is_named_to_all_within_a_second() {
@@ -187,10 +196,7 @@ fn a_rank_that_leaves_because_it_lost_a_peer_is_not_blamed_first() {
 
 #[test]
 fn a_rank_that_gives_the_world_up_because_it_lost_a_peer_is_not_blamed_first() {
-    let port = free_port();
-    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let master = Master::serve(listener, MasterConfig::new(3, &settings(port, 3, &[]))).unwrap();
-    let ranks = common::world_at(port, 3, &[("master_external", "1")]);
+    let (master, ranks) = served_apart(3);
     ranks[0].session.report(Report::PeerLost { rank: 1, cause: "connection reset".into() });
     ranks[0].session.abort(42, "a peer is lost".into());
     let first = ranks[2].hears(SOON, |event| matches!(event, ControlEvent::PeerDown { .. }));
@@ -221,10 +227,7 @@ fn a_peer_that_really_died_is_named_once_with_the_better_cause() {
 
 #[test]
 fn a_master_that_goes_away_is_noticed_by_all() {
-    let port = free_port();
-    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let master = Master::serve(listener, MasterConfig::new(3, &settings(port, 3, &[]))).unwrap();
-    let ranks = common::world_at(port, 3, &[("master_external", "1")]);
+    let (master, ranks) = served_apart(3);
     master.shutdown();
     for rank in &ranks {
         rank.hears(SOON, |event| matches!(event, ControlEvent::MasterLost { .. }));
@@ -237,10 +240,8 @@ fn a_master_that_goes_away_is_noticed_by_all() {
 #[test]
 fn the_outcome_tells_a_launcher_how_the_world_ended() {
     let run = |end: &dyn Fn(Vec<Rank>)| {
-        let port = free_port();
-        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-        let master = Master::serve(listener, MasterConfig::new(2, &settings(port, 2, &[]))).unwrap();
-        end(common::world_at(port, 2, &[("master_external", "1")]));
+        let (master, ranks) = served_apart(2);
+        end(ranks);
         master.wait(Some(Duration::from_secs(5))).expect("it ends")
     };
     assert_eq!(run(&finish), Outcome::Finished);
@@ -256,10 +257,7 @@ fn the_outcome_tells_a_launcher_how_the_world_ended() {
 
 #[test]
 fn who_has_left_is_known_in_order_while_the_world_goes_on() {
-    let port = free_port();
-    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let master = Master::serve(listener, MasterConfig::new(3, &settings(port, 3, &[]))).unwrap();
-    let mut ranks = common::world_at(port, 3, &[("master_external", "1")]);
+    let (master, mut ranks) = served_apart(3);
     finish(vec![ranks.remove(2)]);
     drop(ranks.remove(0));
     ranks[0].hears_death(0, SOON);
@@ -404,7 +402,7 @@ fn an_abort_of_the_serving_process_is_heard_before_its_end() {
     first_words_of_a_server_that_ends("abort", |first| matches!(first, ControlEvent::Abort { code: 7, .. }));
 }
 
-fn with_child(more: &[(&str, &str)]) -> (Rank, Child, ringworld_bootstrap::MasterHandle) {
+fn with_child(more: &[(&str, &str)]) -> (Rank, Child, MasterHandle) {
     let port = free_port();
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     let quick = settings(port, 2, &[("peer_timeout", "700ms"), ("master_external", "1")]);

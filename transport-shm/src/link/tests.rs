@@ -1,0 +1,209 @@
+//! Both sides of a link, in one process.
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+use super::*;
+use crate::memory::Writers;
+
+struct Side {
+    link: Link,
+    outbox: Outbox,
+}
+
+/// Both sides of a link, and the memory between them.
+fn pair() -> ([Side; 2], Mapping) {
+    let (memory, fd) = Mapping::create(SIZE, Writers::Both).unwrap();
+    let (one, other) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+    let outboxes = [Outbox::new().unwrap(), Outbox::new().unwrap()];
+    let link = |socket, theirs: &Outbox, first| {
+        let memory = Mapping::open(&fd, SIZE, Writers::Both).unwrap();
+        let theirs = TheirOutbox::open(&theirs.fd().try_clone_to_owned().unwrap()).unwrap();
+        let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+        Link::new(Parts { socket, memory, theirs: Arc::new(theirs), bell, process: None, first })
+    };
+    let links = [link(one, &outboxes[1], true), link(other, &outboxes[0], false)];
+    let mut sides = links.into_iter().zip(outboxes).map(|(link, outbox)| Side { link, outbox });
+    (std::array::from_fn(|_| sides.next().unwrap()), memory)
+}
+
+/// Takes every message there is into memory of its own.
+struct Taker(Vec<(Vec<u8>, usize)>);
+
+/// Has enough of each.
+struct Content(usize);
+
+impl Placer for Content {
+    fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Result<Placement, String> {
+        self.0 += 1;
+        Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+    }
+
+    fn has_enough(&self) -> bool {
+        true
+    }
+}
+
+impl Placer for Taker {
+    fn place(&mut self, _: Rank, header: &[u8], length: usize) -> Result<Placement, String> {
+        self.0.push((header.to_vec(), length));
+        Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+    }
+}
+
+fn receive(side: &mut Side, exposures: &mut Exposures) -> Result<(Taker, usize), String> {
+    let (mut taker, mut events, mut ends) = (Taker(Vec::new()), Vec::new(), Ends::default());
+    let inward = &mut Inward {
+        rank: 1,
+        exposures,
+        ends: &mut ends,
+        room: &mut [0; ROOM],
+        placer: &mut taker,
+        events: &mut events,
+    };
+    while side.link.receive(inward)? {}
+    side.link.rest();
+    Ok((taker, events.len()))
+}
+
+#[test]
+fn whatever_stands_in_a_ring_is_refused_or_harmless() {
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 24
+    };
+    let (mut refused, mut taken) = (0, 0);
+    for _ in 0..3_000 {
+        let ([_, mut reader], memory) = pair();
+        let mut exposures = Exposures::default();
+        let key = exposures.open(RecvMemory::empty(), Token(1));
+        // Records as they should be, each with something wrong, one behind the other.
+        let mut producer = Producer::new(0);
+        for _ in 0..1 + random() % 4 {
+            let kind = 1 + (random() % 8) as u8;
+            let mut body = vec![0; (random() % 64) as usize];
+            body.fill_with(|| if random() % 3 == 0 { random() as u8 } else { 0 });
+            if random() % 2 == 0 {
+                let words = [key, random() % 3, (random() % 600) | ((random() % 2_000) << 32)];
+                body = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                body.rotate_left(8 * (random() % 3) as usize);
+                body.truncate(24 - 4 * (random() % 5) as usize);
+            }
+            assert!(producer.push(&memory, kind, (random() % 70) as u8, &[&body]));
+        }
+        match receive(&mut reader, &mut exposures) {
+            Ok((_, events)) => taken += events,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 1_000 && taken > 20, "{refused} refused, {taken} taken");
+}
+
+#[test]
+fn who_is_content_with_one_message_leaves_the_others_but_not_for_long() {
+    let ([mut sender, mut reader], _memory) = pair();
+    let mut exposures = Exposures::default();
+    let mut sent = 0;
+    while sender.link.send_now(b"h", b"x", &mut sender.outbox) {
+        sent += 1;
+    }
+    let (mut taken, mut most) = (Vec::new(), 0);
+    while taken.iter().sum::<usize>() < sent {
+        let (mut content, mut events, mut ends) = (Content(0), Vec::new(), Ends::default());
+        let inward = &mut Inward {
+            rank: 1,
+            exposures: &mut exposures,
+            ends: &mut ends,
+            room: &mut [0; ROOM],
+            placer: &mut content,
+            events: &mut events,
+        };
+        assert!(reader.link.receive(inward).unwrap());
+        taken.push(content.0);
+        most = most.max(content.0);
+    }
+    // One at a time, until there is room for a quarter of a ring.
+    let single = taken.iter().take_while(|count| **count == 1).count();
+    assert!(single > sent / 5 && most > sent / 2, "{sent}: {single} times one, {most} at once");
+    assert!(taken.len() < sent / 3 + 2, "{} times", taken.len());
+}
+
+#[test]
+fn messages_of_all_lengths_arrive_and_all_slots_come_back() {
+    let ([mut sender, mut reader], _memory) = pair();
+    let mut exposures = Exposures::default();
+    for length in [0, 1, INLINE, INLINE + 1, 64 << 10, (64 << 10) + 1, 3 << 20] {
+        let payload = Payload::Kept(vec![7; length]);
+        let mut outgoing = Outgoing::new(Header::new(b"h").unwrap(), payload);
+        let mut placed = Vec::new();
+        let mut done = false;
+        while !done {
+            done = sender.link.send(&mut outgoing, &mut sender.outbox);
+            placed.extend(receive(&mut reader, &mut exposures).unwrap().0.0);
+        }
+        assert_eq!(placed, [(b"h".to_vec(), length)]);
+    }
+    sender.link.reclaim(&mut sender.outbox);
+    assert!(!sender.link.holds_slots());
+    let free = std::iter::from_fn(|| sender.outbox.take(outbox::LONGEST)).count();
+    assert_eq!(free * outbox::LONGEST, outbox::ROOM);
+}
+
+#[test]
+fn a_short_round_that_is_unread_does_not_keep_long_messages_back() {
+    let ([mut sender, mut reader], _memory) = pair();
+    let mut exposures = Exposures::default();
+    let send = |sender: &mut Side, length: usize| {
+        let payload = Payload::Kept(vec![7; length]);
+        sender.link.send(&mut Outgoing::new(Header::new(b"h").unwrap(), payload), &mut sender.outbox)
+    };
+    for _ in 0..2 {
+        receive(&mut reader, &mut exposures).unwrap();
+        assert!(send(&mut sender, INLINE));
+    }
+    assert!(sender.link.producer.is_cramped());
+    // Nobody reads meanwhile. Nothing is begun that waits for slots, which others may hold.
+    let held: Vec<Run> = std::iter::from_fn(|| sender.outbox.take(1)).collect();
+    assert!(!send(&mut sender, INLINE));
+    held.into_iter().for_each(|run| sender.outbox.give(run));
+    assert!((0..DEPTH).all(|_| send(&mut sender, INLINE)));
+    assert!((0..10).all(|_| send(&mut sender, 100)));
+    assert_eq!(receive(&mut reader, &mut exposures).unwrap().0.0.len(), 1 + DEPTH + 10);
+}
+
+#[test]
+fn whoever_waits_for_slots_does_not_sleep_while_some_are_to_be_taken_back() {
+    let ([mut sender, mut reader], _memory) = pair();
+    let mut exposures = Exposures::default();
+    let mut outgoing = Outgoing::new(Header::new(b"h").unwrap(), Payload::Kept(vec![7; INLINE + 1]));
+    assert!(sender.link.send(&mut outgoing, &mut sender.outbox));
+    // The last of these ends the round early, for which the sender has looked how far it has been read.
+    for _ in 0..2 {
+        receive(&mut reader, &mut exposures).unwrap();
+        assert!(sender.link.send_now(b"h", &[7; INLINE], &mut sender.outbox));
+    }
+    assert!(sender.link.producer.tail() == ring::CAPACITY as u64 && sender.link.holds_slots());
+    sender.link.want();
+    assert!(sender.link.has_been_read(), "the slot is free, and nothing more will be heard of it");
+    assert!(sender.link.reclaim(&mut sender.outbox) && !sender.link.has_been_read());
+}
+
+#[test]
+fn a_sleeper_is_woken_once_for_each_sleep() {
+    let ([mut sender, mut reader], _memory) = pair();
+    let mut count = [0; 8];
+    let mut wakes =
+        |link: &Link| rustix::io::read(&link.bell, &mut count).map_or(0, |_| u64::from_ne_bytes(count));
+    for expected in [1, 1] {
+        reader.outbox.sleeps(true);
+        for _ in 0..5 {
+            assert!(sender.link.send_now(b"h", b"x", &mut sender.outbox));
+        }
+        assert_eq!(wakes(&sender.link), expected);
+        reader.outbox.sleeps(false);
+        assert!(sender.link.send_now(b"h", b"x", &mut sender.outbox));
+        assert_eq!(wakes(&sender.link), 0);
+    }
+}
