@@ -8,6 +8,7 @@
 //! drive.rs       the core as its shell sees it
 //! exchange.rs    what ranks show one another instead of messages
 //! failure.rs     peers that are lost or leave, and the end of the world by a fault
+//! line.rs        short receives that are not posted yet
 //! mismatch.rs    when ranks do not call the same
 //! placing.rs     where the payload of a message goes
 //! short.rs       the short path of small messages
@@ -20,6 +21,7 @@
 mod drive;
 mod exchange;
 mod failure;
+mod line;
 mod mismatch;
 mod placing;
 mod short;
@@ -39,6 +41,7 @@ use ringworld_protocol::{
 use ringworld_transport::{Cause, Event, Header, Operation, Region, RemoteKey, SendMemory, Token};
 
 pub(crate) use self::placing::Expecting;
+use self::line::Line;
 use self::placing::{Announced, Completed, Placing};
 use self::suspicion::{Desertion, Doubts, Suspects};
 use super::buffer::Buffers;
@@ -99,6 +102,7 @@ pub struct Core {
     pub(crate) watchers: Watchers,
     runs: Runs,
     owners: Owners,
+    line: Line,
     pub(crate) observed: Observed,
     sleepers: Sleepers,
     events: Vec<Event>,
@@ -152,6 +156,7 @@ impl Core {
             runs: Runs::default(),
             router,
             owners: Owners::default(),
+            line: Line::default(),
             observed: Observed::new(size, tracer),
             sleepers: Sleepers::default(),
             events: Vec::new(),
@@ -257,7 +262,7 @@ impl Core {
     pub(crate) fn receive(&mut self, selector: Selector, element: Element, into: Span) -> CallId {
         self.hear_first();
         let call = self.calls.insert([into.buffer, None]);
-        if !self.refuses(call) {
+        if !self.lines_up(call, selector, element, into) && !self.refuses(call) {
             let request = self.machine.receive(selector, into, element);
             self.give_to(call, request);
             self.settle();
@@ -383,6 +388,7 @@ impl Core {
         // First: without an operation, or if it has ended already, the memory goes at once.
         self.deregister(registrations);
         let Some(call) = call else { return };
+        self.post_line();
         let receives = memory.received().is_some();
         self.calls.detach(call, memory);
         // Everything but receives goes on to its end. A message on its way comes to its end, too, but for others.
@@ -472,6 +478,7 @@ impl Core {
 
     /// Withdraws a receive; `false` when it has matched already.
     pub(crate) fn cancel(&mut self, call: CallId) -> bool {
+        self.post_line();
         let cancelled = self.calls.request(call).is_some_and(|request| self.machine.cancel(request));
         self.settle();
         cancelled
@@ -518,6 +525,8 @@ impl Core {
             delivered: 0,
             completed: &mut self.completed,
             owners: &mut self.owners,
+            calls: &mut self.calls,
+            line: &mut self.line,
             observed: &mut self.observed,
             expecting,
             may_leave,
@@ -596,12 +605,14 @@ impl Core {
         Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 
-    /// Does what a call has left for its end, if anything: writes what was deferred.
+    /// Does what calls have left for their end, and says whether there was anything: writes what was deferred.
     #[inline]
-    pub(crate) fn catch_up(&mut self) {
-        if self.afterwards != 0 {
+    pub(crate) fn catch_up(&mut self) -> bool {
+        let any = self.afterwards != 0;
+        if any {
             self.catch_up_apart();
         }
+        any
     }
 
     fn hear(&mut self, event: Event) {

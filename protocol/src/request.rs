@@ -72,6 +72,26 @@ pub struct Done {
     pub arrival: u64,
 }
 
+/// What has become of a message that was offered to receives that are posted nowhere, by [`crate::Machine::offer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// One has got it.
+    Taken {
+        /// Which of them.
+        place: usize,
+        /// How many bytes of the payload it gets.
+        bytes: usize,
+        /// How it ends.
+        ending: Result<Done, Failure>,
+    },
+    /// It is for none of them, or no message. Nothing has happened: it is to be announced by
+    /// [`crate::Machine::header`].
+    Refused,
+    /// It is for one of them, but not by this way. Nothing has happened: they are to be posted, and then it is to be
+    /// announced.
+    Unclear,
+}
+
 /// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

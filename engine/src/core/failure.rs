@@ -42,6 +42,7 @@ impl Core {
         if let Some(finished) = self.finished.get_mut(rank) {
             *finished = true;
         }
+        self.post_line();
         self.machine.peer_closed(rank);
         self.settle();
         // Those who wait for a message of that rank, too.
@@ -109,6 +110,7 @@ impl Core {
         self.doubts = Doubts::default();
         self.closing = Some(0);
         self.router.abort();
+        self.post_line();
         self.machine.fail_all();
         self.settle();
         for call in self.runs.remove_all(&mut self.buffers) {

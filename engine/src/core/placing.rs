@@ -4,10 +4,11 @@ use ringworld_protocol::{Completion, Done, Envelope, Expected, Failure, Machine,
 use ringworld_transport::{Event, Placement, Placer, RecvMemory, Token};
 
 use super::super::buffer::Buffers;
-use super::super::calls::Ending;
+use super::super::calls::{Calls, Ending};
 use super::super::observe::Observed;
 use super::super::owners::{Owner, Owners, RunId};
 use super::super::runs::{Disagreement, Runs, is_reminder};
+use super::line::{Got, Line};
 
 /// What a caller polls for.
 pub(crate) enum Expecting<'a> {
@@ -64,6 +65,8 @@ pub(super) struct Placing<'a, 'm> {
     pub(super) delivered: usize,
     pub(super) completed: &'a mut Vec<Completed>,
     pub(super) owners: &'a mut Owners,
+    pub(super) calls: &'a mut Calls,
+    pub(super) line: &'a mut Line,
     pub(super) observed: &'a mut Observed,
     pub(super) expecting: Option<&'a mut Expecting<'m>>,
     /// What comes behind may be left lying: nobody but the caller waits for anything.
@@ -119,8 +122,39 @@ impl Announced {
     }
 }
 
+impl Placing<'_, '_> {
+    /// Gives a message to a receive in line, if it is for one; otherwise nothing has happened.
+    fn deliver_in_line(&mut self, peer: usize, header: &[u8], payload: &[u8]) -> bool {
+        let where_from = (&mut *self.machine, &mut *self.owners, &mut *self.calls);
+        let Some(Got { call, into, ending }) = self.line.offer(where_from, peer, header, payload.len())
+        else {
+            return false;
+        };
+        if into.len > 0 {
+            self.buffers.fill(into, &payload[..into.len]);
+        }
+        // No run has to go on because of it, so the end of the poll is not waited for.
+        self.calls.end(call, ending.map(Some), self.buffers);
+        self.has_ended_one();
+        true
+    }
+
+    /// A receive has ended. If nothing else is waited for, that is enough.
+    #[inline]
+    fn has_ended_one(&mut self) {
+        let waits_for_calls = matches!(self.expecting, Some(Expecting::Calls));
+        let all = self.line.is_empty() && self.machine.pending() == 0;
+        // Other links are asked as well: what is enough stays so.
+        self.has_enough |= self.may_leave && waits_for_calls && all;
+    }
+}
+
 impl Placer for Placing<'_, '_> {
     fn place(&mut self, peer: usize, header: &[u8], length: usize) -> Result<Placement, String> {
+        // It comes in pieces, which go where it is told before they have come.
+        if !self.line.is_empty() {
+            self.line.post(self.machine, self.owners, self.calls);
+        }
         let target = self.machine.header(peer, header, length).map_err(|malformed| malformed.to_string())?;
         if let Some(envelope) = target.announces {
             self.announce(peer, envelope);
@@ -165,6 +199,9 @@ impl Placer for Placing<'_, '_> {
             }
             _ => {}
         }
+        if !self.line.is_empty() && self.deliver_in_line(peer, header, payload) {
+            return Ok(());
+        }
         let target =
             self.machine.header(peer, header, payload.len()).map_err(|malformed| malformed.to_string())?;
         if let Some(envelope) = target.announces {
@@ -180,9 +217,7 @@ impl Placer for Placing<'_, '_> {
             && let Some(owner) = self.owners.remove(request)
         {
             self.completed.push((owner, outcome));
-            let waits_for_calls = matches!(self.expecting, Some(Expecting::Calls));
-            // Other links are asked as well: what is enough stays so.
-            self.has_enough |= self.may_leave && waits_for_calls && self.machine.pending() == 0;
+            self.has_ended_one();
         }
         Ok(())
     }

@@ -13,7 +13,8 @@
 //!             all of one whose ranks show what they give, if it is there by now   show ─▶ look
 //! ```
 //!
-//! Order: a receive of the short path comes after all that are posted, so whatever one of those accepts is not for it;
+//! Order: a receive of the short path comes after all that are posted, and has those in line posted before it; so
+//! whatever one of those accepts is not for it;
 //! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their
 //! own, and cannot be taken for one another. A collective is a run as ever; but neither its messages are entered, nor
 //! its call, until its caller stops to poll, nor the run itself before the first poll, which may bring a message for
@@ -115,6 +116,7 @@ impl Core {
     #[inline]
     pub(super) fn may_still_expect(&mut self, selector: &Selector) -> bool {
         self.hear_first();
+        self.post_line();
         self.machine.may_expect(selector)
     }
 

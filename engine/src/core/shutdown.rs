@@ -8,6 +8,7 @@ impl Core {
     /// From here on nobody asks for messages any more that nobody has asked for yet: their senders hear of it, instead
     /// of waiting for a receiver that waits, in its own end, for somebody else.
     pub(crate) fn leave(&mut self) {
+        self.post_line();
         self.machine.leave();
         self.settle();
     }

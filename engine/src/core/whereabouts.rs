@@ -29,6 +29,7 @@ impl Core {
             For::Message(selector, told) => Wanted::Message(selector, told),
             For::Topic(topic) => Wanted::Topic(topic),
         };
+        self.post_line();
         let mut peers = SmallVec::new();
         self.each_peer(&wanted, |peer| {
             if let Some(peer) = peer

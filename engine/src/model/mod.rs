@@ -158,8 +158,10 @@ impl Drive for Toy {
         !self.deferred.is_empty()
     }
 
-    fn catch_up(&mut self) {
+    fn catch_up(&mut self) -> bool {
+        let any = !self.deferred.is_empty();
         self.flush();
+        any
     }
 
     fn arm(&mut self) -> Option<Option<Duration>> {

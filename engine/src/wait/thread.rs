@@ -100,7 +100,9 @@ impl<C: Drive> Shell<C> {
         }
     }
 
-    /// Like [`Shell::wait_until`], when `done` has just said no.
+    /// Like [`Shell::wait_until`], when `done` has just said no. On its own, or those who need not wait would make room
+    /// for all of it.
+    #[inline(never)]
     fn drive_until<R>(
         self: &Arc<Self>,
         core: Locked<'_, C>,

@@ -9,8 +9,8 @@ use super::{CONTROL, Id, Machine};
 use crate::credit::{Class, Credit};
 use crate::wire::{Header, Key, Packet};
 use crate::{
-    Completion, Done, Envelope, Expected, Failure, Incoming, Malformed, OVERHEAD, Place, Rank, RequestId,
-    Selector, Span, Target,
+    Completion, Done, Envelope, Expected, Failure, Incoming, Malformed, OVERHEAD, Offer, Place, Rank,
+    RequestId, Selector, Span, Target,
 };
 
 /// A packet whose claims have been checked against what is known.
@@ -144,9 +144,53 @@ impl Machine {
             return None;
         }
         let incoming = self.admit(peer, header.credit, envelope, payload_len)?;
-        let into = Span { buffer: None, offset: 0, len: expected.room };
-        let room = Room { into, element: expected.element };
-        Some((room.of(&incoming).len, room.filled_by(&incoming)))
+        Some(ends(expected, &incoming))
+    }
+
+    /// Like [`Machine::take_expected`], of several receives that are posted nowhere, in the order in which they were
+    /// begun.
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
+    /// let departure = there.depart(0, &envelope, 100).expect("there is room");
+    /// let mut room = [0; Header::MAX];
+    /// let header = departure.header.encode(&mut room);
+    /// departure.left();
+    /// let selector = |tag| Selector { context: 0, source: Some(1), tag: TagSelector::Exact(tag) };
+    /// let expected = [8, 7].map(|tag| Expected { selector: selector(tag), element: Element::RAW, room: 200 });
+    /// assert!(matches!(here.offer(1, header, 100, &expected[..1]), Offer::Refused));
+    /// assert!(matches!(here.offer(1, header, 100, &expected), Offer::Taken { place: 1, bytes: 100, ending: Ok(_) }));
+    /// ```
+    pub fn offer<'a>(
+        &mut self,
+        peer: Rank,
+        header: &[u8],
+        payload_len: usize,
+        to: impl IntoIterator<Item = &'a Expected>,
+    ) -> Offer {
+        let Ok(Header { credit, packet }) = Header::decode(header) else { return Offer::Refused };
+        let (Packet::Eager { envelope } | Packet::Rts { envelope, .. }) = packet else {
+            return Offer::Refused;
+        };
+        let first =
+            to.into_iter().enumerate().find(|(_, expected)| expected.selector.accepts(peer, &envelope));
+        let Some((place, expected)) = first else { return Offer::Refused };
+        if self.posted.accepts(envelope.context, peer, envelope.tag) {
+            return Offer::Refused;
+        }
+        let is_eager = matches!(packet, Packet::Eager { .. });
+        if !is_eager || !self.may_expect(&expected.selector) {
+            return Offer::Unclear;
+        }
+        match self.admit(peer, credit, envelope, payload_len) {
+            Some(incoming) => {
+                let (bytes, ending) = ends(expected, &incoming);
+                Offer::Taken { place, bytes, ending }
+            }
+            None => Offer::Unclear,
+        }
     }
 
     /// Takes an eager message, all of which has arrived, if `wanted` says of its envelope for what. The caller knows by
@@ -377,6 +421,14 @@ impl Machine {
             _ => None,
         }
     }
+}
+
+/// How many bytes of a message an expected receive gets, and how it ends.
+#[inline]
+fn ends(expected: &Expected, incoming: &Incoming) -> (usize, Result<Done, Failure>) {
+    let into = Span { buffer: None, offset: 0, len: expected.room };
+    let room = Room { into, element: expected.element };
+    (room.of(incoming).len, room.filled_by(incoming))
 }
 
 /// How a receive ends whose message has arrived in its memory.

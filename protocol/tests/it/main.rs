@@ -9,5 +9,6 @@ mod flow;
 mod malformed;
 #[path = "../net/mod.rs"]
 mod net;
+mod offered;
 mod random;
 mod rules;

@@ -15,6 +15,7 @@ mod foreign;
 mod hosts;
 mod huge;
 mod kernels;
+mod line;
 mod log;
 mod messages;
 mod mismatch;
