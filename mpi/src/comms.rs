@@ -4,6 +4,7 @@
 //! those of the other group. What this library says to itself, as neighbourhood collectives do, goes by the
 //! communicator's twin.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -308,6 +309,13 @@ impl std::ops::Deref for Held {
             Self::Always(comm) => comm,
             Self::Counted(comm) => comm,
         }
+    }
+}
+
+impl Borrow<Communicator> for Held {
+    #[inline]
+    fn borrow(&self) -> &Communicator {
+        &self.all
     }
 }
 

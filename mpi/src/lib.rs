@@ -58,6 +58,7 @@
 mod abort;
 pub mod arguments;
 mod attributes;
+mod bare;
 mod buffered;
 mod call_names;
 mod callbacks;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::bare;
 use crate::comms::{self, Comm, Held};
 use crate::error::{Result, fail};
 use crate::generalized::Generalized;
@@ -46,8 +47,7 @@ static FREED: Mutex<Vec<Arc<Request>>> = Mutex::new(Vec::new());
 
 /// The request of an operation under way.
 pub(crate) fn active(comm: Option<Held>, work: Work) -> standard::Request {
-    let phase = Mutex::new(Phase::Active(work));
-    insert(Request { comm, phase, stays: false, again: None, generalized: None, partitioned: None })
+    insert(Request::active(comm, work))
 }
 
 /// One that is started by `MPI_Start`.
@@ -88,23 +88,42 @@ fn insert(request: Request) -> standard::Request {
     standard::Request(MADE.insert(Arc::new(request)))
 }
 
+/// A handle for a receive that is [bare](bare).
+pub(crate) fn reserve() -> standard::Request {
+    standard::Request(MADE.reserve())
+}
+
+/// Gives such a handle a request under way.
+pub(crate) fn fill(handle: standard::Request, comm: Option<Held>, work: Work) {
+    MADE.fill(handle.0, Arc::new(Request::active(comm, work)));
+}
+
 /// What a handle stands for; `None`: the null handle.
 pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
     if handle == standard::Request::NULL {
         return Ok(None);
     }
+    if let Some(request) = MADE.get(handle.0) {
+        return Ok(Some(request));
+    }
+    bare::dress(handle);
+    find(handle).map(Some)
+}
+
+/// What a handle stands for that is neither null nor a bare receive.
+pub(crate) fn find(handle: standard::Request) -> Result<Arc<Request>> {
     match MADE.get(handle.0) {
-        Some(request) => Ok(Some(request)),
+        Some(request) => Ok(request),
         None => fail(ERR_REQUEST, format!("{:#x} is no request, or one that has ended", handle.0)),
     }
 }
 
 /// What each of many handles stands for, as [`get`] says.
 pub(crate) fn get_all(handles: &[standard::Request]) -> Result<Vec<Option<Arc<Request>>>> {
-    let found = MADE.get_each(handles.iter().map(|handle| handle.0));
-    for (handle, request) in handles.iter().zip(&found) {
+    let mut found = MADE.get_each(handles.iter().map(|handle| handle.0));
+    for (handle, request) in handles.iter().zip(&mut found) {
         if request.is_none() {
-            get(*handle)?;
+            *request = get(*handle)?;
         }
     }
     Ok(found)
@@ -116,6 +135,11 @@ pub(crate) fn existing(handle: standard::Request) -> Result<Arc<Request>> {
 }
 
 impl Request {
+    fn active(comm: Option<Held>, work: Work) -> Self {
+        let phase = Mutex::new(Phase::Active(work));
+        Self { comm, phase, stays: false, again: None, generalized: None, partitioned: None }
+    }
+
     fn phase(&self) -> MutexGuard<'_, Phase> {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,16 +8,17 @@
 
 use std::sync::Arc;
 
-use ringworld::foreign::{Blocks, Call, Foreign, Reducer};
+use ringworld::foreign::{Blocks, Call, Foreign, Pending, Reducer};
 use ringworld::{Source, Tag};
 
 use crate::arguments::{Address, StatusOut};
-use crate::comms::{self, Comm, Held};
+use crate::bare::Bare;
+use crate::comms::{self, Comm};
 use crate::datatypes::basic;
 use crate::errhandlers::raise;
 use crate::operations;
 use crate::standard::{self, ANY_SOURCE, ANY_TAG};
-use crate::work::{Work, status_of};
+use crate::work::status_of;
 
 /// The memory of a call, if it is of the plain kind.
 #[inline]
@@ -89,19 +90,18 @@ pub(crate) fn isend(
     leaves().unwrap_or(false)
 }
 
-/// `MPI_Irecv`, likewise: the communicator, and what has begun.
+/// `MPI_Irecv`, likewise: what has begun.
 #[inline]
 pub(crate) fn irecv(
     (address, count, datatype): (Address, i64, standard::Datatype),
     (source, tag): (i32, i32),
     comm: standard::Comm,
-) -> Option<(Held, Work)> {
+) -> Option<Bare> {
     let data = memory(address, count, datatype)?;
     let tag = tags(tag)?;
     let comm = comms::hold(comm).filter(|comm| comm.remote.is_none())?;
     let call = Call::Receive { from: from(&comm, source)?, tag };
-    let pending = comm.all.begin_foreign(&call, None, Some(data)).ok()?;
-    Some((comm, Work::One(pending, 0)))
+    Pending::begin(comm, &call, None, Some(data)).ok().map(Bare)
 }
 
 /// `MPI_Recv`, likewise.

@@ -109,21 +109,30 @@ pub fn leave_at_once(engine: &Arc<Engine>, input: Foreign, what: &SendCall) -> b
     left
 }
 
+/// Whoever holds a loan of foreign memory, by which its engine is found.
+pub trait Borrower {
+    /// The engine that moves the operation: always the same.
+    fn engine(&self) -> &Arc<Engine>;
+}
+
 /// An operation under way on foreign memory.
-pub struct ForeignLoan {
-    engine: Arc<Engine>,
+pub struct ForeignLoan<B: Borrower> {
+    /// `None`: it has passed the loan on.
+    borrower: Option<B>,
     /// The operation, until its ending is taken.
     call: Option<CallId>,
 }
 
-impl ForeignLoan {
+impl<B: Borrower> ForeignLoan<B> {
     /// Starts an operation that reads `input`, and reads and writes `output`.
+    #[inline]
     pub fn start<S: Startable>(
-        engine: &Arc<Engine>,
+        borrower: B,
         input: Option<Foreign>,
         output: Option<Foreign>,
         what: S,
     ) -> (Self, S::Number) {
+        let engine = borrower.engine();
         let guard = NoUnwinding;
         let (call, number) = {
             let mut core = engine.lock();
@@ -143,18 +152,30 @@ impl ForeignLoan {
         };
         guard.passed();
         engine.help();
-        (Self { engine: Arc::clone(engine), call: Some(call) }, number)
+        (Self { borrower: Some(borrower), call: Some(call) }, number)
+    }
+
+    /// The same loan, held otherwise; `hold` must lead to the same engine.
+    pub fn passed_on<C: Borrower>(mut self, hold: impl FnOnce(B) -> C) -> ForeignLoan<C> {
+        ForeignLoan { borrower: self.borrower.take().map(hold), call: self.call.take() }
+    }
+
+    /// Who holds it.
+    #[expect(clippy::expect_used, reason = "it is there until the loan is passed on, which consumes it")]
+    pub fn borrower(&self) -> &B {
+        self.borrower.as_ref().expect("held")
     }
 
     /// Waits for its end; `None` when that has been taken.
+    #[inline]
     pub fn wait(&mut self) -> Option<Ending> {
         let call = self.call.take()?;
-        Some(self.engine.wait(call))
+        Some(self.borrower().engine().wait(call))
     }
 
     /// Makes progress, and says whether it has ended.
     pub fn is_done(&self) -> bool {
-        let mut core = self.engine.lock();
+        let mut core = self.borrower().engine().lock();
         core.progress();
         self.has_ended(&mut core)
     }
@@ -166,7 +187,7 @@ impl ForeignLoan {
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel(&self) -> bool {
-        self.call.is_some_and(|call| self.engine.lock().cancel(call))
+        self.call.is_some_and(|call| self.borrower().engine().lock().cancel(call))
     }
 
     /// The operation under way.
@@ -176,12 +197,14 @@ impl ForeignLoan {
     }
 }
 
-impl Drop for ForeignLoan {
+impl<B: Borrower> Drop for ForeignLoan<B> {
     /// It goes on to its end, a receive as well, which nobody hears of.
+    #[inline]
     fn drop(&mut self) {
-        if let Some(call) = self.call.take() {
-            let registrations = Registrations::new();
-            self.engine.let_go(Left { call: Some(call), registrations, memory: Box::new(Nobodys) });
+        if let (Some(call), Some(borrower)) = (self.call.take(), &self.borrower) {
+            let left =
+                Left { call: Some(call), registrations: Registrations::new(), memory: Box::new(Nobodys) };
+            borrower.engine().let_go(left);
         }
     }
 }

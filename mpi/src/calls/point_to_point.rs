@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::shared::{buffer, give};
 use crate::arguments::{Address, Handles, IntOut, StatusOut};
+use crate::bare;
 use crate::buffered;
 use crate::comms::{self, Held, tags};
 use crate::datatypes::Buffer;
@@ -220,8 +221,8 @@ pub fn irecv(
     comm: Comm,
     request: Handles<Request>,
 ) -> i32 {
-    if let Some((comm, work)) = short::irecv((buf, count, datatype), (source, tag), comm) {
-        request.set(requests::active(Some(comm), work));
+    if let Some(receive) = short::irecv((buf, count, datatype), (source, tag), comm) {
+        request.set(bare::insert(receive));
         return 0;
     }
     on_comm("MPI_Irecv", comm, |comm| {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arguments::{Address, Handles, IntOut, StatusOut};
+use crate::bare::{self, Awaited};
+use crate::comms::Held;
 use crate::datatypes;
 use crate::error::{Error, Result, error, fail};
 use crate::generalized::Generalized;
@@ -18,6 +20,12 @@ use crate::work::Work;
 fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object, status: StatusOut) -> i32 {
     let (ended, handle) = take(requests.get(place), request);
     requests.put(place, handle);
+    say(call, request.comm.as_ref(), ended, status)
+}
+
+/// Says how something has ended.
+#[inline]
+fn say(call: &str, comm: Option<&Held>, ended: Result<Status>, status: StatusOut) -> i32 {
     match ended {
         Ok(ended) => {
             status.set(&ended);
@@ -27,7 +35,7 @@ fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object
             if why.of.is_some() {
                 status.set(&of_failed(&why));
             }
-            of_request(call, request.comm.as_deref(), &why)
+            of_request(call, comm.map(|comm| &**comm), &why)
         }
     }
 }
@@ -39,6 +47,11 @@ fn of_failed(why: &Error) -> Status {
 }
 
 pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
+    if let Some(mut receive) = bare::take(request.get(0)) {
+        request.set(Request::NULL);
+        let ended = receive.wait();
+        return say("MPI_Wait", Some(receive.comm()), ended, status);
+    }
     match get(request.get(0)) {
         Err(why) => nowhere("MPI_Wait", &why),
         Ok(None) => {
@@ -65,47 +78,63 @@ pub fn test(request: Handles<Request>, flag: IntOut, status: StatusOut) -> i32 {
     }
 }
 
+/// As many handles as were given.
+fn vec(count: i32, handles: Handles<Request>) -> Result<Vec<Request>> {
+    let count = usize::try_from(count).or_else(|_| fail(ERR_ARG, format!("{count} requests cannot be")))?;
+    Ok(handles.vec(count))
+}
+
 /// All of them, `None` for null handles.
 fn all(count: i32, handles: Handles<Request>) -> Result<Vec<Option<Arc<Object>>>> {
-    let count = usize::try_from(count).or_else(|_| fail(ERR_ARG, format!("{count} requests cannot be")))?;
-    requests::get_all(&handles.vec(count))
+    requests::get_all(&vec(count, handles)?)
 }
 
 /// Waits for the ends of all, takes them, and gives each its status; what is wrong with one is in its status.
-fn finish_all(
-    call: &str,
-    objects: &[Option<Arc<Object>>],
-    handles: Handles<Request>,
-    statuses: StatusOut,
-) -> i32 {
+fn finish_all(call: &str, awaited: Vec<Awaited>, handles: Handles<Request>, statuses: StatusOut) -> i32 {
+    let mut awaited = awaited;
     // The program's own functions, which generalized requests call, are called when all have ended.
-    let ends = objects.iter().map(|object| match object {
-        None => Ok(Status::EMPTY),
-        Some(object) if object.generalized.is_none() => object.take_end(),
-        Some(object) => {
+    let ends = awaited.iter_mut().map(|awaited| match awaited {
+        Awaited::Nothing => Ok(Status::EMPTY),
+        Awaited::Bare(receive) => receive.wait(),
+        Awaited::Request(object) if object.generalized.is_none() => object.take_end(),
+        Awaited::Request(object) => {
             object.wait();
             Ok(Status::EMPTY)
         }
     });
     let mut ends: Vec<_> = ends.collect();
-    let mut failed: Option<(Arc<Object>, Error)> = None;
-    for (ended, object) in ends.iter_mut().zip(objects) {
-        let Some(object) = object else { continue };
-        if object.generalized.is_some() {
-            *ended = object.take_end();
-        }
+    let mut failed: Option<(Option<Held>, Error)> = None;
+    for (ended, awaited) in ends.iter_mut().zip(&awaited) {
+        let comm = match awaited {
+            Awaited::Nothing => continue,
+            Awaited::Bare(receive) => Some(receive.comm()),
+            Awaited::Request(object) => {
+                if object.generalized.is_some() {
+                    *ended = object.take_end();
+                }
+                object.comm.as_ref()
+            }
+        };
         if let Err(why) = ended {
-            failed.get_or_insert_with(|| (Arc::clone(object), why.clone()));
+            failed.get_or_insert_with(|| (comm.cloned(), error(ERR_IN_STATUS, &*why.text)));
         }
     }
-    let taken = |(place, object)| Some((handles.get(place), Option::as_deref(object)?));
-    requests::remove_each(objects.iter().enumerate().filter_map(taken));
-    for (place, object) in objects.iter().enumerate() {
-        if let Some(object) = object {
-            handles.put(place, object.afterwards(handles.get(place)));
-        }
+    let requests = || {
+        awaited.iter().enumerate().filter_map(|(place, awaited)| match awaited {
+            Awaited::Request(object) => Some((handles.get(place), &**object)),
+            Awaited::Nothing | Awaited::Bare(_) => None,
+        })
+    };
+    requests::remove_each(requests());
+    for (place, awaited) in awaited.iter().enumerate() {
+        handles.put(
+            place,
+            match awaited {
+                Awaited::Nothing | Awaited::Bare(_) => Request::NULL,
+                Awaited::Request(object) => object.afterwards(handles.get(place)),
+            },
+        );
     }
-    let failed = failed.map(|(object, why)| (object.comm.clone(), error(ERR_IN_STATUS, why.text)));
     for (place, ended) in ends.into_iter().enumerate() {
         match ended {
             // Errors are written only when there are some.
@@ -117,13 +146,18 @@ fn finish_all(
             Err(why) => statuses.put(place, &of_failed(&why)),
         }
     }
-    failed.map_or(0, |(comm, why)| of_request(call, comm.as_deref(), &why))
+    failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref().map(|comm| &**comm), &why))
+}
+
+/// What is waited for.
+fn awaited(count: i32, handles: Handles<Request>) -> Result<Vec<Awaited>> {
+    bare::take_each(&vec(count, handles)?)
 }
 
 pub fn waitall(count: i32, array_of_requests: Handles<Request>, array_of_statuses: StatusOut) -> i32 {
-    match all(count, array_of_requests) {
+    match awaited(count, array_of_requests) {
         Err(why) => nowhere("MPI_Waitall", &why),
-        Ok(objects) => finish_all("MPI_Waitall", &objects, array_of_requests, array_of_statuses),
+        Ok(awaited) => finish_all("MPI_Waitall", awaited, array_of_requests, array_of_statuses),
     }
 }
 
@@ -140,7 +174,11 @@ pub fn testall(
             let ended = objects.iter().flatten().filter(|object| object.has_ended()).count();
             let all = ended == objects.iter().flatten().count();
             flag.flag(all);
-            if all { finish_all("MPI_Testall", &objects, array_of_requests, array_of_statuses) } else { 0 }
+            if !all {
+                return 0;
+            }
+            let awaited = objects.into_iter().map(|object| object.map_or(Awaited::Nothing, Awaited::Request));
+            finish_all("MPI_Testall", awaited.collect(), array_of_requests, array_of_statuses)
         }
     }
 }

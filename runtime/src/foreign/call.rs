@@ -11,7 +11,7 @@ use crate::collective::plan::{Plan, same_length};
 use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::{Error, Message, Raw, Result, Source, Status, Tag};
-use ringworld_engine::lend::{Foreign, ForeignLoan, blocking_foreign, leave_at_once};
+use ringworld_engine::lend::{Foreign, blocking_foreign, leave_at_once};
 use ringworld_engine::signature::Call as Name;
 use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Told, Verb};
 
@@ -314,28 +314,28 @@ impl Communicator {
         input: Option<Foreign>,
         output: Option<Foreign>,
     ) -> Result<Pending> {
-        let engine = self.engine();
-        let (loan, operation) = match *call {
-            Call::Send { to, tag, synchronous } => {
-                let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
-                self.check_rank(send_name(mode), to)?;
-                let (send, number) = (self.send_call(to, tag, mode), self.count_message());
-                let loan = ForeignLoan::start(engine, Some(input.unwrap_or(Foreign::EMPTY)), None, send).0;
-                (loan, Operation::Send { name: send_name(mode), number, to, tag })
-            }
-            Call::Receive { from, tag } => {
-                let (number, receive) = (self.count_message(), self.receive_call(from, tag)?);
-                let output = Some(output.unwrap_or(Foreign::EMPTY));
-                let loan = ForeignLoan::start(engine, None, output, receive).0;
-                (loan, Operation::Recv { name: RECV, number, from, tag })
-            }
-            _ => {
-                let (call, operation) = self.checked_collective(call, input, output)?.into_call();
-                let (loan, number) = ForeignLoan::start(engine, input, output, call);
-                (loan, operation(number))
-            }
-        };
-        Ok(Pending::new(self.clone(), loan, operation))
+        Pending::begin(self.clone(), call, input, output)
+    }
+
+    /// A send to be begun.
+    #[inline]
+    pub(super) fn send_to_begin(
+        &self,
+        to: usize,
+        tag: u32,
+        synchronous: bool,
+    ) -> Result<(SendCall, Operation)> {
+        let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
+        self.check_rank(send_name(mode), to)?;
+        let (send, number) = (self.send_call(to, tag, mode), self.count_message());
+        Ok((send, Operation::Send { name: send_name(mode), number, to, tag }))
+    }
+
+    /// A receive to be begun.
+    #[inline]
+    pub(super) fn receive_to_begin(&self, from: Source, tag: Tag) -> Result<(ReceiveCall, Operation)> {
+        let (number, receive) = (self.count_message(), self.receive_call(from, tag)?);
+        Ok((receive, Operation::Recv { name: RECV, number, from, tag }))
     }
 
     #[inline]
@@ -358,7 +358,7 @@ impl Communicator {
     }
 
     #[track_caller]
-    fn checked_collective(
+    pub(super) fn checked_collective(
         &self,
         call: &Call,
         input: Option<Foreign>,
@@ -531,7 +531,6 @@ impl Message {
             element: ElementCode::RAW.into(),
             told: Told::of_another_language(Verb::RECEIVE),
         };
-        let (loan, ()) = ForeignLoan::start(communicator.engine(), None, Some(output), receive);
-        Ok(Pending::new(communicator, loan, operation))
+        Ok(Pending::start(communicator, None, Some(output), receive, |()| operation))
     }
 }

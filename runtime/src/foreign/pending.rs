@@ -1,35 +1,117 @@
 //! An operation under way on foreign memory.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::call::Call;
 #[cfg(doc)]
 use crate::Error;
 use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::{Raw, Result, Status};
-use ringworld_engine::CallId;
-use ringworld_engine::lend::ForeignLoan;
+use ringworld_engine::lend::{Borrower, Foreign, ForeignLoan};
+use ringworld_engine::{CallId, Engine, Startable};
 
 /// An operation under way on foreign memory.
 ///
 /// Dropped unwaited, it goes on to its end, of which nobody hears; whoever has named its memory still vouches for it.
+///
+/// It keeps the communicator by a clone, or by whatever it [was begun with](Pending::begin).
 #[must_use = "only its end says that the memory is free again"]
-pub struct Pending {
-    communicator: Communicator,
-    loan: ForeignLoan,
+pub struct Pending<C: Borrow<Communicator> = Communicator> {
+    loan: ForeignLoan<Of<C>>,
     operation: Operation,
 }
 
-impl fmt::Debug for Pending {
+/// What the communicator of an operation is kept by.
+struct Of<C>(C);
+
+impl<C: Borrow<Communicator>> Borrower for Of<C> {
+    #[inline]
+    fn engine(&self) -> &Arc<Engine> {
+        self.0.borrow().engine()
+    }
+}
+
+impl<C: Borrow<Communicator>> fmt::Debug for Pending<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pending({})", self.operation)
     }
 }
 
-impl Pending {
-    pub(super) fn new(communicator: Communicator, loan: ForeignLoan, operation: Operation) -> Self {
-        Self { communicator, loan, operation }
+impl<C: Borrow<Communicator>> Pending<C> {
+    /// What [`Communicator::begin_foreign`] does, with the communicator kept by `communicator`: for whoever begins many
+    /// short messages and keeps it already. To count references to it can take longer than to receive one.
+    /// `communicator` must lend the same communicator each time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::begin_foreign`].
+    ///
+    /// ```
+    /// use ringworld::foreign::{Call, Foreign, Pending};
+    /// # let world = ringworld::testing::alone();
+    /// let mut data = [0u8; 2];
+    /// // SAFETY: the array is borrowed by nobody else, and outlives the operation, which is waited for below.
+    /// let memory = unsafe { Foreign::new(data.as_mut_ptr(), data.len()) };
+    /// let call = Call::Receive { from: 0.into(), tag: 7.into() };
+    /// let communicator: &ringworld::Communicator = &world;
+    /// let mut pending = Pending::begin(communicator, &call, None, Some(memory))?;
+    /// world.send(&[1u8, 2], 0, 7)?;
+    /// pending.wait()?;
+    /// assert_eq!(data, [1, 2]);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn begin(
+        communicator: C,
+        call: &Call,
+        input: Option<Foreign>,
+        output: Option<Foreign>,
+    ) -> Result<Self> {
+        let this = communicator.borrow();
+        match *call {
+            Call::Send { to, tag, synchronous } => {
+                let (send, operation) = this.send_to_begin(to, tag, synchronous)?;
+                Ok(Self::start(communicator, Some(input.unwrap_or(Foreign::EMPTY)), None, send, |()| {
+                    operation
+                }))
+            }
+            Call::Receive { from, tag } => {
+                let (receive, operation) = this.receive_to_begin(from, tag)?;
+                let output = Some(output.unwrap_or(Foreign::EMPTY));
+                Ok(Self::start(communicator, None, output, receive, |()| operation))
+            }
+            _ => {
+                let (call, operation) = this.checked_collective(call, input, output)?.into_call();
+                Ok(Self::start(communicator, input, output, call, operation))
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn start<S: Startable>(
+        communicator: C,
+        input: Option<Foreign>,
+        output: Option<Foreign>,
+        what: S,
+        operation: impl FnOnce(S::Number) -> Operation,
+    ) -> Self {
+        let (loan, number) = ForeignLoan::start(Of(communicator), input, output, what);
+        Self { loan, operation: operation(number) }
+    }
+
+    /// What its communicator is kept by.
+    pub fn communicator(&self) -> &C {
+        &self.loan.borrower().0
+    }
+
+    /// The same operation, with a clone of the communicator in place of what it was kept by.
+    pub fn into_owned(self) -> Pending {
+        let Self { loan, operation } = self;
+        Pending { loan: loan.passed_on(|of| Of(of.0.borrow().clone())), operation }
     }
 
     /// Waits for the end; the status of a receive.
@@ -39,9 +121,10 @@ impl Pending {
     /// Those of the call in Rust; [`Error::Cancelled`], also when it has been waited for before.
     pub fn wait(&mut self) -> Result<Option<Status>> {
         let ending = self.loan.wait().unwrap_or(Err(ringworld_protocol::Failure::Cancelled));
-        let done = ending.map_err(|failure| self.communicator.error(failure, self.operation))?;
+        let communicator = self.communicator().borrow();
+        let done = ending.map_err(|failure| communicator.error(failure, self.operation))?;
         match self.operation {
-            Operation::Recv { .. } => self.communicator.status::<Raw>(done, &self.operation).map(Some),
+            Operation::Recv { .. } => communicator.status::<Raw>(done, &self.operation).map(Some),
             Operation::Send { .. } | Operation::Collective { .. } => Ok(None),
         }
     }
@@ -73,8 +156,8 @@ impl Pending {
 /// ```
 #[must_use]
 pub fn wait_any(operations: &[&Pending]) -> Option<usize> {
-    let engine = operations.first()?.communicator.engine();
-    let of_one_world = |pending: &&Pending| Arc::ptr_eq(pending.communicator.engine(), engine);
+    let engine = operations.first()?.communicator().engine();
+    let of_one_world = |pending: &&Pending| Arc::ptr_eq(pending.communicator().engine(), engine);
     let known = operations.iter().take_while(|pending| of_one_world(pending));
     let calls: Vec<Option<CallId>> = known.map(|pending| pending.loan.call()).collect();
     engine.wait_any(&calls)

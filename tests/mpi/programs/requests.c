@@ -1,0 +1,265 @@
+/* Receives that have begun, and everything a program can do with their requests: waiting for one, for all or for some,
+ * looking, cancelling, freeing, and handles that are none; on MPI_COMM_WORLD and on a communicator of the program's.
+ * Each rank sends to itself and to its neighbour. The last line of each says that all was right. */
+#include <mpi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 40, TAG = 7 };
+
+static int rank = -1, size, next, before;
+static MPI_Comm comm;
+static int in[MANY], out[MANY];
+static MPI_Request requests[2 * MANY + 1];
+static MPI_Status statuses[2 * MANY + 1];
+
+#define CHECK(what)                                                                                                   \
+    do {                                                                                                              \
+        if (!(what)) {                                                                                                \
+            fprintf(stderr, "requests.c:%d: rank %d of %d: not so: %s\n", __LINE__, rank, size, #what);               \
+            exit(3);                                                                                                  \
+        }                                                                                                             \
+    } while (0)
+#define WELL(call) CHECK((call) == MPI_SUCCESS)
+
+static int class_of(int code)
+{
+    int class;
+    WELL(MPI_Error_class(code, &class));
+    return class;
+}
+
+/* Begins receives from the rank before, with the tags `first` and so on. */
+static void begin(int count, int first)
+{
+    int i;
+    for (i = 0; i < count; i++) {
+        in[i] = -1;
+        WELL(MPI_Irecv(&in[i], 1, MPI_INT, before, first + i, comm, &requests[i]));
+        CHECK(requests[i] != MPI_REQUEST_NULL);
+    }
+}
+
+/* Sends what those wait for, the last one first. */
+static void answer(int count, int first)
+{
+    int i;
+    for (i = count - 1; i >= 0; i--) {
+        out[i] = 1000 * rank + first + i;
+        WELL(MPI_Send(&out[i], 1, MPI_INT, next, first + i, comm));
+    }
+}
+
+static void is_right(int place, int first, const MPI_Status *status)
+{
+    int count;
+    CHECK(in[place] == 1000 * before + first + place && requests[place] == MPI_REQUEST_NULL);
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    WELL(MPI_Get_count(status, MPI_INT, &count));
+    CHECK(count == 1 && status->MPI_SOURCE == before && status->MPI_TAG == first + place);
+}
+
+static void waited_for(void)
+{
+    int i, place, count, places[MANY], seen;
+    begin(MANY, 0);
+    answer(MANY, 0);
+    for (i = MANY - 1; i >= 0; i -= 2) {
+        WELL(MPI_Wait(&requests[i], &statuses[i]));
+        is_right(i, 0, &statuses[i]);
+    }
+    /* Half of them are null by now. */
+    WELL(MPI_Waitall(MANY, requests, statuses));
+    for (i = 0; i < MANY; i++) {
+        is_right(i, 0, MPI_STATUS_IGNORE);
+        CHECK(statuses[i].MPI_TAG == (i % 2 ? MPI_ANY_TAG : i));
+    }
+    begin(MANY, 3);
+    answer(MANY, 3);
+    for (i = 0; i < MANY; i++) {
+        WELL(MPI_Waitany(MANY, requests, &place, &statuses[0]));
+        CHECK(place >= 0 && place < MANY);
+        is_right(place, 3, &statuses[0]);
+    }
+    WELL(MPI_Waitany(MANY, requests, &place, MPI_STATUS_IGNORE));
+    CHECK(place == MPI_UNDEFINED);
+    begin(MANY, 5);
+    answer(MANY, 5);
+    for (seen = 0; seen < MANY; seen += count) {
+        WELL(MPI_Waitsome(MANY, requests, &count, places, statuses));
+        CHECK(count > 0);
+        for (i = 0; i < count; i++)
+            is_right(places[i], 5, &statuses[i]);
+    }
+}
+
+/* Those that have been looked at, and those that have not, side by side, and with sends. */
+static void looked_at(void)
+{
+    int i, flag, count, places[MANY];
+    /* Nobody sends before all have looked. */
+    begin(MANY, 0);
+    for (i = 0; i < MANY; i += 3) {
+        WELL(MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE));
+        CHECK(!flag && requests[i] != MPI_REQUEST_NULL);
+    }
+    WELL(MPI_Request_get_status(requests[1], &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    WELL(MPI_Testsome(4, requests, &count, places, statuses));
+    CHECK(count == 0);
+    WELL(MPI_Testall(MANY, requests, &flag, statuses));
+    CHECK(!flag);
+    WELL(MPI_Barrier(comm));
+    answer(MANY / 2, 0);
+    for (i = MANY / 2; i < MANY; i++) {
+        out[i] = 1000 * rank + i;
+        WELL(MPI_Isend(&out[i], 1, MPI_INT, next, i, comm, &requests[MANY + i]));
+    }
+    for (i = 0; i < MANY / 2; i++)
+        requests[MANY + i] = MPI_REQUEST_NULL;
+    WELL(MPI_Waitall(2 * MANY, requests, statuses));
+    for (i = 0; i < MANY; i++)
+        is_right(i, 0, &statuses[i]);
+    begin(MANY, 0);
+    answer(MANY, 0);
+    do
+        WELL(MPI_Testall(MANY, requests, &flag, statuses));
+    while (!flag);
+    for (i = 0; i < MANY; i++)
+        is_right(i, 0, &statuses[i]);
+}
+
+static void cancelled_and_freed(void)
+{
+    int flag, i;
+    begin(3, 0);
+    WELL(MPI_Cancel(&requests[1]));
+    WELL(MPI_Wait(&requests[1], &statuses[1]));
+    WELL(MPI_Test_cancelled(&statuses[1], &flag));
+    CHECK(flag && in[1] == -1);
+    WELL(MPI_Cancel(&requests[0]));
+    WELL(MPI_Barrier(comm));
+    answer(3, 0);
+    WELL(MPI_Waitall(3, requests, statuses));
+    WELL(MPI_Test_cancelled(&statuses[0], &flag));
+    CHECK(flag && in[0] == -1);
+    is_right(2, 0, &statuses[2]);
+    for (i = 0; i < 2; i++) {
+        WELL(MPI_Recv(&in[i], 1, MPI_INT, before, i, comm, MPI_STATUS_IGNORE));
+        is_right(i, 0, MPI_STATUS_IGNORE);
+    }
+    begin(2, 0);
+    WELL(MPI_Request_free(&requests[0]));
+    CHECK(requests[0] == MPI_REQUEST_NULL);
+    answer(2, 0);
+    WELL(MPI_Wait(&requests[1], &statuses[1]));
+    is_right(1, 0, &statuses[1]);
+    /* Its memory is not free before it has come: the next message with its tag comes after it. */
+    WELL(MPI_Send(&out[0], 1, MPI_INT, next, 0, comm));
+    WELL(MPI_Recv(&in[1], 1, MPI_INT, before, 0, comm, MPI_STATUS_IGNORE));
+    CHECK(in[0] == 1000 * before && in[1] == 1000 * before);
+}
+
+/* What is wrong with one is in its status, and the others end. */
+static void wrong(void)
+{
+    int i, code;
+    MPI_Request gone, kept;
+    begin(4, 0);
+    out[0] = 1, out[1] = 2;
+    WELL(MPI_Send(out, 2, MPI_INT, next, 2, comm));
+    for (i = 0; i < 4; i++)
+        if (i != 2)
+            WELL(MPI_Send(memcpy(&out[i], &(int){1000 * rank + i}, sizeof(int)), 1, MPI_INT, next, i, comm));
+    code = MPI_Waitall(4, requests, statuses);
+    CHECK(class_of(code) == MPI_ERR_IN_STATUS);
+    for (i = 0; i < 4; i++) {
+        CHECK(requests[i] == MPI_REQUEST_NULL);
+        CHECK(class_of(statuses[i].MPI_ERROR) == (i == 2 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    }
+    CHECK(statuses[2].MPI_SOURCE == before && statuses[2].MPI_TAG == 2);
+    begin(1, 0);
+    out[0] = 1, out[1] = 2;
+    WELL(MPI_Send(out, 2, MPI_INT, next, 0, comm));
+    CHECK(class_of(MPI_Wait(&requests[0], &statuses[0])) == MPI_ERR_TRUNCATE);
+    CHECK(requests[0] == MPI_REQUEST_NULL && statuses[0].MPI_TAG == 0);
+
+    /* A handle of what has ended: nothing happens to the others. */
+    begin(3, 0);
+    gone = kept = requests[1];
+    answer(3, 0);
+    WELL(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    CHECK(class_of(MPI_Wait(&gone, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST && gone == kept);
+    requests[1] = gone;
+    CHECK(class_of(MPI_Waitall(3, requests, statuses)) == MPI_ERR_REQUEST);
+    CHECK(requests[0] != MPI_REQUEST_NULL && requests[2] != MPI_REQUEST_NULL);
+    requests[1] = MPI_REQUEST_NULL;
+    WELL(MPI_Waitall(3, requests, statuses));
+    for (i = 0; i < 3; i++)
+        is_right(i, 0, MPI_STATUS_IGNORE);
+    CHECK(class_of(MPI_Waitall(-1, requests, statuses)) == MPI_ERR_ARG);
+}
+
+/* Of nobody, of this rank, of any, of no elements, and of a datatype of the program's. */
+static void of_all_kinds(void)
+{
+    int i;
+    MPI_Datatype spread;
+    WELL(MPI_Type_vector(2, 1, 2, MPI_INT, &spread));
+    WELL(MPI_Type_commit(&spread));
+    memset(in, 0xff, sizeof in);
+    WELL(MPI_Irecv(&in[0], 1, MPI_INT, MPI_PROC_NULL, TAG, comm, &requests[0]));
+    WELL(MPI_Irecv(&in[1], 1, MPI_INT, rank, TAG, comm, &requests[1]));
+    WELL(MPI_Irecv(NULL, 0, MPI_INT, before, TAG + 1, comm, &requests[2]));
+    WELL(MPI_Irecv(&in[3], 1, spread, before, TAG + 2, comm, &requests[3]));
+    WELL(MPI_Irecv(&in[6], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[4]));
+    for (i = 0; i < 4; i++)
+        out[i] = 10 * rank + i;
+    WELL(MPI_Send(&out[0], 1, MPI_INT, rank, TAG, comm));
+    WELL(MPI_Send(NULL, 0, MPI_INT, next, TAG + 1, comm));
+    WELL(MPI_Send(&out[1], 2, MPI_INT, next, TAG + 2, comm));
+    WELL(MPI_Send(&out[3], 1, MPI_INT, next, TAG + 3, comm));
+    WELL(MPI_Waitall(5, requests, statuses));
+    CHECK(statuses[0].MPI_SOURCE == MPI_PROC_NULL && in[0] == -1);
+    CHECK(in[1] == 10 * rank && statuses[1].MPI_SOURCE == rank);
+    CHECK(in[3] == 10 * before + 1 && in[4] == -1 && in[5] == 10 * before + 2);
+    CHECK(in[6] == 10 * before + 3 && statuses[4].MPI_TAG == TAG + 3);
+    WELL(MPI_Type_free(&spread));
+}
+
+static void all(void)
+{
+    WELL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    waited_for();
+    looked_at();
+    cancelled_and_freed();
+    wrong();
+    of_all_kinds();
+}
+
+int main(int argc, char **argv)
+{
+    WELL(MPI_Init(&argc, &argv));
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    WELL(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    WELL(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    next = (rank + 1) % size;
+    before = (rank + size - 1) % size;
+    comm = MPI_COMM_WORLD;
+    all();
+    WELL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    all();
+    /* It goes on while something is under way on it. */
+    begin(2, 0);
+    answer(2, 0);
+    WELL(MPI_Comm_free(&comm));
+    WELL(MPI_Waitall(2, requests, statuses));
+    is_right(0, 0, &statuses[0]);
+    is_right(1, 0, &statuses[1]);
+    WELL(MPI_Finalize());
+    printf("rank %d of %d is done\n", rank, size);
+    return 0;
+}
