@@ -40,8 +40,8 @@ use ringworld_protocol::{
 };
 use ringworld_transport::{Cause, Event, Header, Operation, Region, RemoteKey, SendMemory, Token};
 
-pub(crate) use self::placing::Expecting;
 use self::line::Line;
+pub(crate) use self::placing::Expecting;
 use self::placing::{Announced, Completed, Placing};
 use self::suspicion::{Desertion, Doubts, Suspects};
 use super::buffer::Buffers;
@@ -52,7 +52,7 @@ use super::observe::Observed;
 use super::owners::{Owner, Owners, RunId};
 use super::parts::{Control, Parts};
 use super::router::{Fate, Posting, Registrations, Router};
-use super::runs::{CollectiveCall, Made, Runs, Wires};
+use super::runs::{CollectiveCall, Made, Patience, Runs, Wires};
 use super::shell::Drive;
 use super::sleepers::Sleepers;
 use super::tracer::Tracer;
@@ -339,7 +339,12 @@ impl Core {
             return Entered { sequence, run: Some(run) };
         }
         if self.router.can_show() {
-            self.show(run, 1 + ROOM * (looks - 1));
+            let patience = match looks {
+                _ if call.is_some() => Patience::None,
+                1 => Patience::Offers,
+                looks => Patience::Looks(ROOM * looks),
+            };
+            self.show(run, patience);
             if call.is_none() {
                 match self.try_at_once(run, looks) {
                     Ok(true) => return Entered { sequence, run: None },

@@ -46,6 +46,7 @@ pub use exchange::Exchange;
 pub(crate) use exchange::Trouble;
 pub(crate) use run::Wires;
 pub use run::{CollectiveCall, Planned};
+pub(crate) use shown::Patience;
 pub(crate) use tag::is_reminder;
 
 #[derive(Default)]
@@ -61,6 +62,8 @@ pub(crate) struct Runs {
     looking: Vec<RunId>,
     /// What has been seen that cannot be.
     trouble: Option<Trouble>,
+    /// The core was left to others, the last time when there was no room to show something, and that gave none.
+    offered_in_vain: bool,
 }
 
 /// A run that has been made; what its rank has to know of it.

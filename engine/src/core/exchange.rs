@@ -6,16 +6,16 @@
 use ringworld_protocol::{Mode, Span};
 
 use super::super::owners::{Owner, RunId};
-use super::super::runs::{Trouble, Wires};
+use super::super::runs::{Patience, Trouble, Wires};
 use super::Core;
 
 impl Core {
-    /// Shows what a run gives that has just been made; tries so often, if there is no room.
+    /// Shows what a run gives that has just been made.
     #[inline]
-    pub(super) fn show(&mut self, run: RunId, tries: usize) {
+    pub(super) fn show(&mut self, run: RunId, patience: Patience) {
         let Self { machine, router, buffers, owners, observed, .. } = self;
         let mut wires = Wires { machine, router, buffers, owners, observed };
-        let Some(unsure) = self.runs.show(run, tries, &mut wires).map(<[usize]>::to_vec) else { return };
+        let Some(unsure) = self.runs.show(run, patience, &mut wires).map(<[usize]>::to_vec) else { return };
         let Some(reminder) = self.runs.reminder(run) else { return };
         for peer in unsure {
             // Nobody asks how it ends.

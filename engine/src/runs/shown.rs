@@ -3,9 +3,9 @@
 //! A schedule that is an [exchange](ringworld_collectives::is_exchange) has one message for each rank that wants what
 //! this one gives, or a part of it. Where transports can *show* (see there), this rank shows all of it to all of them
 //! instead, under the number of the collective, if it can; else it sends those messages. A caller who waits tries for a
-//! moment until there is room: messages would come unasked for, one by one, to those who are behind already, and that
-//! would last as long as the rank is ahead. So whoever wants something is ready for either: its
-//! receive is awaited or posted like any other, and is looked for besides. Whatever is said of messages so holds here:
+//! moment until there is room, or, where others may want its core, leaves it to them: messages would come unasked for,
+//! one by one, to those who are behind already, and that would last as long as the rank is ahead. So whoever wants
+//! something is ready for either: its receive is awaited or posted like any other, and is looked for besides. Whatever is said of messages so holds here:
 //! who waits for whom, reminders, ranks that leave, the end of the world.
 //!
 //! ```text
@@ -20,6 +20,8 @@
 //! ([`Runs::uncalled_shown`]). Where somebody may have let go before, it is told by a reminder. Neighbours: `run` has
 //! the steps, `router` the transport, `channel` how far this rank has come, `agreement` does the same for messages.
 
+use std::time::{Duration, Instant};
+
 use ringworld_collectives::{Action, Part};
 use ringworld_transport::{Showing, Shown};
 
@@ -27,6 +29,7 @@ use super::super::owners::RunId;
 use super::super::reduce::Panicked;
 use super::super::router::Router;
 use super::super::signature::agree;
+use super::super::sync::thread;
 use super::Runs;
 use super::channel::Channel;
 use super::context::{Context, Disagreement, Mine};
@@ -36,8 +39,37 @@ use super::run::{Planned, Run, Wires};
 /// How many collectives end before others are told: some, for they hear of it by a write that they have to fetch, and
 /// far fewer than a rank may be ahead.
 const BATCH: u32 = 4;
+/// How often a core is left to others until there is room: once is enough if all who are behind wait for it.
+const OFFERS: usize = 8;
+/// Others that keep the core for longer do something else than to catch up.
+const OFFER: Duration = Duration::from_micros(100);
 /// How far ahead of this rank another one may have shown something: no further than a transport lets it.
 const AHEAD: u32 = 64;
+
+/// What a caller does until there is room to show something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// It does not wait.
+    None,
+    /// It tries so often: nobody else wants its core.
+    Looks(usize),
+    /// It leaves its core to others.
+    Offers,
+}
+
+/// Leaves the core to others until there is room, or they do something else with it.
+#[cold]
+fn offer(mut show: impl FnMut() -> Showing) -> Showing {
+    for _ in 0..OFFERS {
+        let since = Instant::now();
+        thread::yield_now();
+        let showing = show();
+        if showing != Showing::Full || since.elapsed() > OFFER {
+            return showing;
+        }
+    }
+    Showing::Full
+}
 
 impl Run {
     /// Looks for what a step wants; what is there is taken.
@@ -106,10 +138,10 @@ impl Run {
 }
 
 impl Runs {
-    /// Shows what a run gives that has just been made, if it is an exchange and that can be; it is tried so often to
-    /// wait for room. Returns to whom, if it may not be seen.
+    /// Shows what a run gives that has just been made, if it is an exchange and that can be. Returns to whom, if it may
+    /// not be seen.
     #[inline]
-    pub(crate) fn show(&mut self, id: RunId, tries: usize, wires: &mut Wires<'_>) -> Option<&[usize]> {
+    pub(crate) fn show(&mut self, id: RunId, patience: Patience, wires: &mut Wires<'_>) -> Option<&[usize]> {
         let run = self.runs.get_mut(id)?.as_mut()?;
         let Exchange { gives, wants, .. } = run.what.exchange.as_ref()?;
         let number = (run.what.context, run.sequence);
@@ -122,11 +154,24 @@ impl Runs {
         let (span, to) = gives.as_ref().filter(|_| run.looks)?;
         let payload = wires.buffers.bytes(run.span(*span));
         // Behind an older one that lasts there will be no room: most often it is under way everywhere.
-        let tries = if context.under_way.is_empty() { tries } else { 1 };
-        let mut showing = wires.router.show(to, number, &run.signature, payload);
-        for _ in 1..tries {
-            let Showing::Full = showing else { break };
-            showing = wires.router.show(to, number, &run.signature, payload);
+        let patience = if context.under_way.is_empty() { patience } else { Patience::None };
+        let mut show = || wires.router.show(to, number, &run.signature, payload);
+        let mut showing = show();
+        match patience {
+            _ if showing != Showing::Full => self.offered_in_vain = false,
+            Patience::None => {}
+            Patience::Looks(looks) => {
+                for _ in 0..looks {
+                    let Showing::Full = showing else { break };
+                    showing = show();
+                }
+            }
+            // Not again before those who are behind have caught up by themselves: they have something else to do.
+            Patience::Offers if self.offered_in_vain => {}
+            Patience::Offers => {
+                showing = offer(show);
+                self.offered_in_vain = showing == Showing::Full;
+            }
         }
         run.shown = !matches!(showing, Showing::Not | Showing::Full);
         (showing == Showing::Unsure).then_some(to)

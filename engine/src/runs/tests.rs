@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use ringworld_collectives::{Algorithm, Choice, Collective, Counts, Order, Request, Tuning};
 use ringworld_protocol::{Config, Header};
 use ringworld_transport::{
-    Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
-    RemoteKey, Shown, Token, Transport,
+    Address, Capabilities, Cause, ConnectError, Event, Label, Operation, Placer, Posted, RecvMemory, Refused,
+    RemoteKey, Showing, Shown, Token, Transport,
 };
 
 use super::super::calls::Calls;
@@ -218,12 +218,18 @@ fn a_message_for_a_communicator_that_has_been_dropped_is_left_over_and_a_reminde
     assert!(runs.uncalled().is_some());
 }
 
-/// Ranks that could show one another things, of whom one at most does: a 7, in every gather.
-struct Boards(Capabilities, Option<usize>);
+/// Ranks that could show one another things, of whom one at most does: a 7, in every gather. Each number of tries is
+/// how often this one finds no room before it does; when there is none, it cannot show anything.
+struct Boards(Capabilities, Option<usize>, Vec<usize>);
 
 impl Boards {
     fn router(own: usize, shows: Option<usize>) -> Router {
-        let mut boards = Self(Capabilities::new("boards"), shows);
+        Self::with_room(own, shows, &[])
+    }
+
+    fn with_room(own: usize, shows: Option<usize>, tries: &[usize]) -> Router {
+        let tries = tries.iter().rev().copied().collect();
+        let mut boards = Self(Capabilities::new("boards"), shows, tries);
         (boards.0.inject, boards.0.show) = (64, 64);
         let routes = (0..4).map(|rank| (rank != own).then_some(0)).collect();
         Router::new(own, vec![Box::new(boards)], routes)
@@ -249,6 +255,20 @@ impl Transport for Boards {
 
     fn pass(&mut self, _: u64, _: u32) -> bool {
         true
+    }
+
+    fn show(&mut self, _: &[usize], _: u64, _: u32, _: &Label, _: &[u8]) -> Showing {
+        match self.2.last_mut() {
+            None => Showing::Not,
+            Some(0) => {
+                self.2.pop();
+                Showing::Done
+            }
+            Some(tries) => {
+                *tries -= 1;
+                Showing::Full
+            }
+        }
     }
 
     fn shown(&mut self, from: usize, _: u64, _: u32) -> Option<Shown> {
@@ -292,7 +312,7 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
             owners: &mut owners,
             observed: &mut observed,
         };
-        runs.show(run, 1, &mut wires);
+        runs.show(run, Patience::None, &mut wires);
         assert!(
             runs.runs[run].as_ref().unwrap().looks
                 && !runs.try_at_once(run, 3, &mut wires).map_err(|_| "a panic").unwrap()
@@ -334,7 +354,7 @@ fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
         owners: &mut owners,
         observed: &mut observed,
     };
-    runs.show(run, 1, &mut wires);
+    runs.show(run, Patience::None, &mut wires);
     assert!(!runs.try_at_once(run, 1, &mut wires).map_err(|_| "a panic").unwrap());
     let made = runs.runs[run].as_ref().unwrap();
     assert_eq!((made.done, made.due), (1, 2), "rank 1's block, and no more");
@@ -350,6 +370,43 @@ fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
     }
     assert!(!runs.has(run) && !runs.is_looking());
     assert_eq!(buffers.bytes(output)[..4], [9, 7, 2, 3]);
+}
+
+/// Who leaves its core to others in vain does not so again before there is room without it.
+#[test]
+fn who_waits_for_room_gives_up_and_does_not_try_again_at_once() {
+    let mut runs = Runs::default();
+    let mut machine = Machine::new(Config::new(0, 2, 1024, 8192).unwrap());
+    let mut router = Boards::with_room(0, None, &[0, 5, 20, 0, 1]);
+    let (mut observed, mut owners) = (Observed::new(2, None), Owners::default());
+    let mut buffers = Buffers::new();
+    let mut shows = |patience| {
+        let mut block = buffers.block(1);
+        let input = buffers.lend_block(&mut block);
+        let broadcast = exchange(Collective::Broadcast { root: 0 }, Algorithm::BroadcastDirect, 0, 2);
+        let run = runs.make(broadcast, [None, input.buffer], None, &mut buffers).run;
+        let mut wires = Wires {
+            machine: &mut machine,
+            router: &mut router,
+            buffers: &mut buffers,
+            owners: &mut owners,
+            observed: &mut observed,
+        };
+        runs.show(run, patience, &mut wires);
+        let shown = runs.runs[run].as_ref().unwrap().shown;
+        runs.remove(run, &mut buffers);
+        buffers.retire(block, input.buffer);
+        shown
+    };
+    assert!(shows(Patience::None), "there is room");
+    assert!(!shows(Patience::None), "one look finds none");
+    assert!(!shows(Patience::Looks(2)), "nor do three");
+    assert!(shows(Patience::Offers), "the next one finds none, and the first after the core was left does");
+    let refused = (0..100).take_while(|_| !shows(Patience::Offers)).count();
+    // A first look, up to eight after the core was left, fewer if others keep it, and then one for each call.
+    assert!((12..=19).contains(&refused), "{refused}");
+    assert!(shows(Patience::Offers), "there is room");
+    assert!(shows(Patience::Offers), "it is waited for again");
 }
 
 /// How long a call takes beside so many messages for later ones, and so many collectives under way.
