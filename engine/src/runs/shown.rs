@@ -5,8 +5,8 @@
 //! instead, under the number of the collective, if it can; else it sends those messages. A caller who waits tries for a
 //! moment until there is room, or, where others may want its core, leaves it to them: messages would come unasked for,
 //! one by one, to those who are behind already, and that would last as long as the rank is ahead. So whoever wants
-//! something is ready for either: its receive is awaited or posted like any other, and is looked for besides. Whatever is said of messages so holds here:
-//! who waits for whom, reminders, ranks that leave, the end of the world.
+//! something is ready for either: its receive is awaited or posted like any other, and is looked for besides. Whatever
+//! is said of messages so holds here: who waits for whom, reminders, ranks that leave, the end of the world.
 //!
 //! ```text
 //! show    what is given, when the run begins          or: messages

@@ -146,7 +146,7 @@ fn finish_all(call: &str, awaited: Vec<Awaited>, handles: Handles<Request>, stat
             Err(why) => statuses.put(place, &of_failed(&why)),
         }
     }
-    failed.map_or(0, |(comm, why)| of_request(call, comm.as_ref().map(|comm| &**comm), &why))
+    failed.map_or(0, |(comm, why)| of_request(call, comm.as_deref(), &why))
 }
 
 /// What is waited for.
