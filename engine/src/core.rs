@@ -339,10 +339,10 @@ impl Core {
             return Entered { sequence, run: Some(run) };
         }
         if self.router.can_show() {
-            let patience = match looks {
-                _ if call.is_some() => Patience::None,
-                1 => Patience::Offers,
-                looks => Patience::Looks(ROOM * looks),
+            let patience = match (&call, looks) {
+                (Some(_), _) => Patience::None,
+                (None, 1) if self.calls.under_way() == 0 => Patience::Offers,
+                (None, looks) => Patience::Looks(ROOM * (looks - 1)),
             };
             self.show(run, patience);
             if call.is_none() {
@@ -410,6 +410,8 @@ impl Core {
     /// Gives messages back that receives have got which nobody waits for any more: a dropped receive loses nothing.
     #[cold]
     fn give_back(&mut self) {
+        // One of them may be for a receive in line.
+        self.post_line();
         for Returned { done, kept, to } in self.calls.returned() {
             let Some(bytes) = kept.received().and_then(|received| received.get(..done.len)) else { continue };
             let Some(name) = to.or_else(|| self.machine.give_back(&done)) else { continue };
@@ -610,14 +612,12 @@ impl Core {
         Some(verdicts.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now())))
     }
 
-    /// Does what calls have left for their end, and says whether there was anything: writes what was deferred.
+    /// Does what a call has left for its end, if anything: writes what was deferred.
     #[inline]
-    pub(crate) fn catch_up(&mut self) -> bool {
-        let any = self.afterwards != 0;
-        if any {
+    pub(crate) fn catch_up(&mut self) {
+        if self.afterwards != 0 {
             self.catch_up_apart();
         }
-        any
     }
 
     fn hear(&mut self, event: Event) {

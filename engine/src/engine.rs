@@ -53,13 +53,6 @@ impl Engine {
         if core.is_apart() {
             core.opens_wait(call);
         }
-        if let Some(ending) = core.calls.take_ending(call) {
-            // Nothing else has been done: whoever began and whoever drove it has seen to what that left.
-            if core.catch_up() {
-                self.go_without_polling(core);
-            }
-            return ending;
-        }
         self.go_on_to_wait(core, call)
     }
 

@@ -62,8 +62,6 @@ pub(crate) struct Runs {
     looking: Vec<RunId>,
     /// What has been seen that cannot be.
     trouble: Option<Trouble>,
-    /// The core was left to others, the last time when there was no room to show something, and that gave none.
-    offered_in_vain: bool,
 }
 
 /// A run that has been made; what its rank has to know of it.

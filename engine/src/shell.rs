@@ -45,8 +45,8 @@ pub trait Drive: Send + 'static {
     /// Whether something that has been sent, and may have been reported as sent, needs polls of this side to leave.
     fn owes(&self) -> bool;
 
-    /// Moves on what calls have left for the next poll; whether there was anything.
-    fn catch_up(&mut self) -> bool;
+    /// Moves on what a call has left for the next poll, if anything.
+    fn catch_up(&mut self);
 
     /// Whether it is safe to sleep until a transport or the inbox has news, and for how long at most.
     fn arm(&mut self) -> Option<Option<Duration>>;

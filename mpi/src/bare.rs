@@ -6,7 +6,8 @@
 //! than a wait looks at it.
 //!
 //! Invariant: a handle stands for a bare receive or for a request of `requests.rs`, never for both; what has become a
-//! request stays one. The lock is not held while anything waits.
+//! request stays one. One that is waited for keeps its handle to the end of the wait. The lock is not held while anything
+//! waits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,31 +44,60 @@ pub(crate) enum Awaited {
     Request(Arc<Request>),
 }
 
+/// What a place of the shelf has.
+enum Place {
+    Nothing,
+    Bare(Bare),
+    /// A thread waits for it, and has it.
+    WaitedFor,
+}
+
 struct Shelf {
     /// By place of the handle.
-    receives: Vec<Option<Bare>>,
+    places: Vec<Place>,
     /// Handles that stand for nothing, and are kept for bare receives.
     free: Vec<standard::Request>,
 }
 
-static SHELF: Mutex<Shelf> = Mutex::new(Shelf { receives: Vec::new(), free: Vec::new() });
+static SHELF: Mutex<Shelf> = Mutex::new(Shelf { places: Vec::new(), free: Vec::new() });
 
 fn shelf() -> MutexGuard<'static, Shelf> {
     SHELF.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shelf {
-    fn put(&mut self, handle: standard::Request, receive: Bare) {
-        let place = handle.0 - FIRST_HANDLE;
-        if place >= self.receives.len() {
-            self.receives.resize_with(place + 1, || None);
-        }
-        self.receives[place] = Some(receive);
+    #[inline]
+    fn at(&mut self, handle: standard::Request) -> Option<&mut Place> {
+        self.places.get_mut(handle.0.checked_sub(FIRST_HANDLE)?)
     }
 
+    fn put(&mut self, handle: standard::Request, what: Place) {
+        let place = handle.0 - FIRST_HANDLE;
+        if place >= self.places.len() {
+            self.places.resize_with(place + 1, || Place::Nothing);
+        }
+        self.places[place] = what;
+    }
+
+    /// Takes a bare receive, to wait for it.
     #[inline]
     fn take(&mut self, handle: standard::Request) -> Option<Bare> {
-        self.receives.get_mut(handle.0.checked_sub(FIRST_HANDLE)?)?.take()
+        match self.at(handle)? {
+            Place::Nothing | Place::WaitedFor => None,
+            place => match std::mem::replace(place, Place::WaitedFor) {
+                Place::Bare(receive) => Some(receive),
+                Place::Nothing | Place::WaitedFor => None,
+            },
+        }
+    }
+
+    /// One that was waited for is no more.
+    #[inline]
+    fn free(&mut self, handle: standard::Request) {
+        if let Some(place) = self.at(handle) {
+            *place = Place::Nothing;
+            self.free.push(handle);
+        }
     }
 }
 
@@ -76,20 +106,27 @@ impl Shelf {
 pub(crate) fn insert(receive: Bare) -> standard::Request {
     let mut shelf = shelf();
     let handle = shelf.free.pop().unwrap_or_else(requests::reserve);
-    shelf.put(handle, receive);
+    shelf.put(handle, Place::Bare(receive));
     handle
 }
 
-/// Takes a bare receive from its handle, which stands for nothing then.
+/// Takes a bare receive, to wait for it and then to [free] its handle.
 #[inline]
 pub(crate) fn take(handle: standard::Request) -> Option<Bare> {
-    let mut shelf = shelf();
-    let receive = shelf.take(handle)?;
-    shelf.free.push(handle);
-    Some(receive)
+    shelf().take(handle)
 }
 
-/// What each of many handles stands for, in their order; the bare receives are taken from theirs.
+/// The handles of bare receives that were taken stand for nothing any more: their ends have come.
+#[inline]
+pub(crate) fn free(handles: impl Iterator<Item = standard::Request>) {
+    let mut handles = handles.peekable();
+    if handles.peek().is_some() {
+        let mut shelf = shelf();
+        handles.for_each(|handle| shelf.free(handle));
+    }
+}
+
+/// What each of many handles stands for, in their order; the bare receives are taken, as [`take`] says.
 ///
 /// # Errors
 ///
@@ -111,26 +148,47 @@ pub(crate) fn take_each(handles: &[standard::Request]) -> Result<Vec<Awaited>> {
             Err(why) => {
                 for (handle, awaited) in handles.iter().zip(found) {
                     if let Awaited::Bare(receive) = awaited {
-                        shelf.put(*handle, receive);
+                        shelf.put(*handle, Place::Bare(receive));
                     }
                 }
                 return Err(why);
             }
         }
     }
-    let bare = |(handle, awaited): (&standard::Request, &Awaited)| {
-        matches!(awaited, Awaited::Bare(_)).then_some(*handle)
-    };
-    shelf.free.extend(handles.iter().zip(&found).filter_map(bare));
     Ok(found)
 }
 
-/// Makes a bare receive a request like any other, with the same handle; whether it was one.
+/// Whether a thread waits for the bare receive of a handle.
+pub(crate) fn is_waited_for(handle: standard::Request) -> bool {
+    matches!(shelf().at(handle), Some(Place::WaitedFor))
+}
+
+/// What a look has made of a handle.
+pub(crate) enum Look {
+    /// It stands for no bare receive.
+    Nothing,
+    /// It stands for a request like any other by now.
+    Dressed,
+    /// A thread waits for it.
+    WaitedFor,
+}
+
+/// Makes a bare receive a request like any other, with the same handle, if it is not waited for.
 #[cold]
-pub(crate) fn dress(handle: standard::Request) -> bool {
+pub(crate) fn dress(handle: standard::Request) -> Look {
     let mut shelf = shelf();
-    let Some(receive) = shelf.take(handle) else { return false };
-    let comm = receive.comm().clone();
-    requests::fill(handle, Some(comm), Work::One(receive.0.into_owned(), 0));
-    true
+    let Some(place) = shelf.at(handle) else { return Look::Nothing };
+    match std::mem::replace(place, Place::Nothing) {
+        // Another thread may have looked at it just now.
+        Place::Nothing => Look::Nothing,
+        Place::WaitedFor => {
+            *place = Place::WaitedFor;
+            Look::WaitedFor
+        }
+        Place::Bare(receive) => {
+            let comm = receive.comm().clone();
+            requests::fill(handle, Some(comm), Work::One(receive.0.into_owned(), 0));
+            Look::Dressed
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::bare;
+use crate::bare::{self, Look};
 use crate::comms::{self, Comm, Held};
 use crate::error::{Result, fail};
 use crate::generalized::Generalized;
@@ -78,10 +78,7 @@ pub(crate) fn generalized(work: Work, generalized: Arc<Generalized>) -> standard
 #[inline]
 pub(crate) fn sent() -> standard::Request {
     static SENT: OnceLock<standard::Request> = OnceLock::new();
-    *SENT.get_or_init(|| {
-        let phase = Mutex::new(Phase::Ended(Ok(Status::EMPTY)));
-        insert(Request { comm: None, phase, stays: true, again: None, generalized: None, partitioned: None })
-    })
+    *SENT.get_or_init(|| insert(Request::ended()))
 }
 
 fn insert(request: Request) -> standard::Request {
@@ -106,8 +103,17 @@ pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
     if let Some(request) = MADE.get(handle.0) {
         return Ok(Some(request));
     }
-    bare::dress(handle);
-    find(handle).map(Some)
+    match bare::dress(handle) {
+        Look::Nothing | Look::Dressed => find(handle).map(Some),
+        // Another thread waits for it. As with any other request, whoever looks finds that it has ended.
+        Look::WaitedFor => {
+            let mut pause = Pause::default();
+            while bare::is_waited_for(handle) {
+                pause.wait();
+            }
+            Ok(Some(Arc::new(Request::ended())))
+        }
+    }
 }
 
 /// What a handle stands for that is neither null nor a bare receive.
@@ -135,6 +141,12 @@ pub(crate) fn existing(handle: standard::Request) -> Result<Arc<Request>> {
 }
 
 impl Request {
+    /// One that has ended, and is never taken away.
+    fn ended() -> Self {
+        let phase = Mutex::new(Phase::Ended(Ok(Status::EMPTY)));
+        Self { comm: None, phase, stays: true, again: None, generalized: None, partitioned: None }
+    }
+
     fn active(comm: Option<Held>, work: Work) -> Self {
         let phase = Mutex::new(Phase::Active(work));
         Self { comm, phase, stays: false, again: None, generalized: None, partitioned: None }

@@ -84,9 +84,10 @@ pub enum Offer {
         /// How it ends.
         ending: Result<Done, Failure>,
     },
-    /// It is for none of them, or no message. Nothing has happened: it is to be announced by
-    /// [`crate::Machine::header`].
+    /// It is for none of them. Nothing has happened: it is to be announced by [`crate::Machine::header`].
     Refused,
+    /// The same, whatever others there were: it is no message, or for a receive that is posted.
+    Elsewhere,
     /// It is for one of them, but not by this way. Nothing has happened: they are to be posted, and then it is to be
     /// announced.
     Unclear,

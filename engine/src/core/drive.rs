@@ -49,8 +49,8 @@ impl Drive for Core {
     }
 
     #[inline]
-    fn catch_up(&mut self) -> bool {
-        Self::catch_up(self)
+    fn catch_up(&mut self) {
+        Self::catch_up(self);
     }
 
     fn arm(&mut self) -> Option<Option<Duration>> {

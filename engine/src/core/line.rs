@@ -4,10 +4,10 @@
 //! enter such a receive with the protocol, and to take it out again, costs more than all else that is done for it; so
 //! it waits here, and a message that has arrived whole is offered to the line first.
 //!
-//! Invariants: whatever is posted was begun before whatever is in line; nothing that lies here unreceived is accepted
-//! by anything in line. So to be posted later changes nothing: a receive gets the message that it would have got.
-//! Whoever is about to change or to tell what is posted has the line [posted](Core::post_line) first, as does a thread
-//! that is about to sleep; when the world is over it is empty.
+//! Invariants: whatever is posted of the user's receives was begun before whatever is in line; nothing that lies here
+//! unreceived is accepted by anything in line. So to be posted later changes nothing: a receive gets the message that it
+//! would have got. Whoever is about to change what is posted has the line [posted](Core::post_line) first, as does a
+//! call that is about to sleep, of which others may ask whom it waits for; when the world is over it is empty.
 
 use std::collections::VecDeque;
 
@@ -18,8 +18,8 @@ use super::super::owners::{Owner, Owners};
 use super::Core;
 use super::short::LONGEST;
 
-/// A message is offered to so many, from the front on: in a longer line its receive is found by the protocol, in less
-/// time.
+/// A message is offered to so many, from the front on. If it is for none of them and there are more, all are posted:
+/// the protocol finds its receive, if it has one, by its sender.
 const OFFERED: usize = 16;
 
 /// More are posted: to let them go through here would cost more than it saves.
@@ -67,6 +67,7 @@ impl Line {
                 let Waiting { call, into, .. } = got?;
                 Some(Got { call, into: into.cut(bytes), ending })
             }
+            Offer::Elsewhere => None,
             Offer::Refused if self.0.len() <= OFFERED => None,
             Offer::Refused | Offer::Unclear => {
                 self.post(machine, owners, calls);

@@ -61,7 +61,7 @@ pub(super) struct Placing<'a, 'm> {
     pub(super) reminders: usize,
     pub(super) reminded: Vec<(usize, Envelope)>,
     pub(super) announced: Announced,
-    /// How many messages were delivered whole, and the receives that have ended so.
+    /// How many messages were delivered whole, and the posted receives that have ended so.
     pub(super) delivered: usize,
     pub(super) completed: &'a mut Vec<Completed>,
     pub(super) owners: &'a mut Owners,

@@ -12,12 +12,14 @@ pub(super) struct Channel {
     pub(super) passed: u32,
     /// Of which numbers from there on this rank sees what all others give, a bit for each.
     sees_all: u64,
+    /// There was no room, the core was left to others, and then there was none either.
+    pub(super) offered_in_vain: bool,
 }
 
 impl Channel {
     /// One that begins with this number.
     pub(super) fn new(number: u32, open: bool, others: Box<[usize]>) -> Self {
-        Self { open, others, passed: number, sees_all: 0 }
+        Self { open, others, passed: number, sees_all: 0, offered_in_vain: false }
     }
 
     /// This rank sees what all others give under a number.

@@ -158,7 +158,8 @@ impl Runs {
         let mut show = || wires.router.show(to, number, &run.signature, payload);
         let mut showing = show();
         match patience {
-            _ if showing != Showing::Full => self.offered_in_vain = false,
+            _ if showing == Showing::Not => {}
+            _ if showing != Showing::Full => channel.offered_in_vain = false,
             Patience::None => {}
             Patience::Looks(looks) => {
                 for _ in 0..looks {
@@ -167,10 +168,10 @@ impl Runs {
                 }
             }
             // Not again before those who are behind have caught up by themselves: they have something else to do.
-            Patience::Offers if self.offered_in_vain => {}
+            Patience::Offers if channel.offered_in_vain => {}
             Patience::Offers => {
                 showing = offer(show);
-                self.offered_in_vain = showing == Showing::Full;
+                channel.offered_in_vain = showing == Showing::Full;
             }
         }
         run.shown = !matches!(showing, Showing::Not | Showing::Full);

@@ -172,6 +172,8 @@ impl<C: Drive> Shell<C> {
             }
             if asleep.is_none() {
                 asleep = Some(core.sleeps(what, began));
+                // That has told the protocol of all receives, so it is polled once more.
+                continue;
             }
             if let Some(limit) = self.waits.op_timeout
                 && idle >= limit

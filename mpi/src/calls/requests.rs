@@ -47,9 +47,11 @@ fn of_failed(why: &Error) -> Status {
 }
 
 pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
-    if let Some(mut receive) = bare::take(request.get(0)) {
-        request.set(Request::NULL);
+    let handle = request.get(0);
+    if let Some(mut receive) = bare::take(handle) {
         let ended = receive.wait();
+        bare::free([handle].into_iter());
+        request.set(Request::NULL);
         return say("MPI_Wait", Some(receive.comm()), ended, status);
     }
     match get(request.get(0)) {
@@ -126,6 +128,9 @@ fn finish_all(call: &str, awaited: Vec<Awaited>, handles: Handles<Request>, stat
         })
     };
     requests::remove_each(requests());
+    let bare =
+        |(place, awaited): (usize, &Awaited)| matches!(awaited, Awaited::Bare(_)).then(|| handles.get(place));
+    bare::free(awaited.iter().enumerate().filter_map(bare));
     for (place, awaited) in awaited.iter().enumerate() {
         handles.put(
             place,

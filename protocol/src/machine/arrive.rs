@@ -170,15 +170,15 @@ impl Machine {
         payload_len: usize,
         to: impl IntoIterator<Item = &'a Expected>,
     ) -> Offer {
-        let Ok(Header { credit, packet }) = Header::decode(header) else { return Offer::Refused };
+        let Ok(Header { credit, packet }) = Header::decode(header) else { return Offer::Elsewhere };
         let (Packet::Eager { envelope } | Packet::Rts { envelope, .. }) = packet else {
-            return Offer::Refused;
+            return Offer::Elsewhere;
         };
         let first =
             to.into_iter().enumerate().find(|(_, expected)| expected.selector.accepts(peer, &envelope));
         let Some((place, expected)) = first else { return Offer::Refused };
         if self.posted.accepts(envelope.context, peer, envelope.tag) {
-            return Offer::Refused;
+            return Offer::Elsewhere;
         }
         let is_eager = matches!(packet, Packet::Eager { .. });
         if !is_eager || !self.may_expect(&expected.selector) {

@@ -106,7 +106,7 @@ impl Receiver {
                     assert_eq!(self.ends[number].replace(end), None);
                     return;
                 }
-                Offer::Refused => {}
+                Offer::Refused | Offer::Elsewhere => {}
                 Offer::Unclear => self.post_line(),
             }
         }
@@ -234,7 +234,7 @@ fn a_message_is_offered_in_order_and_never_past_a_posted_receive() {
     assert!(matches!(offer, Offer::Taken { place: 2, bytes: 3, ending: Ok(_) }), "{offer:?}");
     let request = here.receive(line[1].selector, Span::of(BufferId::FIRST, 10), Element::RAW);
     let (offer, message) = at(&mut here, &mut there, 7);
-    assert_eq!(offer, Offer::Refused, "it is for the posted one");
+    assert_eq!(offer, Offer::Elsewhere, "it is for the posted one");
     let target = here.header(1, &message.header, 3).unwrap();
     assert_eq!(here.conclude(target.token).map(|completion| completion.request), Some(request));
 }
@@ -246,7 +246,7 @@ fn what_is_no_whole_message_is_not_taken() {
     let request = asks(&mut there, 1, 7);
     assert_eq!(here.offer(1, &request.header, 0, &line), Offer::Unclear, "it is for the one in line");
     assert_eq!(here.offer(2, &request.header, 0, &line), Offer::Refused);
-    assert_eq!(here.offer(1, &[0xff; 3], 0, &line), Offer::Refused, "no header");
+    assert_eq!(here.offer(1, &[0xff; 3], 0, &line), Offer::Elsewhere, "no header");
     let message = leaves(&mut there, 1, 7, 3, false);
     assert_eq!(here.offer(1, &message.header, WINDOW + 1, &line), Offer::Unclear, "more than the window");
     assert!(here.header(1, &message.header, WINDOW + 1).is_err(), "which is then said");
