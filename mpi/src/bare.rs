@@ -6,8 +6,8 @@
 //! than a wait looks at it.
 //!
 //! Invariant: a handle stands for a bare receive or for a request of `requests.rs`, never for both; what has become a
-//! request stays one. One that is waited for keeps its handle to the end of the wait. The lock is not held while anything
-//! waits.
+//! request stays one. One that is waited for keeps its handle to the end of the wait. The lock is not held while
+//! anything waits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
