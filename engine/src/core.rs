@@ -297,7 +297,7 @@ impl Core {
         lent: [Option<BufferId>; 2],
     ) -> (CallId, u32) {
         let call = self.calls.insert(lent);
-        let Entered { sequence, run } = self.enter(what, lent, Some(call), 1);
+        let Entered { sequence, run } = self.enter(what, lent, Some(call), 1, false);
         if run.is_none() {
             let refused = self.refuses(call);
             debug_assert!(refused, "it was not begun");
@@ -306,7 +306,8 @@ impl Core {
     }
 
     /// Begins a collective that ends with `call`; without one, for a caller who polls for it under the lock. What is
-    /// shown is looked for so often before it is entered.
+    /// shown is looked for so often before it is entered; where nobody else waits for anything, the core may be left to
+    /// others.
     #[inline]
     fn enter(
         &mut self,
@@ -314,6 +315,7 @@ impl Core {
         lent: [Option<BufferId>; 2],
         call: Option<CallId>,
         looks: usize,
+        nobody_waits: bool,
     ) -> Entered {
         let context = what.what.context;
         // Who only sends does not wait, and would not see that others call something else.
@@ -341,7 +343,7 @@ impl Core {
         if self.router.can_show() {
             let patience = match (&call, looks) {
                 (Some(_), _) => Patience::None,
-                (None, 1) if self.calls.under_way() == 0 => Patience::Offers,
+                (None, 1) if nobody_waits => Patience::Offers,
                 (None, looks) => Patience::Looks(ROOM * (looks - 1)),
             };
             self.show(run, patience);

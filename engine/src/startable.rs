@@ -233,7 +233,8 @@ impl Startable for CollectiveCall {
     fn start_and_wait(self, engine: &Shell<Core>, core: &mut Core, spans: Spans) -> (Begun, u32) {
         let lent = [spans.input.buffer, spans.output.buffer];
         let told = self.told();
-        let Entered { sequence, run } = core.begin_polling(self, lent, engine.looks());
+        let Entered { sequence, run } =
+            core.begin_polling(self, lent, engine.looks(), engine.nobody_else_waits());
         if let Some(run) = run.filter(|run| core.is_awaiting(*run)) {
             engine.poll_briefly(core, |core| {
                 if core.poll_for_steps(run) {

@@ -94,7 +94,7 @@ impl Shelf {
     /// One that was waited for is no more.
     #[inline]
     fn free(&mut self, handle: standard::Request) {
-        if let Some(place) = self.at(handle) {
+        if let Some(place @ Place::WaitedFor) = self.at(handle) {
             *place = Place::Nothing;
             self.free.push(handle);
         }

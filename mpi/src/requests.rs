@@ -1,6 +1,6 @@
 //! Requests: handles of operations under way, and of those that can be started again.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use crate::bare::{self, Look};
 use crate::comms::{self, Comm, Held};
@@ -105,13 +105,10 @@ pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
     }
     match bare::dress(handle) {
         Look::Nothing | Look::Dressed => find(handle).map(Some),
-        // Another thread waits for it. As with any other request, whoever looks finds that it has ended.
+        // Whoever looks at it finds it under way, and can neither change it nor take its end.
         Look::WaitedFor => {
-            let mut pause = Pause::default();
-            while bare::is_waited_for(handle) {
-                pause.wait();
-            }
-            Ok(Some(Arc::new(Request::ended())))
+            let ended = move || (!bare::is_waited_for(handle)).then_some(Ok(Status::EMPTY));
+            Ok(Some(Arc::new(Request::active(None, Work::Poll(Box::new(ended))))))
         }
     }
 }
@@ -150,6 +147,14 @@ impl Request {
     fn active(comm: Option<Held>, work: Work) -> Self {
         let phase = Mutex::new(Phase::Active(work));
         Self { comm, phase, stays: false, again: None, generalized: None, partitioned: None }
+    }
+
+    fn try_phase(&self) -> Option<MutexGuard<'_, Phase>> {
+        match self.phase.try_lock() {
+            Ok(phase) => Some(phase),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     fn phase(&self) -> MutexGuard<'_, Phase> {
@@ -314,7 +319,8 @@ pub(crate) fn wait_for_one(requests: &[Option<Arc<Request>>]) -> Option<usize> {
             return ended;
         }
         // Nothing of these is taken by anybody else: the program waits for a request in one thread at a time.
-        let phases: Vec<_> = requests.iter().flatten().map(|request| request.phase()).collect();
+        // One may be there twice, and is locked then.
+        let phases: Vec<_> = requests.iter().flatten().filter_map(|request| request.try_phase()).collect();
         let works: Vec<&Work> = phases
             .iter()
             .filter_map(|phase| match &**phase {

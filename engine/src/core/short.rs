@@ -138,8 +138,9 @@ impl Core {
         what: CollectiveCall,
         lent: [Option<BufferId>; 2],
         looks: usize,
+        nobody_waits: bool,
     ) -> Entered {
-        self.enter(what, lent, None, looks)
+        self.enter(what, lent, None, looks, nobody_waits)
     }
 
     /// Does all of a collective that has just been made, if what it wants is shown by the time it has been looked for

@@ -82,6 +82,13 @@ impl<C: Drive> Shell<C> {
         if self.waits.spin.busy_poll.is_zero() { 1 } else { 32 }
     }
 
+    /// Whether no other thread waits for anything, or for the lock: nobody is kept waiting if it is not given back for
+    /// a while.
+    #[inline]
+    pub(crate) fn nobody_else_waits(&self) -> bool {
+        self.waits.nobody_waits() && !self.is_wanted()
+    }
+
     /// Ends a call that had nothing to wait for.
     pub(crate) fn go(self: &Arc<Self>, mut core: Locked<'_, C>) {
         core.catch_up();

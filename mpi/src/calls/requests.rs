@@ -92,8 +92,12 @@ fn all(count: i32, handles: Handles<Request>) -> Result<Vec<Option<Arc<Object>>>
 }
 
 /// Waits for the ends of all, takes them, and gives each its status; what is wrong with one is in its status.
-fn finish_all(call: &str, awaited: Vec<Awaited>, handles: Handles<Request>, statuses: StatusOut) -> i32 {
-    let mut awaited = awaited;
+fn finish_all(
+    call: &str,
+    (given, mut awaited): (Vec<Request>, Vec<Awaited>),
+    handles: Handles<Request>,
+    statuses: StatusOut,
+) -> i32 {
     // The program's own functions, which generalized requests call, are called when all have ended.
     let ends = awaited.iter_mut().map(|awaited| match awaited {
         Awaited::Nothing => Ok(Status::EMPTY),
@@ -121,24 +125,18 @@ fn finish_all(call: &str, awaited: Vec<Awaited>, handles: Handles<Request>, stat
             failed.get_or_insert_with(|| (comm.cloned(), error(ERR_IN_STATUS, &*why.text)));
         }
     }
-    let requests = || {
-        awaited.iter().enumerate().filter_map(|(place, awaited)| match awaited {
-            Awaited::Request(object) => Some((handles.get(place), &**object)),
-            Awaited::Nothing | Awaited::Bare(_) => None,
-        })
-    };
-    requests::remove_each(requests());
-    let bare =
-        |(place, awaited): (usize, &Awaited)| matches!(awaited, Awaited::Bare(_)).then(|| handles.get(place));
-    bare::free(awaited.iter().enumerate().filter_map(bare));
-    for (place, awaited) in awaited.iter().enumerate() {
-        handles.put(
-            place,
-            match awaited {
-                Awaited::Nothing | Awaited::Bare(_) => Request::NULL,
-                Awaited::Request(object) => object.afterwards(handles.get(place)),
-            },
-        );
+    let each = || given.iter().copied().zip(&awaited);
+    requests::remove_each(each().filter_map(|(handle, awaited)| match awaited {
+        Awaited::Request(object) => Some((handle, &**object)),
+        Awaited::Nothing | Awaited::Bare(_) => None,
+    }));
+    bare::free(each().filter(|(_, awaited)| matches!(awaited, Awaited::Bare(_))).map(|(handle, _)| handle));
+    for (place, (handle, awaited)) in each().enumerate() {
+        let afterwards = match awaited {
+            Awaited::Nothing | Awaited::Bare(_) => Request::NULL,
+            Awaited::Request(object) => object.afterwards(handle),
+        };
+        handles.put(place, afterwards);
     }
     for (place, ended) in ends.into_iter().enumerate() {
         match ended {
@@ -154,9 +152,11 @@ fn finish_all(call: &str, awaited: Vec<Awaited>, handles: Handles<Request>, stat
     failed.map_or(0, |(comm, why)| of_request(call, comm.as_deref(), &why))
 }
 
-/// What is waited for.
-fn awaited(count: i32, handles: Handles<Request>) -> Result<Vec<Awaited>> {
-    bare::take_each(&vec(count, handles)?)
+/// What is waited for, and by which handles.
+fn awaited(count: i32, handles: Handles<Request>) -> Result<(Vec<Request>, Vec<Awaited>)> {
+    let given = vec(count, handles)?;
+    let awaited = bare::take_each(&given)?;
+    Ok((given, awaited))
 }
 
 pub fn waitall(count: i32, array_of_requests: Handles<Request>, array_of_statuses: StatusOut) -> i32 {
@@ -182,8 +182,9 @@ pub fn testall(
             if !all {
                 return 0;
             }
+            let given = array_of_requests.vec(objects.len());
             let awaited = objects.into_iter().map(|object| object.map_or(Awaited::Nothing, Awaited::Request));
-            finish_all("MPI_Testall", awaited.collect(), array_of_requests, array_of_statuses)
+            finish_all("MPI_Testall", (given, awaited.collect()), array_of_requests, array_of_statuses)
         }
     }
 }

@@ -174,12 +174,12 @@ impl Machine {
         let (Packet::Eager { envelope } | Packet::Rts { envelope, .. }) = packet else {
             return Offer::Elsewhere;
         };
-        let first =
-            to.into_iter().enumerate().find(|(_, expected)| expected.selector.accepts(peer, &envelope));
-        let Some((place, expected)) = first else { return Offer::Refused };
         if self.posted.accepts(envelope.context, peer, envelope.tag) {
             return Offer::Elsewhere;
         }
+        let first =
+            to.into_iter().enumerate().find(|(_, expected)| expected.selector.accepts(peer, &envelope));
+        let Some((place, expected)) = first else { return Offer::Refused };
         let is_eager = matches!(packet, Packet::Eager { .. });
         if !is_eager || !self.may_expect(&expected.selector) {
             return Offer::Unclear;

@@ -163,6 +163,35 @@ static void cancelled_and_freed(void)
     CHECK(in[0] == 1000 * before && in[1] == 1000 * before);
 }
 
+/* Beside one that is not active, twice, and for a message that has not come yet. */
+static void beside_inactive_ones(void)
+{
+    int place, i;
+    MPI_Request again;
+    WELL(MPI_Recv_init(&in[1], 1, MPI_INT, before, 99, comm, &again));
+    for (i = 0; i < 2; i++) {
+        begin(1, 0);
+        requests[1] = requests[2] = again;
+        if (rank == 0)
+            answer(1, 0);
+        if (i == 0) {
+            WELL(MPI_Waitany(3, requests, &place, &statuses[0]));
+            CHECK(place == 0);
+        } else {
+            WELL(MPI_Waitsome(3, requests, &place, &i, &statuses[0]));
+            CHECK(place == 1 && i == 0);
+            i = 1;
+        }
+        is_right(0, 0, &statuses[0]);
+        if (rank != 0)
+            answer(1, 0);
+        CHECK(requests[1] == again && requests[2] == again);
+    }
+    requests[1] = requests[2] = MPI_REQUEST_NULL;
+    WELL(MPI_Request_free(&again));
+    WELL(MPI_Barrier(comm));
+}
+
 /* What is wrong with one is in its status, and the others end. */
 static void wrong(void)
 {
@@ -236,6 +265,7 @@ static void all(void)
     waited_for();
     looked_at();
     cancelled_and_freed();
+    beside_inactive_ones();
     wrong();
     of_all_kinds();
 }
