@@ -226,7 +226,7 @@ impl Machine {
 
     /// Keeps account of an eager message that occupies nothing here. `None`: it breaks the rules, and nothing has
     /// happened.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, peer: Rank, credit: u64, envelope: Envelope, payload_len: usize) -> Option<Incoming> {
         let account = self.peers.get_mut(peer).filter(|account| account.fate.is_none())?;
         let available = account.credit.refilled(credit, &self.limits)?;
@@ -424,7 +424,7 @@ impl Machine {
 }
 
 /// How many bytes of a message an expected receive gets, and how it ends.
-#[inline]
+#[inline(always)]
 fn ends(expected: &Expected, incoming: &Incoming) -> (usize, Result<Done, Failure>) {
     let into = Span { buffer: None, offset: 0, len: expected.room };
     let room = Room { into, element: expected.element };
