@@ -9,16 +9,15 @@
 //! request stays one. One that is waited for keeps its handle to the end of the wait. The lock is not held while
 //! anything waits.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ringworld::foreign::Pending;
 
 use crate::comms::Held;
 use crate::error::Result;
-use crate::requests::{self, Request};
 use crate::standard::{self, FIRST_HANDLE};
 use crate::status::Status;
-use crate::work::{Work, end_of};
+use crate::work::end_of;
 
 /// A receive on the program's own memory, from ranks of the communicator's only group.
 pub(crate) struct Bare(pub(crate) Pending<Held>);
@@ -37,11 +36,11 @@ impl Bare {
 }
 
 /// What a handle stands for that is waited for.
-pub(crate) enum Awaited {
-    /// The null handle, or a message that has left at once.
+pub(crate) enum Awaited<R> {
     Nothing,
     Bare(Bare),
-    Request(Arc<Request>),
+    /// A request like any other.
+    Request(R),
 }
 
 /// What a place of the shelf has.
@@ -101,11 +100,11 @@ impl Shelf {
     }
 }
 
-/// The handle of a receive that has begun.
+/// The handle of a receive that has begun; `reserve` gives a new one.
 #[inline]
-pub(crate) fn insert(receive: Bare) -> standard::Request {
+pub(crate) fn insert(receive: Bare, reserve: impl FnOnce() -> standard::Request) -> standard::Request {
     let mut shelf = shelf();
-    let handle = shelf.free.pop().unwrap_or_else(requests::reserve);
+    let handle = shelf.free.pop().unwrap_or_else(reserve);
     shelf.put(handle, Place::Bare(receive));
     handle
 }
@@ -126,22 +125,22 @@ pub(crate) fn free(handles: impl Iterator<Item = standard::Request>) {
     }
 }
 
-/// What each of many handles stands for, in their order; the bare receives are taken, as [`take`] says.
+/// What each of many handles stands for, in their order; the bare receives are taken, as [`take`] says. What the others
+/// stand for is said by `other`.
 ///
 /// # Errors
 ///
 /// When a handle stands for nothing: then all is as before.
-pub(crate) fn take_each(handles: &[standard::Request]) -> Result<Vec<Awaited>> {
-    let sent = requests::sent();
+pub(crate) fn take_each<R>(
+    handles: &[standard::Request],
+    other: impl Fn(standard::Request) -> Result<Awaited<R>>,
+) -> Result<Vec<Awaited<R>>> {
     let mut shelf = shelf();
     let mut found = Vec::with_capacity(handles.len());
     for handle in handles {
-        let awaited = if *handle == standard::Request::NULL || *handle == sent {
-            Ok(Awaited::Nothing)
-        } else if let Some(receive) = shelf.take(*handle) {
-            Ok(Awaited::Bare(receive))
-        } else {
-            requests::find(*handle).map(Awaited::Request)
+        let awaited = match shelf.take(*handle) {
+            Some(receive) => Ok(Awaited::Bare(receive)),
+            None => other(*handle),
         };
         match awaited {
             Ok(awaited) => found.push(awaited),
@@ -173,9 +172,9 @@ pub(crate) enum Look {
     WaitedFor,
 }
 
-/// Makes a bare receive a request like any other, with the same handle, if it is not waited for.
+/// Takes a bare receive to be made a request like any other by `make`, with the same handle, if it is not waited for.
 #[cold]
-pub(crate) fn dress(handle: standard::Request) -> Look {
+pub(crate) fn dress(handle: standard::Request, make: impl FnOnce(Bare)) -> Look {
     let mut shelf = shelf();
     let Some(place) = shelf.at(handle) else { return Look::Nothing };
     match std::mem::replace(place, Place::Nothing) {
@@ -186,8 +185,8 @@ pub(crate) fn dress(handle: standard::Request) -> Look {
             Look::WaitedFor
         }
         Place::Bare(receive) => {
-            let comm = receive.comm().clone();
-            requests::fill(handle, Some(comm), Work::One(receive.0.into_owned(), 0));
+            // Under the lock, so that there is no moment at which it is neither.
+            make(receive);
             Look::Dressed
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use crate::bare::{self, Look};
+use crate::bare::{self, Bare, Look};
 use crate::comms::{self, Comm, Held};
 use crate::error::{Result, fail};
 use crate::generalized::Generalized;
@@ -85,14 +85,23 @@ fn insert(request: Request) -> standard::Request {
     standard::Request(MADE.insert(Arc::new(request)))
 }
 
-/// A handle for a receive that is [bare](bare).
-pub(crate) fn reserve() -> standard::Request {
-    standard::Request(MADE.reserve())
+/// What a handle stands for that is waited for.
+pub(crate) type Awaited = bare::Awaited<Arc<Request>>;
+
+/// The handle of a bare receive.
+#[inline]
+pub(crate) fn bare(receive: Bare) -> standard::Request {
+    bare::insert(receive, || standard::Request(MADE.reserve()))
 }
 
-/// Gives such a handle a request under way.
-pub(crate) fn fill(handle: standard::Request, comm: Option<Held>, work: Work) {
-    MADE.fill(handle.0, Arc::new(Request::active(comm, work)));
+/// What each of many handles stands for that are waited for; see [`bare::take_each`].
+pub(crate) fn awaited(handles: &[standard::Request]) -> Result<Vec<Awaited>> {
+    let sent = sent();
+    bare::take_each(handles, |handle| match handle {
+        standard::Request::NULL => Ok(Awaited::Nothing),
+        handle if handle == sent => Ok(Awaited::Nothing),
+        handle => find(handle).map(Awaited::Request),
+    })
 }
 
 /// What a handle stands for; `None`: the null handle.
@@ -103,7 +112,11 @@ pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
     if let Some(request) = MADE.get(handle.0) {
         return Ok(Some(request));
     }
-    match bare::dress(handle) {
+    let make = |receive: Bare| {
+        let comm = Some(receive.comm().clone());
+        MADE.fill(handle.0, Arc::new(Request::active(comm, Work::One(receive.0.into_owned(), 0))));
+    };
+    match bare::dress(handle, make) {
         Look::Nothing | Look::Dressed => find(handle).map(Some),
         // Whoever looks at it finds it under way, and can neither change it nor take its end.
         Look::WaitedFor => {

@@ -6,7 +6,7 @@
 //!
 //! Invariants: whatever is posted of the user's receives was begun before whatever is in line; nothing that lies here
 //! unreceived is accepted by anything in line. So to be posted later changes nothing: a receive gets the message that
-//! it would have got. Whoever is about to change what is posted has the line [posted](Core::post_line) first, as does a
+//! it would have got. Whoever is about to change what is posted has the line posted first, as does a
 //! call that is about to sleep, of which others may ask whom it waits for; when the world is over it is empty.
 
 use std::collections::VecDeque;
@@ -15,8 +15,6 @@ use ringworld_protocol::{Element, Expected, Machine, Offer, Selector, Span};
 
 use super::super::calls::{CallId, Calls};
 use super::super::owners::{Owner, Owners};
-use super::Core;
-use super::short::LONGEST;
 
 /// A message is offered to so many, from the front on. If it is for none of them and there are more, all are posted:
 /// the protocol finds its receive, if it has one, by its sender.
@@ -47,6 +45,18 @@ impl Line {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether there is room for one more.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.0.len() < LONGEST_LINE
+    }
+
+    /// Puts a receive behind the others. Nothing that lies here may be accepted by it.
+    #[inline]
+    pub(super) fn push(&mut self, call: CallId, selector: Selector, element: Element, into: Span) {
+        self.0.push_back(Waiting { call, into, what: Expected { selector, element, room: into.len } });
     }
 
     /// Offers a message of which all has arrived. `None`: it is for none of these, or it could not be said, and then
@@ -83,39 +93,6 @@ impl Line {
             let request = machine.receive(what.selector, into, what.element);
             owners.insert(request, Owner::Call(call));
             calls.name(call, request);
-        }
-    }
-}
-
-impl Core {
-    /// Puts a receive in line, if it may be; `false`: it is to be posted, and so have been those in line.
-    #[inline]
-    pub(super) fn lines_up(
-        &mut self,
-        call: CallId,
-        selector: Selector,
-        element: Element,
-        into: Span,
-    ) -> bool {
-        let room = into.len;
-        let may = room <= LONGEST
-            && !self.apart
-            && self.line.0.len() < LONGEST_LINE
-            && self.router.delivers(selector.source)
-            && self.machine.may_expect(&selector);
-        if may {
-            self.line.0.push_back(Waiting { call, into, what: Expected { selector, element, room } });
-        } else {
-            self.post_line();
-        }
-        may
-    }
-
-    /// Posts what is in line: before anything else is, and before anybody looks at what is posted.
-    #[inline]
-    pub(super) fn post_line(&mut self) {
-        if !self.line.is_empty() {
-            self.line.post(&mut self.machine, &mut self.owners, &mut self.calls);
         }
     }
 }

@@ -20,9 +20,9 @@
 //! its call, until its caller stops to poll, nor the run itself before the first poll, which may bring a message for
 //! it.
 
-use ringworld_protocol::{BufferId, Envelope, Header, Mode, Selector};
+use ringworld_protocol::{BufferId, Element, Envelope, Header, Mode, Selector, Span};
 
-use super::super::calls::Ending;
+use super::super::calls::{CallId, Ending};
 use super::super::observe::Told;
 use super::super::owners::RunId;
 use super::super::reduce::Panicked;
@@ -118,6 +118,36 @@ impl Core {
         self.hear_first();
         self.post_line();
         self.machine.may_expect(selector)
+    }
+
+    /// Puts a receive in line, if it may be; `false`: it is to be posted, and so have been those in line.
+    #[inline]
+    pub(super) fn lines_up(
+        &mut self,
+        call: CallId,
+        selector: Selector,
+        element: Element,
+        into: Span,
+    ) -> bool {
+        let may = into.len <= LONGEST
+            && !self.apart
+            && self.line.has_room()
+            && self.router.delivers(selector.source)
+            && self.machine.may_expect(&selector);
+        if may {
+            self.line.push(call, selector, element, into);
+        } else {
+            self.post_line();
+        }
+        may
+    }
+
+    /// Posts what is in line: before anything else is, and before anybody looks at what is posted.
+    #[inline]
+    pub(super) fn post_line(&mut self) {
+        if !self.line.is_empty() {
+            self.line.post(&mut self.machine, &mut self.owners, &mut self.calls);
+        }
     }
 
     /// Polls once for a receive on the short path.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::shared::{buffer, give};
 use crate::arguments::{Address, Handles, IntOut, StatusOut};
-use crate::bare;
 use crate::buffered;
 use crate::comms::{self, Held, tags};
 use crate::datatypes::Buffer;
@@ -222,7 +221,7 @@ pub fn irecv(
     request: Handles<Request>,
 ) -> i32 {
     if let Some(receive) = short::irecv((buf, count, datatype), (source, tag), comm) {
-        request.set(bare::insert(receive));
+        request.set(requests::bare(receive));
         return 0;
     }
     on_comm("MPI_Irecv", comm, |comm| {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::arguments::{Address, Handles, IntOut, StatusOut};
-use crate::bare::{self, Awaited};
+use crate::bare;
 use crate::comms::Held;
 use crate::datatypes;
 use crate::error::{Error, Result, error, fail};
 use crate::generalized::Generalized;
 use crate::guard::{nowhere, of_request, on_none};
 use crate::host::error_out;
-use crate::requests::{self, Request as Object, existing, get, take};
+use crate::requests::{self, Awaited, Request as Object, existing, get, take};
 use crate::standard::{Datatype, ERR_ARG, ERR_IN_STATUS, ERR_REQUEST, Request, UNDEFINED};
 use crate::status::Status;
 use crate::work::Work;
@@ -155,7 +155,7 @@ fn finish_all(
 /// What is waited for, and by which handles.
 fn awaited(count: i32, handles: Handles<Request>) -> Result<(Vec<Request>, Vec<Awaited>)> {
     let given = vec(count, handles)?;
-    let awaited = bare::take_each(&given)?;
+    let awaited = requests::awaited(&given)?;
     Ok((given, awaited))
 }
 

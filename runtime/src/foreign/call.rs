@@ -1,5 +1,6 @@
 //! What is done with foreign memory, and doing it.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use ringworld_collectives::{Collective, Counts};
@@ -319,12 +320,7 @@ impl Communicator {
 
     /// A send to be begun.
     #[inline]
-    pub(super) fn send_to_begin(
-        &self,
-        to: usize,
-        tag: u32,
-        synchronous: bool,
-    ) -> Result<(SendCall, Operation)> {
+    fn send_to_begin(&self, to: usize, tag: u32, synchronous: bool) -> Result<(SendCall, Operation)> {
         let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
         self.check_rank(send_name(mode), to)?;
         let (send, number) = (self.send_call(to, tag, mode), self.count_message());
@@ -333,7 +329,7 @@ impl Communicator {
 
     /// A receive to be begun.
     #[inline]
-    pub(super) fn receive_to_begin(&self, from: Source, tag: Tag) -> Result<(ReceiveCall, Operation)> {
+    fn receive_to_begin(&self, from: Source, tag: Tag) -> Result<(ReceiveCall, Operation)> {
         let (number, receive) = (self.count_message(), self.receive_call(from, tag)?);
         Ok((receive, Operation::Recv { name: RECV, number, from, tag }))
     }
@@ -358,7 +354,7 @@ impl Communicator {
     }
 
     #[track_caller]
-    pub(super) fn checked_collective(
+    fn checked_collective(
         &self,
         call: &Call,
         input: Option<Foreign>,
@@ -498,6 +494,58 @@ impl Reducer {
             same_length(name, "input", input, "output", output)?;
         }
         self.count(output)
+    }
+}
+
+impl<C: Borrow<Communicator>> Pending<C> {
+    /// What [`Communicator::begin_foreign`] does, with the communicator kept by `communicator`: for whoever begins many
+    /// short messages and keeps it already. To count references to it can take longer than to receive one.
+    /// `communicator` must lend the same communicator each time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::begin_foreign`].
+    ///
+    /// ```
+    /// use ringworld::foreign::{Call, Foreign, Pending};
+    /// # let world = ringworld::testing::alone();
+    /// let mut data = [0u8; 2];
+    /// // SAFETY: the array is borrowed by nobody else, and outlives the operation, which is waited for below.
+    /// let memory = unsafe { Foreign::new(data.as_mut_ptr(), data.len()) };
+    /// let call = Call::Receive { from: 0.into(), tag: 7.into() };
+    /// let communicator: &ringworld::Communicator = &world;
+    /// let mut pending = Pending::begin(communicator, &call, None, Some(memory))?;
+    /// world.send(&[1u8, 2], 0, 7)?;
+    /// pending.wait()?;
+    /// assert_eq!(data, [1, 2]);
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn begin(
+        communicator: C,
+        call: &Call,
+        input: Option<Foreign>,
+        output: Option<Foreign>,
+    ) -> Result<Self> {
+        let this = communicator.borrow();
+        match *call {
+            Call::Send { to, tag, synchronous } => {
+                let (send, operation) = this.send_to_begin(to, tag, synchronous)?;
+                Ok(Self::start(communicator, Some(input.unwrap_or(Foreign::EMPTY)), None, send, |()| {
+                    operation
+                }))
+            }
+            Call::Receive { from, tag } => {
+                let (receive, operation) = this.receive_to_begin(from, tag)?;
+                let output = Some(output.unwrap_or(Foreign::EMPTY));
+                Ok(Self::start(communicator, None, output, receive, |()| operation))
+            }
+            _ => {
+                let (call, operation) = this.checked_collective(call, input, output)?.into_call();
+                Ok(Self::start(communicator, input, output, call, operation))
+            }
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::call::Call;
 #[cfg(doc)]
 use crate::Error;
 use crate::communicator::Communicator;
@@ -41,56 +40,6 @@ impl<C: Borrow<Communicator>> fmt::Debug for Pending<C> {
 }
 
 impl<C: Borrow<Communicator>> Pending<C> {
-    /// What [`Communicator::begin_foreign`] does, with the communicator kept by `communicator`: for whoever begins many
-    /// short messages and keeps it already. To count references to it can take longer than to receive one.
-    /// `communicator` must lend the same communicator each time.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Communicator::begin_foreign`].
-    ///
-    /// ```
-    /// use ringworld::foreign::{Call, Foreign, Pending};
-    /// # let world = ringworld::testing::alone();
-    /// let mut data = [0u8; 2];
-    /// // SAFETY: the array is borrowed by nobody else, and outlives the operation, which is waited for below.
-    /// let memory = unsafe { Foreign::new(data.as_mut_ptr(), data.len()) };
-    /// let call = Call::Receive { from: 0.into(), tag: 7.into() };
-    /// let communicator: &ringworld::Communicator = &world;
-    /// let mut pending = Pending::begin(communicator, &call, None, Some(memory))?;
-    /// world.send(&[1u8, 2], 0, 7)?;
-    /// pending.wait()?;
-    /// assert_eq!(data, [1, 2]);
-    /// # Ok::<(), ringworld::Error>(())
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn begin(
-        communicator: C,
-        call: &Call,
-        input: Option<Foreign>,
-        output: Option<Foreign>,
-    ) -> Result<Self> {
-        let this = communicator.borrow();
-        match *call {
-            Call::Send { to, tag, synchronous } => {
-                let (send, operation) = this.send_to_begin(to, tag, synchronous)?;
-                Ok(Self::start(communicator, Some(input.unwrap_or(Foreign::EMPTY)), None, send, |()| {
-                    operation
-                }))
-            }
-            Call::Receive { from, tag } => {
-                let (receive, operation) = this.receive_to_begin(from, tag)?;
-                let output = Some(output.unwrap_or(Foreign::EMPTY));
-                Ok(Self::start(communicator, None, output, receive, |()| operation))
-            }
-            _ => {
-                let (call, operation) = this.checked_collective(call, input, output)?.into_call();
-                Ok(Self::start(communicator, input, output, call, operation))
-            }
-        }
-    }
-
     #[inline]
     pub(super) fn start<S: Startable>(
         communicator: C,
