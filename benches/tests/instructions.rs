@@ -122,7 +122,7 @@ fn a_message_that_nobody_waits_for_at_once_stays_below_its_ceiling() {
         // Helper threads look on.
         apart: 5,
         checked: 4_700,
-        dist: 3_330,
+        dist: 2_860,
         release: 3_800,
     });
 }
