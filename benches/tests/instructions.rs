@@ -123,7 +123,7 @@ fn a_message_that_nobody_waits_for_at_once_stays_below_its_ceiling() {
         apart: 5,
         checked: 4_700,
         dist: 2_860,
-        release: 3_800,
+        release: 3_470,
     });
 }
 
