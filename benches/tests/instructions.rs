@@ -121,7 +121,7 @@ fn a_message_that_nobody_waits_for_at_once_stays_below_its_ceiling() {
         each: 64,
         // Helper threads look on.
         apart: 5,
-        checked: 4_700,
+        checked: 4_500,
         dist: 2_860,
         release: 3_470,
     });
