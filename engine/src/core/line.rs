@@ -6,8 +6,8 @@
 //!
 //! Invariants: whatever is posted of the user's receives was begun before whatever is in line; nothing that lies here
 //! unreceived is accepted by anything in line. So to be posted later changes nothing: a receive gets the message that
-//! it would have got. Whoever is about to change what is posted has the line posted first, as does a
-//! call that is about to sleep, of which others may ask whom it waits for; when the world is over it is empty.
+//! it would have got. Whoever is about to change what is posted has the line posted first, as does a call that is about
+//! to sleep, of which others may ask whom it waits for; when the world is over it is empty.
 
 use std::collections::VecDeque;
 

@@ -293,25 +293,42 @@ impl Transport for Boards {
     fn abort(&mut self) {}
 }
 
+/// What the runs of a rank are moved by.
+struct Rest {
+    machine: Machine,
+    router: Router,
+    buffers: Buffers,
+    owners: Owners,
+    observed: Observed,
+}
+
+impl Rest {
+    fn new(own: usize, size: usize, router: Router) -> Self {
+        Self {
+            machine: Machine::new(Config::new(own, size, 1024, 8192).unwrap()),
+            router,
+            buffers: Buffers::new(),
+            owners: Owners::default(),
+            observed: Observed::new(size, None),
+        }
+    }
+
+    fn wires(&mut self) -> Wires<'_> {
+        let Self { machine, router, buffers, owners, observed } = self;
+        Wires { machine, router, buffers, owners, observed }
+    }
+}
+
 #[test]
 fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over() {
     let mut runs = Runs::default();
-    let mut machine = Machine::new(Config::new(1, 2, 1024, 8192).unwrap());
-    let mut router = Boards::router(1, None);
-    let (mut observed, mut owners) = (Observed::new(2, None), Owners::default());
-    let mut buffers = Buffers::new();
+    let mut rest = Rest::new(1, 2, Boards::router(1, None));
     for sequence in 0..3 {
-        let mut block = buffers.block(1);
-        let output = buffers.lend_block(&mut block);
+        let mut block = rest.buffers.block(1);
+        let output = rest.buffers.lend_block(&mut block);
         let broadcast = exchange(Collective::Broadcast { root: 0 }, Algorithm::BroadcastDirect, 1, 2);
-        let run = runs.make(broadcast, [None, output.buffer], None, &mut buffers).run;
-        let mut wires = Wires {
-            machine: &mut machine,
-            router: &mut router,
-            buffers: &mut buffers,
-            owners: &mut owners,
-            observed: &mut observed,
-        };
+        let run = runs.make(broadcast, [None, output.buffer], None, &mut rest.buffers).run;
+        let mut wires = rest.wires();
         runs.show(run, Patience::None, &mut wires);
         assert!(
             runs.runs[run].as_ref().unwrap().looks
@@ -325,35 +342,26 @@ fn who_gets_a_message_instead_of_what_it_looks_for_looks_no_more_once_it_is_over
         assert!(offer(&mut runs, run, wires.machine, wires.buffers, 0, &message, &[7]));
         assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
         assert!(!runs.has(run) && !runs.is_looking(), "call {sequence}");
-        assert_eq!(buffers.bytes(output)[0], 7);
-        buffers.retire(block, output.buffer);
+        assert_eq!(rest.buffers.bytes(output)[0], 7);
+        rest.buffers.retire(block, output.buffer);
     }
 }
 
 #[test]
 fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
     let mut runs = Runs::default();
-    let mut machine = Machine::new(Config::new(0, 4, 1024, 8192).unwrap());
-    let mut router = Boards::router(0, Some(1));
-    let (mut observed, mut owners) = (Observed::new(4, None), Owners::default());
-    let mut buffers = Buffers::new();
-    let mut blocks = [1, 4].map(|bytes| buffers.block(bytes));
+    let mut rest = Rest::new(0, 4, Boards::router(0, Some(1)));
+    let mut blocks = [1, 4].map(|bytes| rest.buffers.block(bytes));
     blocks[0].bytes_mut()[0] = 9;
-    let [input, output] = blocks.each_mut().map(|block| buffers.lend_block(block));
+    let [input, output] = blocks.each_mut().map(|block| rest.buffers.lend_block(block));
     let call = exchange(Collective::Gather { root: 0 }, Algorithm::GatherDirect, 0, 4);
     let received = call.what.schedule.actions().iter().filter_map(|action| match action {
         Action::Recv { from, tag, .. } => Some((*from, *tag)),
         _ => None,
     });
     let numbers: Vec<(usize, u32)> = received.collect();
-    let run = runs.make(call, [input.buffer, output.buffer], None, &mut buffers).run;
-    let mut wires = Wires {
-        machine: &mut machine,
-        router: &mut router,
-        buffers: &mut buffers,
-        owners: &mut owners,
-        observed: &mut observed,
-    };
+    let run = runs.make(call, [input.buffer, output.buffer], None, &mut rest.buffers).run;
+    let mut wires = rest.wires();
     runs.show(run, Patience::None, &mut wires);
     assert!(!runs.try_at_once(run, 1, &mut wires).map_err(|_| "a panic").unwrap());
     let made = runs.runs[run].as_ref().unwrap();
@@ -369,33 +377,23 @@ fn who_is_shown_a_part_at_once_goes_on_with_the_rest() {
         assert!(runs.advance(run, &mut wires, true).map_err(|_| "a panic").unwrap().is_none());
     }
     assert!(!runs.has(run) && !runs.is_looking());
-    assert_eq!(buffers.bytes(output)[..4], [9, 7, 2, 3]);
+    assert_eq!(rest.buffers.bytes(output)[..4], [9, 7, 2, 3]);
 }
 
 /// Who leaves its core to others in vain does not so again before there is room without it.
 #[test]
 fn who_waits_for_room_gives_up_and_does_not_try_again_at_once() {
     let mut runs = Runs::default();
-    let mut machine = Machine::new(Config::new(0, 2, 1024, 8192).unwrap());
-    let mut router = Boards::with_room(0, None, &[0, 5, 20, 0, 1]);
-    let (mut observed, mut owners) = (Observed::new(2, None), Owners::default());
-    let mut buffers = Buffers::new();
+    let mut rest = Rest::new(0, 2, Boards::with_room(0, None, &[0, 5, 20, 0, 1]));
     let mut shows = |patience| {
-        let mut block = buffers.block(1);
-        let input = buffers.lend_block(&mut block);
+        let mut block = rest.buffers.block(1);
+        let input = rest.buffers.lend_block(&mut block);
         let broadcast = exchange(Collective::Broadcast { root: 0 }, Algorithm::BroadcastDirect, 0, 2);
-        let run = runs.make(broadcast, [None, input.buffer], None, &mut buffers).run;
-        let mut wires = Wires {
-            machine: &mut machine,
-            router: &mut router,
-            buffers: &mut buffers,
-            owners: &mut owners,
-            observed: &mut observed,
-        };
-        runs.show(run, patience, &mut wires);
+        let run = runs.make(broadcast, [None, input.buffer], None, &mut rest.buffers).run;
+        runs.show(run, patience, &mut rest.wires());
         let shown = runs.runs[run].as_ref().unwrap().shown;
-        runs.remove(run, &mut buffers);
-        buffers.retire(block, input.buffer);
+        runs.remove(run, &mut rest.buffers);
+        rest.buffers.retire(block, input.buffer);
         shown
     };
     assert!(shows(Patience::None), "there is room");

@@ -134,17 +134,10 @@ impl Machine {
         payload_len: usize,
         expected: &Expected,
     ) -> Option<(usize, Result<Done, Failure>)> {
-        let header @ Header { packet: Packet::Eager { envelope }, .. } = Header::decode(header).ok()? else {
-            return None;
-        };
-        if !expected.selector.accepts(peer, &envelope)
-            || self.posted.accepts(envelope.context, peer, envelope.tag)
-            || !self.may_expect(&expected.selector)
-        {
-            return None;
+        match self.offer(peer, header, payload_len, [expected]) {
+            Offer::Taken { bytes, ending, .. } => Some((bytes, ending)),
+            Offer::Refused | Offer::Elsewhere | Offer::Unclear => None,
         }
-        let incoming = self.admit(peer, header.credit, envelope, payload_len)?;
-        Some(ends(expected, &incoming))
     }
 
     /// Like [`Machine::take_expected`], of several receives that are posted nowhere, in the order in which they were
@@ -186,8 +179,9 @@ impl Machine {
         }
         match self.admit(peer, credit, envelope, payload_len) {
             Some(incoming) => {
-                let (bytes, ending) = ends(expected, &incoming);
-                Offer::Taken { place, bytes, ending }
+                let into = Span { buffer: None, offset: 0, len: expected.room };
+                let room = Room { into, element: expected.element };
+                Offer::Taken { place, bytes: room.of(&incoming).len, ending: room.filled_by(&incoming) }
             }
             None => Offer::Unclear,
         }
@@ -421,14 +415,6 @@ impl Machine {
             _ => None,
         }
     }
-}
-
-/// How many bytes of a message an expected receive gets, and how it ends.
-#[inline(always)]
-fn ends(expected: &Expected, incoming: &Incoming) -> (usize, Result<Done, Failure>) {
-    let into = Span { buffer: None, offset: 0, len: expected.room };
-    let room = Room { into, element: expected.element };
-    (room.of(incoming).len, room.filled_by(incoming))
 }
 
 /// How a receive ends whose message has arrived in its memory.

@@ -129,6 +129,25 @@ fn many_of_them_get_theirs_in_any_order() {
     }
 }
 
+/// More than may be in line.
+#[test]
+fn so_many_that_the_line_is_full() {
+    const MANY: u32 = 1500;
+    for wire in wires() {
+        world(wire, 2, &small(), |rank| {
+            let other = 1 - rank.rank();
+            let begin = |tag| rank.start_recv(vec![0u32], other, tag).unwrap();
+            let begun: Vec<_> = (0..MANY).map(begin).collect();
+            for tag in (0..MANY).map(|place| place * 7 % MANY) {
+                rank.send(&[tag], other, tag).unwrap();
+            }
+            for (tag, begun) in (0..MANY).zip(begun) {
+                assert_eq!(begun.wait().unwrap().0, [tag]);
+            }
+        });
+    }
+}
+
 #[test]
 fn a_message_that_is_too_long_ends_the_one_that_it_is_for() {
     for wire in wires() {

@@ -1,28 +1,17 @@
 /* Receives that have begun, and everything a program can do with their requests: waiting for one, for all or for some,
  * looking, cancelling, freeing, and handles that are none; on MPI_COMM_WORLD and on a communicator of the program's.
  * Each rank sends to itself and to its neighbour. The last line of each says that all was right. */
-#include <mpi.h>
+#include "check.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MANY = 40, TAG = 7 };
 
-static int rank = -1, size, next, before;
+static int next, before;
 static MPI_Comm comm;
 static int in[MANY], out[MANY];
 static MPI_Request requests[2 * MANY + 1];
 static MPI_Status statuses[2 * MANY + 1];
-
-#define CHECK(what)                                                                                                   \
-    do {                                                                                                              \
-        if (!(what)) {                                                                                                \
-            fprintf(stderr, "requests.c:%d: rank %d of %d: not so: %s\n", __LINE__, rank, size, #what);               \
-            exit(3);                                                                                                  \
-        }                                                                                                             \
-    } while (0)
-#define WELL(call) CHECK((call) == MPI_SUCCESS)
 
 static int class_of(int code)
 {

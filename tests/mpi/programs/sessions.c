@@ -1,22 +1,11 @@
 /* Sessions: process sets, communicators that are made of them, error handlers and buffers of their own, several at a
  * time and one after the other; `sessions beside` also has MPI_Init, and a session that ends after MPI_Finalize. Every
  * rank checks what it gets; the last line of each says that all was right. */
-#include <mpi.h>
+#include "check.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int rank = -1, size, handled;
-
-#define CHECK(what)                                                                                                   \
-    do {                                                                                                              \
-        if (!(what)) {                                                                                                \
-            fprintf(stderr, "sessions.c:%d: rank %d of %d: not so: %s\n", __LINE__, rank, size, #what);               \
-            exit(3);                                                                                                  \
-        }                                                                                                             \
-    } while (0)
-#define WELL(call) CHECK((call) == MPI_SUCCESS)
+static int handled;
 
 static MPI_Session begun(void)
 {
