@@ -5,20 +5,23 @@
 #include <signal.h>
 #include <string.h>
 
-enum { WINDOW = 20 };
+enum { EACH = 10, RANKS = 16 };
 
-/* With all others at once. */
+/* Some with each of the others, up to that many, at once. */
 static int messages(int rank, int size)
 {
-    static int in[WINDOW], out[WINDOW];
-    MPI_Request requests[2 * WINDOW];
-    int n, place, failed = 0;
-    for (n = 0; n < WINDOW; n++) {
-        place = (rank + 1 + n % (size - 1)) % size;
-        failed |= MPI_Irecv(&in[n], 1, MPI_INT, place, 0, MPI_COMM_WORLD, &requests[n]);
-        failed |= MPI_Isend(&out[n], 1, MPI_INT, place, 0, MPI_COMM_WORLD, &requests[WINDOW + n]);
-    }
-    return failed | MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
+    static int in[EACH * RANKS], out[EACH * RANKS];
+    MPI_Request requests[2 * EACH * RANKS];
+    int n, of, began = 0, failed = 0;
+    for (n = 0; n < EACH; n++)
+        for (of = 0; of < size && of < RANKS; of++) {
+            if (of == rank)
+                continue;
+            failed |= MPI_Irecv(&in[began / 2], 1, MPI_INT, of, 0, MPI_COMM_WORLD, &requests[began]);
+            failed |= MPI_Isend(&out[began / 2], 1, MPI_INT, of, 0, MPI_COMM_WORLD, &requests[began + 1]);
+            began += 2;
+        }
+    return failed | MPI_Waitall(began, requests, MPI_STATUSES_IGNORE);
 }
 
 int main(int argc, char **argv)
