@@ -106,14 +106,15 @@ def asked(bare, names, ranks, smallest, largest):
 
 
 def rows(bare, samples, beside):
-    """Each limit that was measured: (limit, bytes, ringworld's cell, that of the bare thing)."""
+    """Each limit that was measured: (limit, setting, bytes, ringworld's cell, that of the bare thing)."""
     found = []
     for limit in bare.limits:
-        ours = stats.cells(samples, limit.op, limit.ranks)
-        for size, row in stats.cells(beside, limit.raw, limit.ranks).items():
-            cell, plain = ours.get(size, {}).get(stats.OURS), row[bare.name]
-            if cell is not None and not cell.off_wire and cell.times.keys() & plain.times.keys():
-                found.append((limit, size, cell, plain))
+        for setting in stats.settings([sample for sample in beside if sample.ranks == limit.ranks]):
+            ours = stats.cells(samples, limit.op, setting)
+            for size, row in stats.cells(beside, limit.raw, setting).items():
+                cell, plain = ours.get(size, {}).get(stats.OURS), row[bare.name]
+                if cell is not None and not cell.off_wire and cell.times.keys() & plain.times.keys():
+                    found.append((limit, setting, size, cell, plain))
     return found
 
 
@@ -126,7 +127,7 @@ def above(cell, plain):
 def report(bare, samples, beside):
     """The table, as lines; none when nothing was measured."""
     lines = []
-    for limit, size, cell, plain in rows(bare, samples, beside) if bare else []:
+    for limit, setting, size, cell, plain in rows(bare, samples, beside) if bare else []:
         found = above(cell, plain)
         ratio = stats.ratio_text(found)
         bar = "none" if limit.bar is None else f"{limit.bar:.2f}"
@@ -134,10 +135,10 @@ def report(bare, samples, beside):
         if limit.bar is not None and not stands:
             bar += f", at {stats.size_text(limit.smallest)}"
         missed = limit.bar is not None and stands and found[0] > limit.bar
-        lines.append(f"| {limit.title} | {limit.ranks} | {stats.size_text(size)} | {stats.seconds_text(cell)} | {stats.seconds_text(plain)} | "
+        lines.append(f"| {limit.title} | {setting} | {stats.size_text(size)} | {stats.seconds_text(cell)} | {stats.seconds_text(plain)} | "
                      f"{f'**{ratio}**' if missed else ratio} | {bar} |")
     if not lines:
         return []
     return ["", f"### Beside {bare.title}", "",
             f"{bare.about} Ratio: ringworld's time / theirs, round by round; what is above its bar in bold.", "",
-            f"| operation | ranks | size | ringworld | {bare.title} | ratio | bar |", "|---|---|---|---|---|---|---|"] + lines
+            f"| operation | world | size | ringworld | {bare.title} | ratio | bar |", "|---|---|---|---|---|---|---|"] + lines

@@ -19,10 +19,10 @@ from stats import size_text
 STYLES = [("#1f77b4", "o"), ("#d62728", "s"), ("#2ca02c", "^"), ("#9467bd", "D"), ("#ff7f0e", "v"), ("#8c564b", "P")]
 
 
-def curves(samples, op, ranks):
+def curves(samples, op, setting):
     """{peer: [(size, median, lowest, highest)]} of peer's time over ours; what is off the wire is left out."""
     found = {}
-    for size, row in stats.cells(samples, op, ranks).items():
+    for size, row in stats.cells(samples, op, setting).items():
         for peer, cell in row.items():
             against = None if peer == stats.OURS or cell.off_wire else stats.against(row, peer)
             if against:
@@ -42,13 +42,13 @@ def draw(samples, peers, directory):
     from matplotlib import pyplot
     paths = []
     for op, about in OPERATIONS.items():
-        panels = {ranks: found for ranks in sorted({s.ranks for s in samples}) if (found := curves(samples, op, ranks))}
+        panels = {setting: found for setting in stats.settings(samples) if (found := curves(samples, op, setting))}
         if not panels:
             continue
         figure, axes = pyplot.subplots(1, len(panels), figsize=(4.8 * len(panels), 3.4), sharey=True, squeeze=False)
-        for axis, (ranks, found) in zip(axes[0], panels.items()):
+        for axis, (setting, found) in zip(axes[0], panels.items()):
             panel(axis, found, peers)
-            axis.set_title(f"{ranks} ranks")
+            axis.set_title(str(setting))
         axes[0][0].set_ylabel("peer's time / ringworld's time")
         handles = dict(pair for axis in axes[0] for pair in zip(*reversed(axis.get_legend_handles_labels())))
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), frameon=False)
@@ -62,7 +62,7 @@ def draw(samples, peers, directory):
 
 
 def panel(axis, found, peers):
-    """One world size: lines of medians, bands from the lowest to the highest round."""
+    """One setting: lines of medians, bands from the lowest to the highest round."""
     sizes = sorted({point[0] for points in found.values() for point in points})
     for (colour, marker), (name, peer) in zip(STYLES, [(n, p) for n, p in peers.items() if n != stats.OURS]):
         points = found.get(name, [])
@@ -89,7 +89,8 @@ def sample(row):
     whole = lambda name: int(row[name]) if row[name] else None
     figures = [float(row[name]) for name in ("median_s", "min_s", "cpu_s")]
     line = Line(row["op"], int(row["bytes"]), int(row["iterations"]), *figures, whole("loopback_bytes"), whole("loopback_packets"))
-    return stats.Sample(int(row["round"]), row["peer"], int(row["ranks"]), line)
+    # Runs kept before cores were told apart have no such column.
+    return stats.Sample(int(row["round"]), row["peer"], int(row["ranks"]), line, row.get("cores", ""))
 
 
 def main(arguments):

@@ -17,11 +17,11 @@ def markdown(samples, wholes, peers, facts, notes, appended=(), scene="TCP on lo
               "(lowest–highest round); above 1 ringworld is faster."]
     if any(sample.line.off_wire(sample.ranks) for sample in samples):
         parts.append("† Too little crossed the loopback interface: shared memory or the like; left out of the ratio.")
-    for ranks in all_ranks(samples):
+    for setting in stats.settings(samples):
         for op, about in OPERATIONS.items():
-            table = stats.cells(samples, op, ranks)
+            table = stats.cells(samples, op, setting)
             if table:
-                parts += ["", f"### {about.title}, {ranks} ranks", ""]
+                parts += ["", f"### {about.title}, {setting}", ""]
                 parts += times_table("size", {size_text(size): row for size, row in table.items()}, peers, seconds_text)
     return "\n".join(parts) + "\n"
 
@@ -34,8 +34,8 @@ def summary(samples, wholes, peers, facts, notes, appended=()):
         parts += ["", f"Whether they used the wire is not checked for: {', '.join(unchecked)}."]
     if notes:
         parts += ["", "**Notes**", ""] + [f"- {note}" for note in notes]
-    for ranks in all_ranks(samples):
-        parts += ratio_matrix(samples, ranks, "Fastest peer's time / ringworld's time", stats.ratio)
+    for setting in stats.settings(samples):
+        parts += ratio_matrix(samples, setting, "Fastest peer's time / ringworld's time", stats.ratio)
     parts += means(samples, peers)
     parts += since_before(samples)
     parts += processor(samples, wholes, peers)
@@ -58,19 +58,14 @@ def into_readme(path, lines, run, drawn):
     path.write_text("\n".join([head + begin, "", *where, "", *lines, "", end + tail]), encoding="utf-8")
 
 
-def all_ranks(samples):
-    """The world sizes measured."""
-    return sorted({sample.ranks for sample in samples})
-
-
-def ratio_matrix(samples, ranks, title, of):
+def ratio_matrix(samples, setting, title, of):
     """Sizes down, operations across; in each cell the ratio `of` its row."""
-    tables = {op: stats.cells(samples, op, ranks) for op in OPERATIONS}
+    tables = {op: stats.cells(samples, op, setting) for op in OPERATIONS}
     tables = {op: table for op, table in tables.items() if any(of(row) for row in table.values())}
     if not tables:
         return []
     rows = sorted({size for table in tables.values() for size in table})
-    lines = ["", f"### {title}, {ranks} ranks", "",
+    lines = ["", f"### {title}, {setting}", "",
              "Median over rounds; above 1 ringworld is faster, below 1 in bold.", "",
              "| size | " + " | ".join(tables) + " |", "|---" * (len(tables) + 1) + "|"]
     for size in rows:
@@ -90,38 +85,38 @@ SLOWER = 0.95
 def since_before(samples):
     """ringworld's time before over its time now, by cell and by operation, and the cells that have become slower."""
     matrices, rows, slower = [], [], []
-    for ranks in all_ranks(samples):
-        matrices += ratio_matrix(samples, ranks, "ringworld's time before / its time now", stats.since_before)
+    for setting in stats.settings(samples):
+        matrices += ratio_matrix(samples, setting, "ringworld's time before / its time now", stats.since_before)
         for op in OPERATIONS:
-            found = {size: ratios for size, row in stats.cells(samples, op, ranks).items() if (ratios := stats.since_before(row))}
+            found = {size: ratios for size, row in stats.cells(samples, op, setting).items() if (ratios := stats.since_before(row))}
             if found:
                 worst = min(found, key=lambda size: found[size][0])
                 mean = stats.geometric_mean([ratios[0] for ratios in found.values()])
-                rows.append(f"| {op} | {ranks} | {mean:.2f} | {ratio_text(found[worst])} | {size_text(worst)} |")
-                slower += [f"- {op}, {ranks} ranks, {size_text(size)}: {ratio_text(ratios)}" for size, ratios in found.items()
+                rows.append(f"| {op} | {setting} | {mean:.2f} | {ratio_text(found[worst])} | {size_text(worst)} |")
+                slower += [f"- {op}, {setting}, {size_text(size)}: {ratio_text(ratios)}" for size, ratios in found.items()
                            if ratios[0] < SLOWER and ratios[2] < 1]
     if not rows:
         return []
     return matrices + ["", "### Before and now by operation", "",
-                       "| operation | ranks | geometric mean over sizes | lowest (its rounds) | at |", "|---|---|---|---|---|", *rows, "",
+                       "| operation | world | geometric mean over sizes | lowest (its rounds) | at |", "|---|---|---|---|---|", *rows, "",
                        f"Below {SLOWER} in the median, and below 1 in every round:{'' if slower else ' none.'}"] + slower
 
 
 def means(samples, peers):
     """Mean and worst ratio of every operation."""
     lines = []
-    for ranks in all_ranks(samples):
+    for setting in stats.settings(samples):
         for op in OPERATIONS:
-            table = stats.cells(samples, op, ranks)
+            table = stats.cells(samples, op, setting)
             ratios = {size: found for size, row in table.items() if (found := stats.ratio(row))}
             if ratios:
                 worst = min(ratios, key=lambda size: ratios[size][0])
                 mean = stats.geometric_mean([found[0] for found in ratios.values()])
                 fastest = peers[stats.rival(table[worst])].title
-                lines.append(f"| {op} | {ranks} | {mean:.2f} | {ratio_text(ratios[worst])} | {size_text(worst)} | {fastest} |")
+                lines.append(f"| {op} | {setting} | {mean:.2f} | {ratio_text(ratios[worst])} | {size_text(worst)} | {fastest} |")
     if not lines:
         return []
-    return ["", "### Ratios by operation", "", "| operation | ranks | geometric mean over sizes | lowest (its rounds) | at | to |",
+    return ["", "### Ratios by operation", "", "| operation | world | geometric mean over sizes | lowest (its rounds) | at | to |",
             "|---|---|---|---|---|---|"] + lines
 
 

@@ -3,6 +3,7 @@
 A figure of one peer is the median over rounds of what its twin reported, with the lowest and highest
 round beside it. A ratio is the fastest peer's time over ours, formed round by round (both then ran
 within seconds of each other, under the same disturbances), and the median of those. Above 1: we are faster.
+Where the cores come near one another and go far (distance.py), rounds are counted apart, and so are the tables.
 """
 
 import math
@@ -26,6 +27,13 @@ class Sample:
     peer: str
     ranks: int
     line: Line
+    # How far the cores were from one another, in a word; empty where nobody asked.
+    cores: str = ""
+
+    @property
+    def turn(self):
+        """What lines that may be compared have in common."""
+        return self.cores, self.round
 
 
 @dataclass
@@ -38,11 +46,17 @@ class Whole:
     ops: str
     wall_s: float
     cpu_s: float
+    cores: str = ""
+
+    @property
+    def turn(self):
+        """As of a sample."""
+        return self.cores, self.round
 
 
 @dataclass
 class Cell:
-    """One peer's figure at one place of a table, by round."""
+    """One peer's figure at one place of a table, by turn."""
 
     times: dict
     off_wire: bool = False
@@ -53,15 +67,32 @@ class Cell:
         return median(self.times.values())
 
 
-def cells(samples, op, ranks):
+@dataclass(frozen=True, order=True)
+class Setting:
+    """What all samples of a table have in common but for the operation."""
+
+    ranks: int
+    cores: str = ""
+
+    def __str__(self):
+        return f"{self.ranks} ranks, {self.cores} cores" if self.cores else f"{self.ranks} ranks"
+
+
+def settings(samples):
+    """Those that were measured; of cores that come and go, the near ones first."""
+    found = {Setting(sample.ranks, sample.cores) for sample in samples}
+    return sorted(found, key=lambda setting: (setting.ranks, setting.cores != "near", setting.cores))
+
+
+def cells(samples, op, setting):
     """The samples of one table as {bytes: {peer: Cell}}."""
     table = {}
     for sample in samples:
-        if sample.line.op == op and sample.ranks == ranks:
+        if sample.line.op == op and (sample.ranks, sample.cores) == (setting.ranks, setting.cores):
             row = table.setdefault(sample.line.bytes, {})
             cell = row.setdefault(sample.peer, Cell({}))
-            cell.times[sample.round] = sample.line.median_s
-            cell.off_wire = cell.off_wire or sample.line.off_wire(ranks)
+            cell.times[sample.turn] = sample.line.median_s
+            cell.off_wire = cell.off_wire or sample.line.off_wire(setting.ranks)
     return dict(sorted(table.items()))
 
 
@@ -104,7 +135,7 @@ def cpu_rows(samples):
     for sample in samples:
         if sample.line.bytes >= LARGE and sample.line.cpu_s > 0 and not sample.line.off_wire(sample.ranks):
             rounds = found.setdefault((sample.line.op, sample.ranks), {}).setdefault(sample.peer, {})
-            rounds.setdefault(sample.round, []).append(sample.line.cpu_per_gigabyte(sample.ranks))
+            rounds.setdefault(sample.turn, []).append(sample.line.cpu_per_gigabyte(sample.ranks))
     return {key: {peer: Cell({turn: geometric_mean(costs) for turn, costs in rounds.items()})
                   for peer, rounds in row.items()} for key, row in found.items()}
 
@@ -115,7 +146,7 @@ def whole_rows(wholes, field, empty):
     for whole in wholes:
         if (whole.ops == "empty") == empty:
             times = table.setdefault(whole.ranks, {}).setdefault(whole.peer, Cell({})).times
-            times[whole.round] = times.get(whole.round, 0) + getattr(whole, field)
+            times[whole.turn] = times.get(whole.turn, 0) + getattr(whole, field)
     return dict(sorted(table.items()))
 
 

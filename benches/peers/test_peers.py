@@ -18,6 +18,8 @@ from types import SimpleNamespace
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import comparison
+import distance
 import facts
 import limits
 import links
@@ -50,8 +52,8 @@ def run(text, timeout=20, names=("bcast",)):
     return run_twin(Script(text), names, 2, 8, 64, 5, timeout)
 
 
-def sample(turn, peer, seconds, wire=None, size=8, op="bcast", cpu=0.0, ranks=2):
-    return stats.Sample(turn, peer, ranks, Line(op, size, 10, seconds, seconds, cpu, wire, wire))
+def sample(turn, peer, seconds, wire=None, size=8, op="bcast", cpu=0.0, ranks=2, cores=""):
+    return stats.Sample(turn, peer, ranks, Line(op, size, 10, seconds, seconds, cpu, wire, wire), cores)
 
 
 PEERS = {name: Script(name) for name in ("ringworld", "mpich", "openmpi")}
@@ -165,12 +167,12 @@ class Figures(unittest.TestCase):
         # The second round was disturbed for everybody: the ratio does not move.
         samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 4e-6), sample(1, "openmpi", 9e-6),
                    sample(2, "ringworld", 20e-6), sample(2, "mpich", 40e-6), sample(2, "openmpi", 60e-6)]
-        row = stats.cells(samples, "bcast", 2)[8]
+        row = stats.cells(samples, "bcast", stats.Setting(2))[8]
         self.assertEqual([round(value, 9) for value in stats.ratio(row)], [2.0, 2.0, 2.0])
 
     def test_a_peer_off_the_wire_is_shown_and_left_out_of_the_ratio(self):
         samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 1e-6, wire=0), sample(1, "openmpi", 3e-6, wire=500)]
-        row = stats.cells(samples, "bcast", 2)[8]
+        row = stats.cells(samples, "bcast", stats.Setting(2))[8]
         self.assertTrue(row["mpich"].off_wire)
         self.assertTrue(report.cell_text(row["mpich"], None, stats.seconds_text).endswith("†"))
         self.assertAlmostEqual(stats.ratio(row)[0], 1.5)
@@ -201,8 +203,8 @@ class Figures(unittest.TestCase):
     def test_groups_of_one_round_add_up_and_empty_worlds_stand_apart(self):
         wholes = [stats.Whole(1, "mpich", 2, "bcast", 1.0, 2.0), stats.Whole(1, "mpich", 2, "rate", 0.5, 1.0),
                   stats.Whole(1, "mpich", 2, "empty", 0.1, 0.2)]
-        self.assertEqual(stats.whole_rows(wholes, "cpu_s", empty=False)[2]["mpich"].times, {1: 3.0})
-        self.assertEqual(stats.whole_rows(wholes, "wall_s", empty=True)[2]["mpich"].times, {1: 0.1})
+        self.assertEqual(stats.whole_rows(wholes, "cpu_s", empty=False)[2]["mpich"].times, {("", 1): 3.0})
+        self.assertEqual(stats.whole_rows(wholes, "wall_s", empty=True)[2]["mpich"].times, {("", 1): 0.1})
 
     def test_figures_are_written_in_the_unit_that_fits(self):
         self.assertEqual(stats.seconds_text(stats.Cell({1: 5.74e-6, 2: 6.17e-6, 3: 5.72e-6})), "5.74 µs (5.72–6.17)")
@@ -243,10 +245,10 @@ class Figures(unittest.TestCase):
                    ((8, {"before": 1e-6, "ringworld": 2e-6, "mpich": 3e-6}), (64, {"before": 6e-6, "ringworld": 3e-6}),
                     (1024, {"before": 0.97e-6, "ringworld": 1e-6}))
                    for name, seconds in times.items()]
-        self.assertEqual(stats.rival(stats.cells(samples, "bcast", 2)[8]), "mpich")
+        self.assertEqual(stats.rival(stats.cells(samples, "bcast", stats.Setting(2))[8]), "mpich")
         text = "\n".join(report.since_before(samples))
         self.assertIn("| 64 B | 2.00 |", text)
-        self.assertIn("| bcast | 2 | 0.99 | 0.50 (0.50–0.50) | 8 B |", text)
+        self.assertIn("| bcast | 2 ranks | 0.99 | 0.50 (0.50–0.50) | 8 B |", text)
         self.assertIn("in every round:\n- bcast, 2 ranks, 8 B: 0.50 (0.50–0.50)", text)
         self.assertNotIn("1 KiB:", text)
         faster = [s for s in samples if s.line.bytes == 64]
@@ -259,17 +261,21 @@ class Figures(unittest.TestCase):
 
     def test_lines_that_were_kept_are_drawn_from_like_new_ones(self):
         lines = [Line("bcast", 8, 5, 1e-6, 9e-7, 0.25, 100, 3), Line("bcast", 64, 5, 2e-6, 1e-6, 0.5)]
-        samples = [stats.Sample(2, peer, 4, line) for peer in ("ringworld", "openmpi") for line in lines]
-        header = ["round", "peer", "ranks", "op", "bytes", "iterations", "median_s", "min_s", "cpu_s", "loopback_bytes", "loopback_packets"]
-        rows = [[s.round, s.peer, s.ranks, *vars(s.line).values()] for s in samples]
+        samples = [stats.Sample(2, peer, 4, line, cores) for peer, cores in (("ringworld", "near"), ("openmpi", "")) for line in lines]
+        header = ["round", "peer", "ranks", "op", "bytes", "iterations", "median_s", "min_s", "cpu_s", "loopback_bytes", "loopback_packets",
+                  "cores"]
+        rows = [[s.round, s.peer, s.ranks, *vars(s.line).values(), s.cores] for s in samples]
         with tempfile.TemporaryDirectory() as directory:
             path = facts.write_csv(Path(directory) / "kept.csv", header, rows, {"date": "2026"})
             self.assertEqual(plots.kept(path), samples)
+            # As files were before cores were told apart.
+            facts.write_csv(path, header[:-1], [row[:-1] for row in rows], {"date": "2026"})
+            self.assertEqual([found.cores for found in plots.kept(path)], [""] * 4)
 
     def test_plots_hold_only_what_used_the_wire_beside_ringworld(self):
         samples = [sample(1, "ringworld", 2e-6), sample(1, "mpich", 1e-6, wire=0), sample(1, "openmpi", 3e-6),
                    sample(1, "openmpi", 3e-6, size=64)]
-        self.assertEqual(plots.curves(samples, "bcast", 2), {"openmpi": [(8, 1.5, 1.5, 1.5)]})
+        self.assertEqual(plots.curves(samples, "bcast", stats.Setting(2)), {"openmpi": [(8, 1.5, 1.5, 1.5)]})
 
 
 class Links(unittest.TestCase):
@@ -354,7 +360,6 @@ class Beside(unittest.TestCase):
         self.assertEqual(limits.report(limits.PlainSockets(), off_the_wire, plain), [])
 
     def test_plain_sockets_are_measured_right_after_ringworld_and_are_no_rival(self):
-        program = load_run()
         options = SimpleNamespace(only=["pingpong", "barrier"], groups=[["pingpong", "barrier"]], ranks=[2, 4], start_ranks=[0], starts=0,
                                   rounds=2, budget=1, min=8, max=8, timeout=20, limit=60, quick=False, scenes=("loopback",),
                                   peers=["ringworld", "mpich"])
@@ -364,32 +369,102 @@ class Beside(unittest.TestCase):
             order = Path(directory, "order")
             for peer in (*peers.values(), plain):
                 peer.text = f"echo {peer.name} $1 $2 >> {order}; " + peer.text
-            comparison = program.Comparison(options, peers, plain, [])
-            comparison.progress = SimpleNamespace(step=lambda _: None, say=print, end=lambda _: None)
-            self.assertEqual(comparison.all_rounds(), 2)
+            held = comparison.Comparison(options, peers, plain, [])
+            held.progress = SimpleNamespace(step=lambda _: None, say=print, end=lambda _: None)
+            self.assertEqual(held.all_rounds(), 2)
             started = order.read_text().split("\n")[:-1]
-        self.assertEqual(comparison.notes, [])
+        self.assertEqual(held.notes, [])
         self.assertEqual(started[:5], ["ringworld 2 pingpong,barrier", "raw 2 pingpong", "mpich 2 pingpong,barrier",
                                        "ringworld 4 pingpong,barrier", "mpich 4 pingpong,barrier"])
-        self.assertEqual([(s.round, s.peer, s.line.bytes) for s in comparison.beside], [(1, "raw", 8), (2, "raw", 8)])
-        self.assertEqual({s.peer for s in comparison.samples}, {"ringworld", "mpich"})
-        self.assertEqual(comparison.missing(), [])
+        self.assertEqual([(s.round, s.peer, s.line.bytes) for s in held.beside], [(1, "raw", 8), (2, "raw", 8)])
+        self.assertEqual({s.peer for s in held.samples}, {"ringworld", "mpich"})
+        self.assertEqual(held.missing(), [])
 
     def test_plain_sockets_that_fail_are_noted_once_and_disturb_nothing(self):
-        program = load_run()
         options = SimpleNamespace(only=["pingpong"], groups=[["pingpong"]], ranks=[2], start_ranks=[0], starts=0, rounds=3, budget=1,
                                   min=8, max=8, timeout=20, limit=60, quick=False, scenes=("loopback",), peers=["ringworld"])
         plain = bare("raw", "echo no port >&2; exit 1")
-        comparison = program.Comparison(options, {"ringworld": twin("ringworld")}, plain, [])
-        comparison.progress = SimpleNamespace(step=lambda _: None, say=lambda _: None, end=lambda _: None)
-        self.assertEqual(comparison.all_rounds(), 3)
-        self.assertEqual(len(comparison.notes), 1)
-        self.assertRegex(comparison.notes[0], "raw, pingpong, 2 ranks, is left out from round 1 on: it ended with exit code 1: no port")
-        self.assertEqual((len(comparison.samples), comparison.beside, comparison.missing()), (3, [], []))
+        held = comparison.Comparison(options, {"ringworld": twin("ringworld")}, plain, [])
+        held.progress = SimpleNamespace(step=lambda _: None, say=lambda _: None, end=lambda _: None)
+        self.assertEqual(held.all_rounds(), 3)
+        self.assertEqual(len(held.notes), 1)
+        self.assertRegex(held.notes[0], "raw, pingpong, 2 ranks, is left out from round 1 on: it ended with exit code 1: no port")
+        self.assertEqual((len(held.samples), held.beside, held.missing()), (3, [], []))
 
     @classmethod
     def setUpClass(cls):
         adopt_orphans()
+
+
+class Played:
+    """A distance that is what the test says, one word for each look; then the last for ever."""
+
+    def __init__(self, *words):
+        self.words, self.looks = list(words), 0
+
+    def now(self):
+        self.looks += 1
+        return self.words.pop(0) if len(self.words) > 1 else self.words[0]
+
+    def remark(self):
+        return "played"
+
+
+class Distances(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        adopt_orphans()
+        comparison.PAUSE_S = 0.0
+
+    def held(self, *words, rounds=2, limit=60, names=("ringworld", "mpich")):
+        """A comparison in shared memory between cores that are played."""
+        options = SimpleNamespace(only=["bcast"], groups=[["bcast"]], ranks=[2], start_ranks=[0], starts=0, rounds=rounds, budget=1, min=8,
+                                  max=8, timeout=20, limit=limit, quick=False, scenes=["memory"], peers=list(names))
+        made = comparison.Comparison(options, {name: twin(name) for name in names}, bare("rawmemory"), [])
+        made.progress = SimpleNamespace(step=lambda _: None, say=lambda _: None, end=lambda _: None)
+        made.distance = Played(*words)
+        return made
+
+    def test_who_has_had_the_fewest_turns_at_a_distance_is_next(self):
+        held = self.held("near", "near", "far", "far", "far", "near", "near", "far", "far", "far", "near", "near", "near", "near", "near")
+        self.assertEqual(held.measured(), "2 to 2 rounds with near cores, 2 to 2 rounds with far cores")
+        turns = [(s.peer, s.cores, s.round) for s in held.samples]
+        self.assertEqual(len(turns), len(set(turns)))
+        for cores in ("near", "far"):
+            self.assertEqual({(peer, turn) for peer, where, turn in turns if where == cores},
+                             {(peer, turn) for peer in ("ringworld", "mpich") for turn in (1, 2)})
+
+    def test_a_turn_in_which_the_cores_moved_counts_nowhere(self):
+        held = self.held("near", "far", "near", "far", "near", "near", "near", rounds=1, names=("ringworld",))
+        self.assertEqual(held.measured(), "1 to 1 rounds with near cores")
+        self.assertEqual([(s.peer, s.cores, s.round) for s in held.samples], [("ringworld", "near", 1)])
+        self.assertEqual(len(held.wholes), 1)
+
+    def test_cores_that_do_not_come_back_are_waited_for_until_the_time_is_up(self):
+        held = self.held("far", "far", "near", rounds=1, limit=2)
+        start = time.monotonic()
+        self.assertEqual(held.measured(), "0 to 1 rounds with far cores, 1 to 1 rounds with near cores")
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual({(s.peer, s.cores) for s in held.samples}, {("ringworld", "far"), ("ringworld", "near"), ("mpich", "near")})
+
+    def test_like_is_compared_with_like(self):
+        # Ours ran while cores were near, twice, and theirs while they were far, but for one turn of each.
+        samples = [sample(1, "ringworld", 1e-6, cores="near"), sample(2, "ringworld", 1e-6, cores="near"),
+                   sample(1, "ringworld", 4e-6, cores="far"), sample(1, "mpich", 2e-6, cores="near"),
+                   sample(1, "mpich", 6e-6, cores="far"), sample(2, "mpich", 6e-6, cores="far")]
+        self.assertEqual([str(found) for found in stats.settings(samples)], ["2 ranks, near cores", "2 ranks, far cores"])
+        text = report.markdown(samples, [], PEERS, {}, [])
+        self.assertIn("| bcast | 2 ranks, near cores | 2.00 | 2.00 (2.00–2.00) | 8 B | mpich |", text)
+        self.assertIn("| bcast | 2 ranks, far cores | 1.50 | 1.50 (1.50–1.50) | 8 B | mpich |", text)
+        self.assertEqual(plots.curves(samples, "bcast", stats.Setting(2, "far"))["mpich"], [(8, 1.5, 1.5, 1.5)])
+
+    def test_bare_loops_tell_how_far_cores_are(self):
+        def told(seconds):
+            return distance.Distance(twin("rawmemory", f"echo pingpong,8,30,{seconds},{seconds},0.1")).now()
+        self.assertEqual((told(7e-8), told(2e-7)), (distance.NEAR, distance.FAR))
+        lame = distance.Distance(twin("rawmemory", "exit 1"))
+        self.assertEqual(lame.now(), distance.UNKNOWN)
+        self.assertRegex(lame.remark(), "unknown")
 
 
 class Reports(unittest.TestCase):
@@ -398,7 +473,7 @@ class Reports(unittest.TestCase):
                    sample(1, "ringworld", 4e-6, size=64), sample(1, "openmpi", 2e-6, size=64)]
         text = report.markdown(samples, [stats.Whole(1, "ringworld", 16, "empty", 0.1, 0.1), stats.Whole(1, "mpich", 16, "empty", 0.2, 0.1)],
                                PEERS, {"date": "today"}, ["A note."])
-        self.assertIn("| bcast | 2 | 1.41 | 0.50 (0.50–0.50) | 64 B | openmpi |", text)
+        self.assertIn("| bcast | 2 ranks | 1.41 | 0.50 (0.50–0.50) | 64 B | openmpi |", text)
         self.assertIn("| 64 B | **0.50** |", text)
         self.assertIn("| 16 | **100 ms** | 200 ms | 2.00 (2.00–2.00) |", text)
         self.assertIn("- A note.", text)
