@@ -100,7 +100,15 @@ fn rule(request: &Request, tuning: &Tuning) -> (Algorithm, &'static str) {
 
 /// Whether what each rank has can be shown to all others.
 fn can_be_shown(request: &Request, tuning: &Tuning) -> bool {
-    request.size <= tuning.show_ranks && request.given_bytes() <= tuning.show_bytes && !uneven(request)
+    let combines = matches!(
+        request.collective,
+        Collective::Reduce { .. } | Collective::AllReduce | Collective::Scan | Collective::ExclusiveScan
+    );
+    let operands = if combines { request.bytes().saturating_mul(request.size.saturating_sub(1)) } else { 0 };
+    request.size <= tuning.show_ranks
+        && request.given_bytes() <= tuning.show_bytes
+        && operands <= tuning.show_operands
+        && !uneven(request)
 }
 
 /// Where all ranks share memory, and are few.
@@ -121,7 +129,10 @@ fn shown(request: &Request, tuning: &Tuning) -> Option<(Algorithm, &'static str)
         Collective::Scan => Algorithm::ScanDirect,
         Collective::ExclusiveScan => Algorithm::ExclusiveScanDirect,
     };
-    Some((algorithm, "few ranks that share memory show one another what is short (show_bytes, show_ranks)"))
+    Some((
+        algorithm,
+        "few ranks that share memory show one another what is short (show_bytes, show_operands, show_ranks)",
+    ))
 }
 
 /// Where some ranks share a host and not all.
@@ -415,6 +426,8 @@ fn choose_segments(algorithm: Algorithm, reason: &'static str, request: &Request
         A::AllGatherDirect | A::AllToAllPairwise if can_be_shown(request, tuning) => {
             (tuning.in_flight.max(size - 1).max(1), 1)
         }
+        // Shown whole, or not at all.
+        A::AllReduceDirect | A::ReduceScatterDirect if can_be_shown(request, tuning) => (1, 1),
         A::AllToAllPairwise => (exchanges(request, tuning), 1),
         _ if size > 2
             && (exchanges_parts || matches!(algorithm, A::AllReduceDirect | A::ReduceScatterDirect)) =>
@@ -528,6 +541,50 @@ mod tests {
         assert_eq!(path(4, 1 << 20), "all-reduce/ring");
         assert_eq!(path(2, 64 << 10), "all-reduce/direct");
         assert_eq!(path(2, 4 << 20), "all-reduce/ring");
+    }
+
+    #[test]
+    fn whatever_can_be_shown_is_shown_whole() {
+        let tuning = Tuning { show_ranks: 8, ..Tuning::default() };
+        for size in 2..=8 {
+            for collective in [
+                Collective::Broadcast { root: 0 },
+                Collective::Reduce { root: 0 },
+                Collective::AllReduce,
+                Collective::AllGather,
+                Collective::ReduceScatter,
+                Collective::Gather { root: 0 },
+                Collective::Scatter { root: 0 },
+                Collective::AllToAll,
+                Collective::Scan,
+                Collective::ExclusiveScan,
+            ] {
+                let mut shown = 0;
+                for bytes in (4..=160 << 10).step_by(4 << 10) {
+                    let request = request(collective, size, bytes);
+                    let choice = select(&request, &tuning);
+                    assert_eq!(
+                        can_be_shown(&request, &tuning),
+                        choice.reason.contains("show_bytes"),
+                        "{collective:?} of {size} ranks, {bytes} bytes"
+                    );
+                    if can_be_shown(&request, &tuning) {
+                        assert!(crate::is_exchange(&request, &choice), "{collective:?} of {size}: {choice}");
+                        shown = bytes;
+                    }
+                }
+                let most = match collective {
+                    Collective::ReduceScatter | Collective::Scatter { .. } | Collective::AllToAll => {
+                        tuning.show_bytes / size
+                    }
+                    Collective::Broadcast { .. } | Collective::AllGather | Collective::Gather { .. } => {
+                        tuning.show_bytes
+                    }
+                    _ => tuning.show_bytes.min(tuning.show_operands / (size - 1)),
+                };
+                assert!((most - (4 << 10)..=most).contains(&shown), "{collective:?} of {size}: {shown}");
+            }
+        }
     }
 
     #[test]

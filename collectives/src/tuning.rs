@@ -73,7 +73,7 @@ impl fmt::Display for Overrides {
 }
 
 /// The longest vector or block, in bytes, that can be shown.
-pub(crate) const LONGEST_SHOWN: usize = 8 << 10;
+pub(crate) const LONGEST_SHOWN: usize = 128 << 10;
 
 /// Where one algorithm stops being the fastest and the next begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -172,10 +172,14 @@ pub struct Tuning {
     /// exchange ([`crate::is_exchange`]), but with counts that differ. 0 where they do not; 8 where they do: each looks
     /// at what all others show.
     pub show_ranks: usize,
-    /// The longest vector that is shown so, or block where all get the same; of blocks that differ all together. 8 KiB,
-    /// as long as a place to show it is: with four ranks on two cores an all-reduce of that takes two thirds of the
-    /// time of the next best, with two nine tenths; of 16 KiB with two a fifth more.
+    /// The longest vector that is shown so, or block where all get the same; of blocks that differ all together. 128
+    /// KiB, as long as a place to show it is: with two ranks exchanges of 64 KiB take two thirds of the time of the
+    /// next best, between far cores half or less of it; of 256 KiB and more, written whole before any of it is read,
+    /// all-to-all and broadcast would take up to a third more.
     pub show_bytes: usize,
+    /// The most bytes that all others together show a rank which combines their vectors. 256 KiB: four ranks on two
+    /// cores gain a quarter by it in all-reduces of 64 KiB, and eight lose half in them.
+    pub show_operands: usize,
     /// Which ranks share a host, where some do and not all; see [`Tuning::on_hosts`].
     pub hosts: Option<Arc<Hosts>>,
 }
@@ -245,6 +249,7 @@ impl Default for Tuning {
             pack_tiny: 64,
             show_ranks: 0,
             show_bytes: LONGEST_SHOWN,
+            show_operands: 256 * KIB,
             hosts: None,
         }
     }

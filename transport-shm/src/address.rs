@@ -19,7 +19,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use crate::folder::{Folder, Missed, file_name};
 
 /// Changes with the layout of addresses, links or outboxes.
-pub(crate) const VERSION: u8 = 7;
+pub(crate) const VERSION: u8 = 8;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const LENGTH: usize = 34;
 

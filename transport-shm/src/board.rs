@@ -30,7 +30,10 @@ const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
 /// How far a rank may be ahead of whoever looks.
 pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 32 };
 /// The longest payload.
-pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 8 << 10 };
+pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 128 << 10 };
+/// From the payload of one cell to that of the next. Were it a power of two, short ones would all fall into the same few
+/// places of the caches.
+const STRIDE: usize = if cfg!(ringworld_model) { LONGEST } else { LONGEST + (8 << 10) };
 /// Bytes of the whole.
 pub(crate) const SIZE: usize = LINE + PLACES * PLACE;
 
@@ -41,7 +44,7 @@ const LABEL: usize = size_of::<Label>();
 const BESIDE: usize = LINE - WORD - LABEL;
 const CELL: usize = 2 * LINE;
 const REST: usize = CELL + CELLS as usize * LINE;
-const PLACE: usize = (REST + CELLS as usize * LONGEST).next_multiple_of(LINE);
+const PLACE: usize = (REST + CELLS as usize * STRIDE).next_multiple_of(LINE);
 
 const THERE: u64 = 1 << 63;
 const LENGTH: u64 = (1 << 31) - 1;
@@ -71,7 +74,7 @@ impl Board {
     }
 
     fn rest(self, place: Place, number: u32) -> usize {
-        self.passed_word(place) + REST + (number % CELLS) as usize * LONGEST
+        self.passed_word(place) + REST + (number % CELLS) as usize * STRIDE
     }
 
     /// All places.

@@ -13,13 +13,15 @@
 //! need n times n long ones. Neighbours: `slots.rs` says which ones, `pace.rs` how they are filled; `link.rs` names
 //! them, `transport.rs` sleeps.
 
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
-use crate::board::{self, Board};
+use crate::board::{self, Board, Place};
 use crate::memory::{MapError, Mapping, Writers, stream};
 use crate::pace::{self, Copy, Pace};
+use crate::ring::ByWords;
 use crate::slots::{self, Run, SLOTS, Slots};
 
 /// Bytes of a slot.
@@ -35,6 +37,9 @@ const WINDOW: usize = 2 << 20;
 const PIECES: usize = 32;
 /// Up to so many peers there is memory enough for slots in turn.
 const FEW: usize = 8;
+/// What is copied off the board of a near core word by word: less is not copied by `rep movsb` either, and with more it
+/// is faster.
+const BY_WORDS: Range<usize> = 2 << 10..24 << 10;
 /// Bytes of the whole.
 const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
 
@@ -90,7 +95,7 @@ impl Outbox {
         }
         let slots = slots_of(bytes);
         // Past the caches it does not matter what they hold.
-        let is_far = self.pace.as_ref().is_some_and(Pace::is_far);
+        let is_far = self.is_far();
         let run = if self.has_few_peers && !is_far {
             self.slots.take_in_turn(slots)
         } else {
@@ -116,6 +121,11 @@ impl Outbox {
             Copy::PastCaches => self.memory.write_past_caches(at, bytes),
             Copy::Timed => self.timed(bytes.len(), is_used_again, |memory| memory.write(at, bytes)),
         }
+    }
+
+    /// Whether peers seem to be far.
+    pub(crate) fn is_far(&self) -> bool {
+        self.pace.as_ref().is_some_and(Pace::is_far)
     }
 
     /// How to copy so many bytes next, be it to slots, to a ring or to a board.
@@ -216,6 +226,21 @@ impl TheirOutbox {
         let is_possible =
             (slot as usize) < SLOTS && length <= LONGEST && length <= ROOM - slot as usize * SLOT;
         is_possible.then_some(slot as u16)
+    }
+
+    /// Copies what is shown on its board from `offset` on, as far as there is any.
+    #[inline]
+    pub(crate) fn read_shown(
+        &self,
+        (place, number): (Place, u32),
+        offset: usize,
+        into: &mut [u8],
+        is_near: bool,
+    ) {
+        match is_near && BY_WORDS.contains(&into.len()) && stream::may_be_better() {
+            true => Self::BOARD.copy(&ByWords(&self.0), place, number, offset, into),
+            false => Self::BOARD.copy(&self.0, place, number, offset, into),
+        }
     }
 
     /// Copies bytes of a piece that [is possible](Self::piece), of a payload that has `whole` bytes.

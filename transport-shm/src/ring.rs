@@ -139,6 +139,27 @@ impl Shared for PastCaches<'_> {
     }
 }
 
+/// The same memory; what is long is copied out word by word.
+pub(crate) struct ByWords<'a>(pub(crate) &'a Mapping);
+
+impl Shared for ByWords<'_> {
+    fn load(&self, at: usize) -> u64 {
+        self.0.load(at)
+    }
+
+    fn store(&self, at: usize, value: u64) {
+        self.0.store(at, value);
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) {
+        if into.len() < LINE { self.0.read(at, into) } else { self.0.read_by_words(at, into) }
+    }
+
+    fn write(&self, at: usize, from: &[u8]) {
+        self.0.write(at, from);
+    }
+}
+
 /// In which round of the ring a position is, as far as words tell.
 #[inline]
 fn round(position: u64) -> u32 {

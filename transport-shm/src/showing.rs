@@ -99,7 +99,8 @@ impl Shm {
         if let Some(theirs) = self.peers.get_mut(from).and_then(|peer| peer.board.as_mut())
             && let Some(place) = theirs.place(channel)
         {
-            TheirOutbox::BOARD.copy(theirs.outbox.memory(), place, number, offset, into);
+            let is_near = !self.outbox.is_far();
+            theirs.outbox.read_shown((place, number), offset, into, is_near);
         }
     }
 

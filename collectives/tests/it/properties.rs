@@ -78,6 +78,7 @@ fn tunings() -> impl Strategy<Value = Tuning> {
                     pack_tiny: bytes[11] / 8,
                     show_ranks: ring_ranks,
                     show_bytes: bytes[0] / 8,
+                    show_operands: bytes[0] / 4,
                     hosts: None,
                 }
             },
