@@ -269,6 +269,7 @@ fn tuning(input: &mut Unstructured<'_>) -> Result<Tuning> {
         pack_tiny: input.int_in_range(0..=16)?,
         show_ranks: input.int_in_range(0..=12)?,
         show_bytes: input.int_in_range(0..=64)?,
+        show_operands: input.int_in_range(0..=256)?,
         hosts: None,
     })
 }

@@ -31,8 +31,8 @@ const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
 pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 32 };
 /// The longest payload.
 pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 128 << 10 };
-/// From the payload of one cell to that of the next. Were it a power of two, short ones would all fall into the same few
-/// places of the caches.
+/// From the payload of one cell to that of the next. Were it a power of two, short ones would all fall into the same
+/// few places of the caches.
 const STRIDE: usize = if cfg!(ringworld_model) { LONGEST } else { LONGEST + (8 << 10) };
 /// Bytes of the whole.
 pub(crate) const SIZE: usize = LINE + PLACES * PLACE;
