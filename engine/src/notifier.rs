@@ -32,8 +32,8 @@ impl Notifier {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
 
-    /// Sleeps until it is notified, or until a descriptor is readable, or for so long.
-    pub(super) fn sleep(&self, wires: &Wires, limit: Option<Duration>) {
+    /// Sleeps until it is notified, or until a descriptor is readable, or for so long; whether it was notified.
+    pub(super) fn sleep(&self, wires: &Wires, limit: Option<Duration>) -> bool {
         let mut room: [_; ROOM] =
             std::array::from_fn(|_| PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN));
         let used = (1 + wires.len()).min(ROOM);
@@ -43,16 +43,18 @@ impl Notifier {
         let timeout = limit.and_then(|limit| Timespec::try_from(limit).ok());
         // An interrupted or refused poll only means to look again.
         let _ = rustix::event::poll(&mut room[..used], timeout.as_ref());
-        if !room[0].revents().is_empty() {
+        let notified = !room[0].revents().is_empty();
+        if notified {
             self.drain();
         }
+        notified
     }
 }
 
 impl Notifier {
-    /// Sleeps until it is notified, or for so long.
-    pub(super) fn nap(&self, limit: Duration) {
-        self.sleep(&Wires::new(), Some(limit));
+    /// Sleeps until it is notified, or for so long; whether it was notified.
+    pub(super) fn nap(&self, limit: Duration) -> bool {
+        self.sleep(&Wires::new(), Some(limit))
     }
 }
 

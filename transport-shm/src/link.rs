@@ -102,6 +102,11 @@ pub(crate) fn layout() -> Vec<String> {
     ]
 }
 
+/// Pieces while the peer sends as well. Neither copies while the other does then, for both have copies of their own to
+/// make, and each piece costs both some trips of lines between the cores: 64 KiB each way at once 17 us in pieces of
+/// these, 21 in pieces of 8 KiB.
+const EXCHANGED: usize = 64 << 10;
+
 /// Into how long pieces a payload of `length` bytes is cut, so that the receiver copies one while the sender copies the
 /// next.
 fn piece(length: usize) -> usize {
@@ -306,8 +311,9 @@ impl Link {
             }
             outgoing.begun = true;
         }
-        let longest = piece(payload.len());
         while outgoing.sent < payload.len() {
+            let exchanges = self.incoming.is_some() || self.has_come();
+            let longest = if exchanges { EXCHANGED } else { piece(payload.len()) };
             let rest = &payload[outgoing.sent..];
             let bytes = &rest[..longest.min(rest.len())];
             let Some(run) = self.fill_slots(bytes, 8, outbox) else { return false };
@@ -573,7 +579,7 @@ impl Link {
             && let Some(Incoming { token, memory, .. }) = self.incoming.take()
         {
             drop(memory);
-            inward.events.push(Event::Received { peer: inward.rank, token });
+            inward.placer.arrived(inward.rank, token, inward.events);
         }
         Ok(length)
     }

@@ -391,6 +391,16 @@ pub trait Placer {
         Ok(())
     }
 
+    /// All of a message has arrived from `peer` in the memory that [`Placer::place`] gave, which has been given back:
+    /// takes note of that now, in place of the [`Event::Received`] that would tell after the poll, and with it may
+    /// [have enough](Placer::has_enough).
+    ///
+    /// Provided: reports the event. A placer that takes note itself reports nothing. A transport may as well report
+    /// the event itself.
+    fn arrived(&mut self, peer: Rank, token: Token, events: &mut Vec<Event>) {
+        events.push(Event::Received { peer, token });
+    }
+
     /// Whether the caller of [`Transport::poll`] has what it polled for, and is better off going on at once than when
     /// the poll takes in what came behind it. A transport to which it makes a difference asks after each delivery, and
     /// may then leave the rest to the next poll: that finds it, and [`Transport::arm`] knows of it.

@@ -69,9 +69,11 @@ impl Notifier {
     }
 
     /// Time passes when the checker says so.
-    pub(super) fn nap(&self, _limit: Duration) {
+    pub(super) fn nap(&self, _limit: Duration) -> bool {
         thread::yield_now();
+        let notified = self.0.is();
         self.0.set(false);
+        notified
     }
 }
 

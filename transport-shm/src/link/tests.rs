@@ -45,6 +45,29 @@ impl Placer for Content {
     }
 }
 
+/// Has enough once a message has come in pieces.
+#[derive(Default)]
+struct Waiting {
+    placed: usize,
+    came: usize,
+}
+
+impl Placer for Waiting {
+    fn place(&mut self, _: Rank, _: &[u8], length: usize) -> Result<Placement, String> {
+        self.placed += 1;
+        Ok(Placement { token: Token(length as u64), memory: RecvMemory::empty() })
+    }
+
+    fn arrived(&mut self, _: Rank, token: Token, events: &mut Vec<Event>) {
+        assert!(events.is_empty() && token == Token(3 * INLINE as u64));
+        self.came += 1;
+    }
+
+    fn has_enough(&self) -> bool {
+        self.came > 0
+    }
+}
+
 impl Placer for Taker {
     fn place(&mut self, _: Rank, header: &[u8], length: usize) -> Result<Placement, String> {
         self.0.push((header.to_vec(), length));
@@ -130,13 +153,62 @@ fn who_is_content_with_one_message_leaves_the_others_but_not_for_long() {
     assert!(taken.len() < sent / 3 + 2, "{} times", taken.len());
 }
 
+fn long(length: usize) -> Outgoing {
+    Outgoing::new(Header::new(b"h").unwrap(), Payload::Kept(vec![7; length]))
+}
+
+#[test]
+fn what_comes_behind_a_long_message_that_was_waited_for_is_left() {
+    let ([mut sender, mut reader], _memory) = pair();
+    let mut exposures = Exposures::default();
+    for _ in 0..2 {
+        assert!(sender.link.send(&mut long(3 * INLINE), &mut sender.outbox));
+    }
+    for _ in 0..2 {
+        let (mut waiting, mut events, mut ends) = (Waiting::default(), Vec::new(), Ends::default());
+        let inward = &mut Inward {
+            rank: 1,
+            exposures: &mut exposures,
+            ends: &mut ends,
+            room: &mut [0; ROOM],
+            placer: &mut waiting,
+            events: &mut events,
+        };
+        assert!(reader.link.has_come() && reader.link.receive(inward).unwrap());
+        assert_eq!((waiting.placed, waiting.came, events.len()), (1, 1, 0));
+    }
+    assert!(!reader.link.has_come());
+}
+
+#[test]
+fn pieces_are_longer_while_both_send() {
+    const LENGTH: usize = 64 << 10;
+    let ([mut one, mut other], _memory) = pair();
+    let mut exposures = Exposures::default();
+    let mut pieces = |from: &mut Side, to: &mut Side| {
+        assert!(from.link.send(&mut long(LENGTH), &mut from.outbox));
+        let pieces = from.link.slots.len();
+        assert_eq!(receive(to, &mut exposures).unwrap().0.0, [(b"h".to_vec(), LENGTH)]);
+        from.link.reclaim(&mut from.outbox);
+        pieces
+    };
+    assert_eq!(pieces(&mut one, &mut other), LENGTH / piece(LENGTH));
+    // Something has come that this side has not looked at yet.
+    assert!(other.link.send_now(b"h", b"x", &mut other.outbox));
+    assert_eq!(pieces(&mut one, &mut other), LENGTH / EXCHANGED);
+    assert_eq!(receive(&mut one, &mut Exposures::default()).unwrap().0.0.len(), 1);
+    // Half a message has come.
+    other.link.announce(b"h", 100);
+    receive(&mut one, &mut Exposures::default()).unwrap();
+    assert_eq!(pieces(&mut one, &mut other), LENGTH / EXCHANGED);
+}
+
 #[test]
 fn messages_of_all_lengths_arrive_and_all_slots_come_back() {
     let ([mut sender, mut reader], _memory) = pair();
     let mut exposures = Exposures::default();
     for length in [0, 1, INLINE, INLINE + 1, 64 << 10, (64 << 10) + 1, 3 << 20] {
-        let payload = Payload::Kept(vec![7; length]);
-        let mut outgoing = Outgoing::new(Header::new(b"h").unwrap(), payload);
+        let mut outgoing = long(length);
         let mut placed = Vec::new();
         let mut done = false;
         while !done {
@@ -155,10 +227,7 @@ fn messages_of_all_lengths_arrive_and_all_slots_come_back() {
 fn a_short_round_that_is_unread_does_not_keep_long_messages_back() {
     let ([mut sender, mut reader], _memory) = pair();
     let mut exposures = Exposures::default();
-    let send = |sender: &mut Side, length: usize| {
-        let payload = Payload::Kept(vec![7; length]);
-        sender.link.send(&mut Outgoing::new(Header::new(b"h").unwrap(), payload), &mut sender.outbox)
-    };
+    let send = |sender: &mut Side, length: usize| sender.link.send(&mut long(length), &mut sender.outbox);
     for _ in 0..2 {
         receive(&mut reader, &mut exposures).unwrap();
         assert!(send(&mut sender, INLINE));
@@ -177,8 +246,7 @@ fn a_short_round_that_is_unread_does_not_keep_long_messages_back() {
 fn whoever_waits_for_slots_does_not_sleep_while_some_are_to_be_taken_back() {
     let ([mut sender, mut reader], _memory) = pair();
     let mut exposures = Exposures::default();
-    let mut outgoing = Outgoing::new(Header::new(b"h").unwrap(), Payload::Kept(vec![7; INLINE + 1]));
-    assert!(sender.link.send(&mut outgoing, &mut sender.outbox));
+    assert!(sender.link.send(&mut long(INLINE + 1), &mut sender.outbox));
     // The last of these ends the round early, for which the sender has looked how far it has been read.
     for _ in 0..2 {
         receive(&mut reader, &mut exposures).unwrap();
