@@ -7,14 +7,15 @@
 //! ```text
 //! NAMES     a word for each place: the channel that has it, 0 for none
 //! place     PASSED  word: all before this number is not needed by the owner any more
-//!           CELLS   lines:  word | label (24) | the first bytes      word: there (1) length (31) number (32)
-//!           REST    what is longer, for each cell
+//!           CELLS   lines:  word | label (24) | the first bytes      word: there (1) where (5) length (26) number (32)
+//!           REST    as many rooms for what is longer
 //! ```
 //!
-//! A payload of number k lies in cell k modulo [`CELLS`], and its word is written last. It is replaced when all to whom
-//! anything was ever shown in the channel have PASSED beyond it, which they say on boards of their own: so nobody reads
-//! while it is replaced, but for whoever does not keep to that, and gets bytes that are checked like all that comes
-//! from others. Who has never been shown anything is not asked.
+//! A payload of number k lies in cell k modulo [`CELLS`], and its word is written last; the rest of it lies in the room
+//! that the word names. Both are replaced when all to whom anything was ever shown in the channel have PASSED beyond
+//! what was there, which they say on boards of their own: so nobody reads while it is replaced, but for whoever does
+//! not keep to that, and gets bytes that are checked like all that comes from others. Who has never been shown anything
+//! is not asked. Which room is taken is [`Rooms`]'s to say: a long one mostly takes one of few.
 //!
 //! **One of two notices.** Who shows something under k passes a fence and looks whether anybody has PASSED beyond k,
 //! which is mostly somebody who has looked already; who passes a number passes a fence and then looks what is shown
@@ -31,7 +32,7 @@ const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
 pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 32 };
 /// The longest payload.
 pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 128 << 10 };
-/// From the payload of one cell to that of the next. Were it a power of two, short ones would all fall into the same
+/// From one room for the rest of a payload to the next. Were it a power of two, short ones would all fall into the same
 /// few places of the caches.
 const STRIDE: usize = if cfg!(ringworld_model) { LONGEST } else { LONGEST + (8 << 10) };
 /// Bytes of the whole.
@@ -47,7 +48,9 @@ const REST: usize = CELL + CELLS as usize * LINE;
 const PLACE: usize = (REST + CELLS as usize * STRIDE).next_multiple_of(LINE);
 
 const THERE: u64 = 1 << 63;
-const LENGTH: u64 = (1 << 31) - 1;
+const ROOM_AT: u32 = 58;
+const LENGTH: u64 = (1 << 26) - 1;
+const _: () = assert!(CELLS <= 32 && LONGEST as u64 <= LENGTH);
 
 /// Where a channel is on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +76,8 @@ impl Board {
         self.passed_word(place) + CELL + (number % CELLS) as usize * LINE
     }
 
-    fn rest(self, place: Place, number: u32) -> usize {
-        self.passed_word(place) + REST + (number % CELLS) as usize * STRIDE
+    fn rest(self, place: Place, room: u32) -> usize {
+        self.passed_word(place) + REST + (room % CELLS) as usize * STRIDE
     }
 
     /// All places.
@@ -114,9 +117,15 @@ impl Board {
         memory.load(self.passed_word(place)) as u32
     }
 
-    /// Writes a payload into its cell, which must be free. To be followed by a fence.
+    /// Writes a payload into its cell and a room, which must be free. To be followed by a fence.
     #[inline]
-    pub(crate) fn show(self, memory: &impl Shared, place: Place, number: u32, label: &Label, payload: &[u8]) {
+    pub(crate) fn show(
+        self,
+        memory: &impl Shared,
+        (place, number, room): (Place, u32, u32),
+        label: &Label,
+        payload: &[u8],
+    ) {
         debug_assert!(payload.len() <= LONGEST);
         let cell = self.cell(place, number);
         let (beside, rest) = payload.split_at(payload.len().min(BESIDE));
@@ -126,9 +135,10 @@ impl Board {
         memory.write(cell + WORD, label);
         memory.write(cell + WORD + LABEL, beside);
         if !rest.is_empty() {
-            memory.write(self.rest(place, number), rest);
+            memory.write(self.rest(place, room), rest);
         }
-        memory.store(cell, THERE | (payload.len() as u64) << 32 | u64::from(number));
+        let room = u64::from(room % CELLS) << ROOM_AT;
+        memory.store(cell, THERE | room | (payload.len() as u64) << 32 | u64::from(number));
     }
 
     /// What is shown under a number, if it is: to look is allowed after it was passed, too, when it may be replaced
@@ -167,9 +177,84 @@ impl Board {
             memory.read(self.cell(place, number) + WORD + LABEL + offset, beside);
         }
         if !rest.is_empty() {
-            memory.read(self.rest(place, number) + (offset + here - BESIDE), rest);
+            // Whatever it says, it is one of them.
+            let room = (memory.load(self.cell(place, number)) >> ROOM_AT) as u32;
+            memory.read(self.rest(place, room) + (offset + here - BESIDE), rest);
         }
     }
+}
+
+/// Which rooms of a place are taken, and up to when; of whoever shows.
+///
+/// A payload of number k takes room k modulo [`CELLS`], or, where it is long and that `is_better`, one that was used
+/// before and that all have passed, in turn. Those are few where ranks wait for one another, and more as whoever shows
+/// gets ahead: a room that was never used is memory that the system has yet to find, for its owner and for all who
+/// look. Four ranks that were shown 64 KiB took 71 us for each of the first 32, instead of 11.
+#[derive(Debug)]
+pub(crate) struct Rooms {
+    /// Under which number each was used last, and how many bytes were ever written there.
+    used: [(Option<u32>, usize); CELLS as usize],
+    next: u32,
+    reuses: bool,
+}
+
+impl Rooms {
+    /// Shorter payloads take few pages, of which all rooms have some soon enough, and gain nothing.
+    const LONG: usize = 16 << 10;
+
+    /// Not better it is on AMD's processors: to write again what another core has just read takes those three times as
+    /// long as what that core keeps no more (see `slots.rs`).
+    pub(crate) fn new(is_better: bool) -> Self {
+        Self { used: [(None, 0); CELLS as usize], next: 0, reuses: is_better }
+    }
+
+    /// The room for a payload of so many bytes, and the number that all must have passed before, if any; `behind`: what
+    /// is so much older than `number` is known to be passed. A payload that lies beside its word needs no room.
+    #[inline]
+    pub(crate) fn find(
+        &self,
+        number: u32,
+        length: usize,
+        behind: impl FnOnce() -> u32,
+    ) -> (u32, Option<u32>) {
+        if length <= BESIDE {
+            return (0, None);
+        }
+        let age = |used: u32| number.wrapping_sub(used);
+        let own = number % CELLS;
+        let room = match self.reuses && length > Self::LONG {
+            true => {
+                let behind = behind();
+                let is_free = |room: &u32| self.used[*room as usize].0.is_none_or(|used| age(used) > behind);
+                let is_known = |room: &u32| self.used[*room as usize].1 >= length;
+                let mut in_turn = (self.next..CELLS).chain(0..self.next);
+                let known = in_turn.find(|room| is_known(room) && is_free(room));
+                known.or_else(|| (0..CELLS).find(is_free)).unwrap_or(own)
+            }
+            false => own,
+        };
+        // What is older than a round of the cells is passed, or there would be no cell.
+        (room, self.used[room as usize].0.filter(|used| age(*used) < CELLS))
+    }
+
+    /// Takes a room for a payload; whether it is the first time for some of it.
+    #[inline]
+    pub(crate) fn take(&mut self, room: u32, number: u32, length: usize) -> bool {
+        if length <= BESIDE {
+            return false;
+        }
+        let (used, written) = &mut self.used[room as usize];
+        let is_new = *written < length;
+        (*used, *written) = (Some(number), length.max(*written));
+        self.next = (room + 1) % CELLS;
+        is_new
+    }
+}
+
+/// How many numbers before `number` somebody may still look at who has passed up to `passed`, and may be ahead.
+#[inline]
+pub(crate) fn distance(number: u32, passed: u32) -> u32 {
+    if is_behind(number, passed) { 0 } else { number.wrapping_sub(passed) }
 }
 
 /// Whether what is to be shown under `number` replaces nothing that somebody who has passed up to `passed` may still
@@ -215,7 +300,7 @@ mod tests {
             scope.spawn(|| {
                 for number in (0..=LAST).step_by(CELLS as usize) {
                     newest.store(number, Ordering::Relaxed);
-                    board.show(&memory, place, number, &label(number), &[]);
+                    board.show(&memory, (place, number, 0), &label(number), &[]);
                 }
             });
             let mut number = 0;
@@ -245,7 +330,7 @@ mod tests {
             for place in &places {
                 assert_eq!(board.shown(&memory, *place, number), None);
                 let (label, bytes) = ([place.0 as u8; LABEL], payload(number, length));
-                board.show(&memory, *place, number, &label, &bytes);
+                board.show(&memory, (*place, number, number.wrapping_mul(7) % CELLS), &label, &bytes);
                 assert_eq!(board.shown(&memory, *place, number), Some(Shown { label, length }));
                 let mut read = vec![0; length];
                 board.copy(&memory, *place, number, 0, &mut read);
@@ -267,6 +352,54 @@ mod tests {
         }
     }
 
+    /// Whatever is shown, and however far the others are behind: what one of them may still look at stays.
+    #[test]
+    fn no_room_is_taken_before_all_have_passed_what_is_there() {
+        for (seed, rewrite) in (0..100u64).flat_map(|seed| [(seed, true), (seed, false)]) {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut rooms = Rooms::new(rewrite);
+            // Across the end of the circle.
+            let (mut number, mut passed) = (u32::MAX - 200, u32::MAX - 200);
+            let mut there: Vec<(u32, u32)> = Vec::new();
+            let (mut shown, mut widest) = (0, 0);
+            for _ in 0..1000 {
+                let length = [0, 100, 8 << 10, 20 << 10, 64 << 10, LONGEST][random.usize(..6)];
+                // What is known may be older than what is.
+                let known = passed.wrapping_sub(random.u32(..4));
+                let (room, used) = rooms.find(number, length, || distance(number, known));
+                let is_free = has_room(number, passed) && used.is_none_or(|used| is_behind(used, passed));
+                if !is_free {
+                    passed = passed.wrapping_add(1);
+                    continue;
+                }
+                there.retain(|(_, at)| !is_behind(*at, passed));
+                rooms.take(room, number, length);
+                if length > BESIDE {
+                    assert!(there.iter().all(|(taken, _)| *taken != room), "seed {seed}: {number} {passed}");
+                    there.push((room, number));
+                }
+                (shown, widest) = (shown + 1, widest.max(there.len()));
+                number = number.wrapping_add(1);
+            }
+            assert!(shown > 400 && widest > 4, "seed {seed}: {shown} shown, {widest} at once");
+        }
+    }
+
+    #[test]
+    fn long_payloads_take_as_few_rooms_as_they_can_and_short_ones_go_round_all() {
+        let mut rooms = Rooms::new(true);
+        let mut numbers = 0..;
+        let mut firsts = |length, ahead| {
+            let new = numbers.by_ref().take(100).filter(|number| {
+                let (room, _) = rooms.find(*number, length, || ahead);
+                rooms.take(room, *number, length)
+            });
+            new.count()
+        };
+        assert_eq!((firsts(LONGEST, 0), firsts(LONGEST, 2), firsts(20 << 10, 5)), (1, 2, 3));
+        assert_eq!((firsts(1000, 0), firsts(LONGEST, 40), firsts(LONGEST, 9)), (26, 29, 0));
+    }
+
     #[test]
     fn room_is_told_across_the_end_of_the_circle() {
         for passed in [0, 7, u32::MAX - 3, u32::MAX] {
@@ -284,7 +417,7 @@ mod tests {
         let (memory, board) = memory();
         let place = Place(2);
         board.open(&memory, place, 5, 0);
-        board.show(&memory, place, 0, &[1; LABEL], b"old");
+        board.show(&memory, (place, 0, 0), &[1; LABEL], b"old");
         board.open(&memory, place, 6, 0);
         assert_eq!((board.find(&memory, 5), board.find(&memory, 6)), (None, Some(place)));
         assert_eq!(board.shown(&memory, place, 0), None);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ringworld_transport::Rank;
 
-use crate::board::{CELLS, Place};
+use crate::board::{Place, Rooms};
 use crate::outbox::TheirOutbox;
 
 /// A channel in which this rank takes part.
@@ -18,8 +18,7 @@ pub(crate) struct Channel {
     pub(crate) readers: Vec<Reader>,
     /// The highest number under which something was shown.
     pub(crate) last: Option<u32>,
-    /// How much was ever written to each cell.
-    pub(crate) written: [usize; CELLS as usize],
+    pub(crate) rooms: Rooms,
     /// This rank takes part no more.
     pub(crate) left: bool,
 }

@@ -244,7 +244,7 @@ fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
             continue;
         }
         let label = [next as u8 + 1; 24];
-        BOARDS[0].show(memory, places[0], next, &label, &u64::from(next + 7).to_le_bytes());
+        BOARDS[0].show(memory, (places[0], next, next), &label, &u64::from(next + 7).to_le_bytes());
         memory.fence();
         if is_behind(next, BOARDS[1].passed(memory, places[1])) {
             unsure.push(next);
@@ -299,9 +299,9 @@ fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
         let memory = Arc::new(Memory::with(2 * board::SIZE, Fault::None));
         let place = Board::places().next().unwrap();
         BOARDS[0].open(&*memory, place, CHANNEL, 0);
-        BOARDS[0].show(&*memory, place, 0, &[1; 24], &[]);
+        BOARDS[0].show(&*memory, (place, 0, 0), &[1; 24], &[]);
         let other = Arc::clone(&memory);
-        let shows = thread::spawn(move || BOARDS[0].show(&*other, place, board::CELLS, &[2; 24], &[]));
+        let shows = thread::spawn(move || BOARDS[0].show(&*other, (place, board::CELLS, 0), &[2; 24], &[]));
         for (number, label) in [(0, 1), (board::CELLS, 2)] {
             if let Some(shown) = BOARDS[0].shown(&*memory, place, number) {
                 assert_eq!(shown.label, [label; 24]);

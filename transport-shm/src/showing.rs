@@ -7,8 +7,9 @@
 
 use ringworld_transport::{Label, Rank, Showing, Shown};
 
-use crate::board::{self, Board, Place};
+use crate::board::{self, Board, Place, Rooms};
 use crate::channels::{Channel, Reader};
+use crate::memory::stream;
 use crate::outbox::{Outbox, TheirOutbox};
 use crate::pace::{self, Copy};
 use crate::peer::{Peer, State};
@@ -33,32 +34,37 @@ impl Shm {
             return Showing::Not;
         };
         let Self { channels, peers, outbox, .. } = self;
-        let Channel { place, readers, last, written, .. } = &mut channels[index];
+        let Channel { place, readers, last, rooms, .. } = &mut channels[index];
         if !to.iter().all(|rank| is_reader(readers, *rank, channel, peers)) {
             return Showing::Not;
         }
         // Who has gone looks at nothing any more, or has all of it mapped.
         readers.retain(|reader| !matches!(peers[reader.rank].state, State::Gone(_)));
+        let behind =
+            || readers.iter().map(|reader| board::distance(number, reader.passed)).max().unwrap_or(0);
+        let (room, used) = rooms.find(number, payload.len(), behind);
+        let has_room = |passed| {
+            board::has_room(number, passed) && used.is_none_or(|used| board::is_behind(used, passed))
+        };
         for reader in readers.iter_mut() {
-            if board::has_room(number, reader.passed) {
+            if has_room(reader.passed) {
                 continue;
             }
             let Some(theirs) = &peers[reader.rank].board else { return Showing::Not };
             // Who takes no part any more looks at nothing.
             let Some(passed) = theirs.passed(reader.place, channel) else { continue };
             reader.passed = passed;
-            if !board::has_room(number, passed) {
+            if !has_room(passed) {
                 return Showing::Full;
             }
         }
-        let board = Board::OF_OUTBOX;
+        let is_new = rooms.take(room, number, payload.len());
+        let at = (*place, number, room);
         if payload.len() < pace::SHORTEST {
-            board.show(outbox.memory(), *place, number, label, payload);
+            Board::OF_OUTBOX.show(outbox.memory(), at, label, payload);
         } else {
             // Memory that nobody has written before is slow for another reason.
-            let written = &mut written[(number % board::CELLS) as usize];
-            show_at_pace(outbox, *place, number, label, payload, *written >= payload.len());
-            *written = payload.len().max(*written);
+            show_at_pace(outbox, at, label, payload, !is_new);
         }
         *last = Some(number);
         outbox.memory().fence();
@@ -120,7 +126,7 @@ impl Shm {
             place,
             readers: Vec::new(),
             last: None,
-            written: Default::default(),
+            rooms: Rooms::new(!stream::may_be_better()),
             left: false,
         });
         true
@@ -156,18 +162,17 @@ impl Shm {
 #[inline(never)]
 fn show_at_pace(
     outbox: &mut Outbox,
-    place: Place,
-    number: u32,
+    at: (Place, u32, u32),
     label: &Label,
     payload: &[u8],
     is_used_again: bool,
 ) {
     let board = Board::OF_OUTBOX;
     match outbox.way(payload.len()) {
-        Copy::Ordinary => board.show(outbox.memory(), place, number, label, payload),
-        Copy::PastCaches => board.show(&PastCaches(outbox.memory()), place, number, label, payload),
+        Copy::Ordinary => board.show(outbox.memory(), at, label, payload),
+        Copy::PastCaches => board.show(&PastCaches(outbox.memory()), at, label, payload),
         Copy::Timed => outbox.timed(payload.len(), is_used_again, |memory| {
-            board.show(memory, place, number, label, payload);
+            board.show(memory, at, label, payload);
         }),
     }
 }
