@@ -27,10 +27,10 @@
 //!
 //! **Two copies, not one.** The kernel can copy out of another process (`process_vm_readv`), if it is allowed to. It
 //! was tried for ranks that send and receive at the same time, who make both copies themselves: messages of 1 to 64 MiB
-//! both ways at once took an eighth longer (an Intel Xeon), and on an AMD EPYC one such copy takes twice as long as two
-//! overlapped ones. What it would save are exchanges of 64 KiB to 1 MiB, which lie in the caches: Open MPI, which does
-//! it, needs half of our time for an all-to-all of 256 KiB. But those are sent without asking, and whoever sends so
-//! must not depend on when the other side looks.
+//! both ways at once took an eighth longer on one Intel Xeon, those of 4 and 16 MiB a tenth less on a later one, and on
+//! an AMD EPYC one such copy takes twice as long as two overlapped ones. Open MPI, which does it, needs half of our
+//! time for an all-to-all of 256 KiB where nobody writes again what is sent, and as long as we do where somebody does.
+//! And those are sent without asking: whoever sends so must not depend on when the other side looks.
 //!
 //! **Death.** The end of a process closes its socket, which is noticed at once by whoever sleeps, and within
 //! microseconds by whoever polls. A child that it has forked may have a copy of the socket, so the process itself is
