@@ -31,7 +31,7 @@ const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
 /// How far a rank may be ahead of whoever looks.
 pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 32 };
 /// The longest payload.
-pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 32 } else { 128 << 10 };
+pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 40 } else { 128 << 10 };
 /// From one room for the rest of a payload to the next. Were it a power of two, short ones would all fall into the same
 /// few places of the caches.
 const STRIDE: usize = if cfg!(ringworld_model) { LONGEST } else { LONGEST + (8 << 10) };
@@ -50,7 +50,7 @@ const PLACE: usize = (REST + CELLS as usize * STRIDE).next_multiple_of(LINE);
 const THERE: u64 = 1 << 63;
 const ROOM_AT: u32 = 58;
 const LENGTH: u64 = (1 << 26) - 1;
-const _: () = assert!(CELLS <= 32 && LONGEST as u64 <= LENGTH);
+const _: () = assert!(32 % CELLS == 0 && LONGEST as u64 <= LENGTH);
 
 /// Where a channel is on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,9 +198,28 @@ pub(crate) struct Rooms {
     reuses: bool,
 }
 
+/// A room for a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) index: u32,
+    /// What lies there is not to be replaced before all have passed this.
+    used: Option<u32>,
+    /// All of it has been written before, or nobody minds.
+    pub(crate) is_known: bool,
+}
+
+impl Room {
+    /// Whether what is to be shown there under `number` replaces nothing that somebody who has passed up to `passed`
+    /// may still look at, who may be ahead.
+    #[inline]
+    pub(crate) fn admits(self, number: u32, passed: u32) -> bool {
+        has_room(number, passed) && self.used.is_none_or(|used| is_behind(used, passed))
+    }
+}
+
 impl Rooms {
     /// Shorter payloads take few pages, of which all rooms have some soon enough, and gain nothing.
-    const LONG: usize = 16 << 10;
+    const LONG: usize = if cfg!(ringworld_model) { 0 } else { 16 << 10 };
 
     /// Not better it is on AMD's processors: to write again what another core has just read takes those three times as
     /// long as what that core keeps no more (see `slots.rs`).
@@ -208,45 +227,54 @@ impl Rooms {
         Self { used: [(None, 0); CELLS as usize], next: 0, reuses: is_better }
     }
 
-    /// The room for a payload of so many bytes, and the number that all must have passed before, if any; `behind`: what
-    /// is so much older than `number` is known to be passed. A payload that lies beside its word needs no room.
+    /// The room for a payload of so many bytes; `behind`: what is so much older than `number` is known to be passed. A
+    /// payload that lies beside its word needs none.
     #[inline]
-    pub(crate) fn find(
-        &self,
-        number: u32,
-        length: usize,
-        behind: impl FnOnce() -> u32,
-    ) -> (u32, Option<u32>) {
+    pub(crate) fn find(&self, number: u32, length: usize, behind: impl FnOnce() -> u32) -> Room {
         if length <= BESIDE {
-            return (0, None);
+            return Room { index: 0, used: None, is_known: true };
         }
-        let age = |used: u32| number.wrapping_sub(used);
         let own = number % CELLS;
-        let room = match self.reuses && length > Self::LONG {
-            true => {
-                let behind = behind();
-                let is_free = |room: &u32| self.used[*room as usize].0.is_none_or(|used| age(used) > behind);
+        let used = self.used(number, own);
+        if !self.reuses || length <= Self::LONG && used.is_none() {
+            return Room { index: own, used, is_known: true };
+        }
+        self.search(number, length, behind())
+    }
+
+    /// When a room was used, if somebody may not have passed that: what is older than a round of the cells is passed,
+    /// or there would be no cell.
+    #[inline]
+    fn used(&self, number: u32, room: u32) -> Option<u32> {
+        self.used[room as usize].0.filter(|used| number.wrapping_sub(*used) < CELLS)
+    }
+
+    #[inline(never)]
+    fn search(&self, number: u32, length: usize, behind: u32) -> Room {
+        let own = number % CELLS;
+        let is_free =
+            |room: &u32| self.used(number, *room).is_none_or(|used| number.wrapping_sub(used) > behind);
+        let known = match length <= Self::LONG && is_free(&own) {
+            true => Some(own),
+            false => {
                 let is_known = |room: &u32| self.used[*room as usize].1 >= length;
-                let mut in_turn = (self.next..CELLS).chain(0..self.next);
-                let known = in_turn.find(|room| is_known(room) && is_free(room));
-                known.or_else(|| (0..CELLS).find(is_free)).unwrap_or(own)
+                (self.next..CELLS).chain(0..self.next).find(|room| is_known(room) && is_free(room))
             }
-            false => own,
         };
-        // What is older than a round of the cells is passed, or there would be no cell.
-        (room, self.used[room as usize].0.filter(|used| age(*used) < CELLS))
+        let index = known.or_else(|| (0..CELLS).find(is_free)).unwrap_or(own);
+        Room { index, used: self.used(number, index), is_known: known.is_some() }
     }
 
     /// Takes a room for a payload; whether it is the first time for some of it.
     #[inline]
-    pub(crate) fn take(&mut self, room: u32, number: u32, length: usize) -> bool {
+    pub(crate) fn take(&mut self, room: Room, number: u32, length: usize) -> bool {
         if length <= BESIDE {
             return false;
         }
-        let (used, written) = &mut self.used[room as usize];
+        let (used, written) = &mut self.used[room.index as usize];
         let is_new = *written < length;
         (*used, *written) = (Some(number), length.max(*written));
-        self.next = (room + 1) % CELLS;
+        self.next = (room.index + 1) % CELLS;
         is_new
     }
 }
@@ -366,17 +394,24 @@ mod tests {
                 let length = [0, 100, 8 << 10, 20 << 10, 64 << 10, LONGEST][random.usize(..6)];
                 // What is known may be older than what is.
                 let known = passed.wrapping_sub(random.u32(..4));
-                let (room, used) = rooms.find(number, length, || distance(number, known));
-                let is_free = has_room(number, passed) && used.is_none_or(|used| is_behind(used, passed));
-                if !is_free {
+                let room = rooms.find(number, length, || distance(number, known));
+                if !room.admits(number, passed) {
+                    // As a rank does it: what is known is looked at once more.
+                    let found = rooms.find(number, length, || distance(number, passed));
+                    assert_eq!(
+                        found.admits(number, passed),
+                        has_room(number, passed),
+                        "seed {seed}: {number}"
+                    );
                     passed = passed.wrapping_add(1);
                     continue;
                 }
                 there.retain(|(_, at)| !is_behind(*at, passed));
                 rooms.take(room, number, length);
                 if length > BESIDE {
-                    assert!(there.iter().all(|(taken, _)| *taken != room), "seed {seed}: {number} {passed}");
-                    there.push((room, number));
+                    let index = room.index;
+                    assert!(there.iter().all(|(taken, _)| *taken != index), "seed {seed}: {number} {passed}");
+                    there.push((index, number));
                 }
                 (shown, widest) = (shown + 1, widest.max(there.len()));
                 number = number.wrapping_add(1);
@@ -391,7 +426,7 @@ mod tests {
         let mut numbers = 0..;
         let mut firsts = |length, ahead| {
             let new = numbers.by_ref().take(100).filter(|number| {
-                let (room, _) = rooms.find(*number, length, || ahead);
+                let room = rooms.find(*number, length, || ahead);
                 rooms.take(room, *number, length)
             });
             new.count()

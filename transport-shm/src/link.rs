@@ -50,6 +50,10 @@ const DEPTH: usize = 8;
 /// The same while puts are sent, whose pieces are the longest: what is on its way then stays in the caches, if it goes
 /// there.
 const PUT_DEPTH: usize = 4;
+/// For each so many messages in pieces, what lies behind is taken in although nobody may have asked for it. Such a
+/// message is copied twice, which is a pity in an exchange, where it would have been asked for next; but a sender that
+/// is ahead gets its slots back.
+const CONTENT: u8 = 8;
 /// Bytes that one link may take in per poll, so that no peer starves the others.
 const BUDGET: usize = 1 << 20;
 
@@ -210,6 +214,8 @@ pub(crate) struct Link {
     /// Slots on their way, and up to where the ring must have been read before they are free.
     slots: VecDeque<(u64, Run)>,
     incoming: Option<Incoming>,
+    /// How many messages have come in pieces, modulo [`CONTENT`].
+    came: u8,
 }
 
 impl Link {
@@ -227,6 +233,7 @@ impl Link {
             consumer: Consumer::new(into),
             slots: VecDeque::with_capacity(DEPTH),
             incoming: None,
+            came: 0,
         }
     }
 
@@ -482,12 +489,22 @@ impl Link {
             // To look at the next record costs as much as the trip of a line, whether there is one or not. Now and then
             // all is taken in nevertheless: a sender that is ahead is not to wait for room as long as this side is
             // content with one message after the other.
-            takes_all |= due && !record.is_last;
+            takes_all |= due && !record.is_last || record.kind == PIECE && self.is_content_again();
             if !takes_all && inward.placer.has_enough() {
                 break;
             }
         }
         Ok(moved)
+    }
+
+    /// Whether so many messages in pieces have come that all is to be taken in. HEAD moves for each piece, so that it
+    /// is due for none.
+    fn is_content_again(&mut self) -> bool {
+        if self.incoming.is_some() {
+            return false;
+        }
+        self.came = (self.came + 1) % CONTENT;
+        self.came == 0
     }
 
     /// Does what a record says. Returns how many bytes it has brought, and whether they were in a slot.

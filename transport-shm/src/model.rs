@@ -12,8 +12,9 @@
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
+use ringworld_transport::{Label, Shown};
 
-use crate::board::{self, Board, has_room, is_behind};
+use crate::board::{self, Board, Place, Rooms, distance, is_behind};
 use crate::ring::{Consumer, Producer, SIZE, Shared};
 
 /// Where the consumer says that it sleeps: behind the ring, as the outbox is elsewhere.
@@ -227,10 +228,29 @@ fn looking_for_sleepers_without_a_fence_is_found() {
 const BOARDS: [Board; 2] = [Board(0), Board(board::SIZE)];
 const CHANNEL: u64 = 3;
 
+/// What is shown under a number: some of it lies beside the word, and the rest in a room.
+fn labelled(number: u32) -> (Label, [u8; board::LONGEST]) {
+    let mut payload = [0; board::LONGEST];
+    let words = payload.chunks_exact_mut(8).zip(u64::from(number) + 7..);
+    words.for_each(|(bytes, word)| bytes.copy_from_slice(&word.to_le_bytes()));
+    ([number as u8 + 1; 24], payload)
+}
+
+/// Whether anything is shown under a number, which is then what it should be.
+fn seen(memory: &Memory, place: Place, number: u32) -> bool {
+    let Some(shown) = BOARDS[0].shown(memory, place, number) else { return false };
+    let mut bytes = [0; board::LONGEST];
+    BOARDS[0].copy(memory, place, number, 0, &mut bytes);
+    let (label, payload) = labelled(number);
+    assert_eq!((shown.label, shown.length), (label, board::LONGEST));
+    assert_eq!(bytes, payload, "bytes that are not the number's");
+    true
+}
+
 /// Shows numbers to the other, as far as there is room, and says of which it is not sure that they are seen.
 fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
     let places = BOARDS.map(|board| board.find(memory, CHANNEL).unwrap());
-    let mut unsure = Vec::new();
+    let (mut rooms, mut unsure) = (Rooms::new(true), Vec::new());
     let mut next = 0;
     while next < numbers {
         let passed = BOARDS[1].passed(memory, places[1]);
@@ -239,12 +259,14 @@ fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
             next += 1;
             continue;
         }
-        if !has_room(next, passed) {
+        let room = rooms.find(next, board::LONGEST, || distance(next, passed));
+        if !room.admits(next, passed) {
             thread::yield_now();
             continue;
         }
-        let label = [next as u8 + 1; 24];
-        BOARDS[0].show(memory, (places[0], next, next), &label, &u64::from(next + 7).to_le_bytes());
+        rooms.take(room, next, board::LONGEST);
+        let (label, payload) = labelled(next);
+        BOARDS[0].show(memory, (places[0], next, room.index), &label, &payload);
         memory.fence();
         if is_behind(next, BOARDS[1].passed(memory, places[1])) {
             unsure.push(next);
@@ -257,19 +279,15 @@ fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
 /// Passes one number after the other without wanting any, and says which it has seen after that.
 fn pass(memory: &Memory, numbers: u32) -> Vec<u32> {
     let places = BOARDS.map(|board| board.find(memory, CHANNEL).unwrap());
-    let mut seen = Vec::new();
-    for number in 0..numbers {
+    let passed = (0..numbers).filter(|number| {
         BOARDS[1].pass(memory, places[1], number + 1);
         memory.fence();
-        if let Some(shown) = BOARDS[0].shown(memory, places[0], number) {
-            let mut bytes = [0; 8];
-            BOARDS[0].copy(memory, places[0], number, 0, &mut bytes);
-            assert_eq!((shown.label, shown.length), ([number as u8 + 1; 24], 8));
-            assert_eq!(u64::from_le_bytes(bytes), u64::from(number) + 7, "bytes that are not the number's");
-            seen.push(number);
-        }
-    }
-    seen
+        // The payload may be replaced now: nobody copies it once it is passed.
+        let shown = BOARDS[0].shown(memory, places[0], *number);
+        let expected = Shown { label: labelled(*number).0, length: board::LONGEST };
+        shown.inspect(|shown| assert_eq!(*shown, expected)).is_some()
+    });
+    passed.collect()
 }
 
 /// One shows what the other passes: one of the two notices, and what is seen is whole.
@@ -306,6 +324,31 @@ fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
             if let Some(shown) = BOARDS[0].shown(&*memory, place, number) {
                 assert_eq!(shown.label, [label; 24]);
             }
+        }
+        shows.join().unwrap();
+    });
+}
+
+/// Cells and rooms are used again, and nothing is replaced that somebody still wants.
+#[test]
+fn what_is_wanted_stays_until_it_is_passed() {
+    const NUMBERS: u32 = board::CELLS + 1;
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let memory = Arc::new(Memory::with(2 * board::SIZE, Fault::None));
+        let place = Board::places().next().unwrap();
+        for board in BOARDS {
+            board.open(&*memory, place, CHANNEL, 0);
+        }
+        let other = Arc::clone(&memory);
+        let shows = thread::spawn(move || show(&other, NUMBERS));
+        for number in 0..NUMBERS {
+            while !seen(&memory, place, number) {
+                thread::yield_now();
+            }
+            BOARDS[1].pass(&*memory, place, number + 1);
+            memory.fence();
         }
         shows.join().unwrap();
     });

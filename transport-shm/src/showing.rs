@@ -40,26 +40,21 @@ impl Shm {
         }
         // Who has gone looks at nothing any more, or has all of it mapped.
         readers.retain(|reader| !matches!(peers[reader.rank].state, State::Gone(_)));
-        let behind =
-            || readers.iter().map(|reader| board::distance(number, reader.passed)).max().unwrap_or(0);
-        let (room, used) = rooms.find(number, payload.len(), behind);
-        let has_room = |passed| {
-            board::has_room(number, passed) && used.is_none_or(|used| board::is_behind(used, passed))
-        };
-        for reader in readers.iter_mut() {
-            if has_room(reader.passed) {
-                continue;
+        let mut room = rooms.find(number, payload.len(), || behind(readers, number));
+        // Looked at again only where it matters: mostly what is known is enough.
+        if !room.is_known || !readers.iter().all(|reader| room.admits(number, reader.passed)) {
+            for reader in readers.iter_mut() {
+                let Some(theirs) = &peers[reader.rank].board else { return Showing::Not };
+                // Who takes no part any more looks at nothing.
+                reader.passed = theirs.passed(reader.place, channel).unwrap_or(number);
             }
-            let Some(theirs) = &peers[reader.rank].board else { return Showing::Not };
-            // Who takes no part any more looks at nothing.
-            let Some(passed) = theirs.passed(reader.place, channel) else { continue };
-            reader.passed = passed;
-            if !has_room(passed) {
+            room = rooms.find(number, payload.len(), || behind(readers, number));
+            if !readers.iter().all(|reader| room.admits(number, reader.passed)) {
                 return Showing::Full;
             }
         }
         let is_new = rooms.take(room, number, payload.len());
-        let at = (*place, number, room);
+        let at = (*place, number, room.index);
         if payload.len() < pace::SHORTEST {
             Board::OF_OUTBOX.show(outbox.memory(), at, label, payload);
         } else {
@@ -156,6 +151,11 @@ impl Shm {
             known.left = true;
         }
     }
+}
+
+/// How many numbers before this one some reader may still look at, as far as is known.
+fn behind(readers: &[Reader], number: u32) -> u32 {
+    readers.iter().map(|reader| board::distance(number, reader.passed)).max().unwrap_or(0)
 }
 
 /// Shows what is long enough for it to matter how it is copied.

@@ -264,6 +264,11 @@ impl Buffers {
         self.bounces.insert(token, block);
     }
 
+    /// Whether a message of this token lies in memory of the engine's own, or is on its way there.
+    pub(crate) fn is_bouncing(&self, token: u64) -> bool {
+        self.bounces.contains_key(&token)
+    }
+
     /// Hands a bounced message over to the receive that has matched it.
     pub(crate) fn unbounce(&self, token: u64, into: Span) {
         if let Some(block) = self.bounces.get(&token) {

@@ -230,7 +230,15 @@ impl Placer for Placing<'_, '_> {
 
     /// While the poll goes on: behind it may lie the next message, which is better left there than taken in before
     /// somebody asks for it. An exchange of 64 KiB each way copied every other message once more than it had to.
-    fn arrived(&mut self, peer: usize, token: Token, _events: &mut Vec<Event>) {
+    ///
+    /// Not of one that has come before somebody asked for it: its payload is copied when that is settled, at the end of
+    /// the poll, and until then nobody may be told that it is there.
+    fn arrived(&mut self, peer: usize, token: Token, events: &mut Vec<Event>) {
+        if self.buffers.is_bouncing(token.0) {
+            events.push(Event::Received { peer, token });
+            return;
+        }
+        self.delivered += 1;
         self.observed.received(peer, 0);
         self.conclude(token.0);
     }
@@ -244,4 +252,73 @@ impl Placer for Placing<'_, '_> {
 /// Each communicator has two contexts: even for messages of the user, odd for collectives.
 pub(crate) fn is_collective(context: u64) -> bool {
     context % 2 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use ringworld_protocol::{Config, Element, Header, Selector, Span, TagSelector};
+
+    use super::*;
+
+    /// A message of 100 bytes in pieces, whose receive is posted before or while it comes: what its end brings within
+    /// the poll.
+    fn ends_within_the_poll(posted_before: bool) -> (usize, usize, bool) {
+        let [mut here, mut there] =
+            [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
+        let (mut buffers, mut runs, mut completed) = (Buffers::new(), Runs::default(), Vec::new());
+        let (mut owners, mut calls, mut line) = (Owners::default(), Calls::default(), Line::default());
+        let mut observed = Observed::new(2, None);
+        let mut block = buffers.block(100);
+        let into = buffers.lend_block(&mut block);
+        let post = |machine: &mut Machine, owners: &mut Owners, into: Span| {
+            let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
+            let request = machine.receive(selector, into, Element::RAW);
+            owners.insert(request, Owner::Step { run: 0, step: 0 });
+        };
+        if posted_before {
+            post(&mut here, &mut owners, into);
+        }
+        let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
+        let departure = there.depart(0, &envelope, 100).unwrap();
+        let mut expecting = Expecting::Calls;
+        let mut placing = Placing {
+            machine: &mut here,
+            buffers: &mut buffers,
+            runs: &mut runs,
+            clash: None,
+            reminders: 0,
+            reminded: Vec::new(),
+            announced: Announced::default(),
+            delivered: 0,
+            completed: &mut completed,
+            owners: &mut owners,
+            calls: &mut calls,
+            line: &mut line,
+            observed: &mut observed,
+            expecting: Some(&mut expecting),
+            may_leave: true,
+            has_enough: false,
+        };
+        let mut header = [0; Header::MAX];
+        let Placement { token, memory } =
+            placing.place(1, departure.header.encode(&mut header), 100).unwrap();
+        drop(memory);
+        if !posted_before {
+            post(placing.machine, placing.owners, into);
+        }
+        let mut events = Vec::new();
+        placing.arrived(1, token, &mut events);
+        (placing.completed.len(), events.len(), placing.has_enough())
+    }
+
+    #[test]
+    fn a_message_that_is_where_it_belongs_ends_its_receive_and_perhaps_the_poll() {
+        assert_eq!(ends_within_the_poll(true), (1, 0, true));
+    }
+
+    /// It has yet to be copied, and if this rank fails before that, nobody may have been told that it is there.
+    #[test]
+    fn a_message_that_bounces_ends_its_receive_after_the_poll() {
+        assert_eq!(ends_within_the_poll(false), (0, 1, false));
+    }
 }

@@ -59,9 +59,9 @@ enum Look {
     InHand,
 }
 
-/// Disturbs nobody who has no need of it: a thread that waits drives, which is known without the lock, and so does
-/// whoever has the lock, unless the helper `is_called`. To get in the way of an exchange of 64 KiB each 400 us made it
-/// a tenth slower.
+/// Disturbs nobody who has no need of it: a thread that waits drives, which is known without the lock, and so, mostly,
+/// does whoever has the lock, unless the helper `is_called`. To get in the way of an exchange of 64 KiB each 400 us
+/// made it a tenth slower.
 fn look<C: Drive>(shell: &Shell<C>, seen: &mut u64, is_called: bool) -> Look {
     if !shell.waits.nobody_waits() {
         return Look::Idle;

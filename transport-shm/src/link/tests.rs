@@ -181,6 +181,33 @@ fn what_comes_behind_a_long_message_that_was_waited_for_is_left() {
 }
 
 #[test]
+fn now_and_then_all_that_lies_behind_a_long_message_is_taken_in() {
+    let ([mut sender, mut reader], _memory) = pair();
+    let mut exposures = Exposures::default();
+    let mut taken = Vec::new();
+    for _ in 0..3 * CONTENT {
+        // The sender is ahead by as much as it may be.
+        while sender.link.slots.len() + 3 <= DEPTH {
+            assert!(sender.link.send(&mut long(3 * INLINE), &mut sender.outbox));
+        }
+        let (mut waiting, mut events, mut ends) = (Waiting::default(), Vec::new(), Ends::default());
+        let inward = &mut Inward {
+            rank: 1,
+            exposures: &mut exposures,
+            ends: &mut ends,
+            room: &mut [0; ROOM],
+            placer: &mut waiting,
+            events: &mut events,
+        };
+        reader.link.receive(inward).unwrap();
+        taken.push(waiting.came);
+        sender.link.reclaim(&mut sender.outbox);
+    }
+    let (one, more): (Vec<usize>, Vec<usize>) = taken.iter().partition(|came| **came == 1);
+    assert!(one.len() > 4 * more.len() && more.len() >= 2, "{taken:?}");
+}
+
+#[test]
 fn pieces_are_longer_while_both_send() {
     const LENGTH: usize = 64 << 10;
     let ([mut one, mut other], _memory) = pair();
