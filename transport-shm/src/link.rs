@@ -332,7 +332,7 @@ impl Link {
 
     /// Begins a message that goes through slots; `false` when there is no room.
     fn announce(&mut self, header: &[u8], length: usize) -> bool {
-        self.producer.push(&self.memory, BEGIN, header.len() as u8, &[&(length as u64).to_le_bytes(), header])
+        self.producer.push_first(&self.memory, BEGIN, header.len() as u8, &[&(length as u64).to_le_bytes(), header])
     }
 
     /// Sends as much of puts as there is room for; whether anything was sent.

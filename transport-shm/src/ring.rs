@@ -27,8 +27,10 @@
 //! 447 all round 64; 4 KiB 850 and 1,220). So a record that crosses a multiple of [`EARLY`] ends its round if all
 //! before it has been read: the next record stands at the beginning, and what lies between counts as taken until the
 //! consumer has come there. READ says whether all has been read; a producer looks there for each such multiple only, so
-//! that a consumer mostly writes to it without a trip, and that one does so only when it has nothing else to do. Until
-//! the last record of a round has been read, there is room for as much as stands before it, which is little
+//! that a consumer mostly writes to it without a trip, and that one does so only when it has nothing else to do. A
+//! record that begins a long message ends its round behind the first of these multiples wherever that may be: so of a
+//! ring through which only such messages go, a part is all that the system ever has to find memory for. Until the last
+//! record of a round has been read, there is room for as much as stands before it, which is little
 //! ([`Producer::is_cramped`]): a producer that finds it too little goes round the whole ring for a while ([`FULL`]).
 //!
 //! **Nobody sleeps for ever.** A producer that finds no room sets WANTS before it sleeps, and then looks at HEAD once
@@ -231,6 +233,23 @@ impl Producer {
     /// most [`LONGEST`] bytes long; `kind` is not 0.
     #[inline(always)]
     pub(crate) fn push<M: Shared>(&mut self, memory: &M, kind: u8, detail: u8, parts: &[&[u8]]) -> bool {
+        self.push_of::<M, false>(memory, kind, detail, parts)
+    }
+
+    /// The same for a record that begins something long, next to which it costs nothing to look whether the round may
+    /// end here.
+    pub(crate) fn push_first(&mut self, memory: &Mapping, kind: u8, detail: u8, parts: &[&[u8]]) -> bool {
+        self.push_of::<Mapping, true>(memory, kind, detail, parts)
+    }
+
+    #[inline(always)]
+    fn push_of<M: Shared, const FIRST: bool>(
+        &mut self,
+        memory: &M,
+        kind: u8,
+        detail: u8,
+        parts: &[&[u8]],
+    ) -> bool {
         let length = parts.iter().map(|part| part.len()).sum();
         debug_assert!(length <= LONGEST && kind != 0);
         if !self.has_room(memory, length) {
@@ -240,7 +259,9 @@ impl Producer {
         let mut next = behind(record, self.tail);
         // Past the caches, lines that nobody has in one are better: 4 KiB to and fro between far cores 1.8 us instead
         // of 2.3.
-        if (self.tail ^ next) >= EARLY as u64 && !M::PAST_CACHES && self.ends_early(memory, next) {
+        let crosses =
+            if FIRST { next % CAPACITY as u64 > EARLY as u64 } else { (self.tail ^ next) >= EARLY as u64 };
+        if crosses && !M::PAST_CACHES && self.ends_early::<FIRST>(memory, next) {
             record.is_last = true;
             next = behind(record, self.tail);
             self.early = next;
@@ -272,10 +293,10 @@ impl Producer {
         is_used_again
     }
 
-    /// Whether the round ends with a record that is about to be written, up to `end`, across a multiple of [`EARLY`].
+    /// Whether the round ends with a record that is about to be written, up to `end`.
     #[cold]
-    fn ends_early(&mut self, memory: &impl Shared, end: u64) -> bool {
-        if end - self.tail < LEAST {
+    fn ends_early<const FIRST: bool>(&mut self, memory: &impl Shared, end: u64) -> bool {
+        if end - self.tail < LEAST && !FIRST {
             return false;
         }
         let capacity = CAPACITY as u64;
@@ -570,6 +591,32 @@ mod tests {
         assert!(highest(&mut producer, &mut consumer, FULL / 2) > CAPACITY - 2 * EARLY);
         highest(&mut producer, &mut consumer, FULL);
         assert!(highest(&mut producer, &mut consumer, 4 * CAPACITY) < EARLY);
+    }
+
+    #[test]
+    fn long_messages_touch_a_part_of_the_ring_as_long_as_they_are_read_in_time() {
+        let (memory, mut producer, mut consumer) = ring();
+        let (mut highest, mut unread) = (0, 0);
+        for message in 0..5_000 {
+            assert!(producer.push_first(&memory, 1, 0, &[&[0; 40]]));
+            for _ in 0..8 {
+                highest = highest.max(producer.tail() as usize % CAPACITY);
+                assert!(producer.push(&memory, 2, 0, &[&[0; 8]]));
+            }
+            unread += 9;
+            // Two at once, now and then.
+            if message % 5 != 0 {
+                while let Some(record) = consumer.peek(&memory).unwrap() {
+                    unread -= 1;
+                    if consumer.pop(record) || record.kind == 2 {
+                        consumer.publish(&memory);
+                    }
+                }
+                assert_eq!(unread, 0);
+                consumer.rest(&memory);
+            }
+        }
+        assert!((EARLY..EARLY + EARLY / 4).contains(&highest), "{highest}");
     }
 
     /// Whoever sends may send words of rings, too.
