@@ -332,7 +332,12 @@ impl Link {
 
     /// Begins a message that goes through slots; `false` when there is no room.
     fn announce(&mut self, header: &[u8], length: usize) -> bool {
-        self.producer.push_first(&self.memory, BEGIN, header.len() as u8, &[&(length as u64).to_le_bytes(), header])
+        self.producer.push_first(
+            &self.memory,
+            BEGIN,
+            header.len() as u8,
+            &[&(length as u64).to_le_bytes(), header],
+        )
     }
 
     /// Sends as much of puts as there is room for; whether anything was sent.
@@ -462,25 +467,32 @@ impl Link {
         !matches!(self.consumer.peek(&self.memory), Ok(None))
     }
 
+    /// What has come first, if anything has.
+    ///
+    /// # Errors
+    ///
+    /// That what the peer has written cannot be.
+    #[inline]
+    pub(crate) fn next(&self) -> Result<Option<Record>, String> {
+        self.consumer.peek(&self.memory).map_err(|length| format!("a record of {length} bytes"))
+    }
+
     /// To be called when nothing has.
     #[inline]
     pub(crate) fn rest(&mut self) {
         self.consumer.rest(&self.memory);
     }
 
-    /// Takes in what has come, up to a bound; whether anything has.
+    /// Takes in what has come, from its first record on, up to a bound.
     ///
     /// # Errors
     ///
     /// What the peer has written that cannot be.
-    pub(crate) fn receive(&mut self, inward: &mut Inward<'_>) -> Result<bool, String> {
-        let (mut taken, mut moved, mut takes_all) = (0, false, false);
-        while taken < BUDGET {
-            let next = self.consumer.peek(&self.memory);
-            let Some(record) = next.map_err(|length| format!("a record of {length} bytes"))? else { break };
+    pub(crate) fn receive(&mut self, first: Record, inward: &mut Inward<'_>) -> Result<(), String> {
+        let (mut next, mut taken, mut takes_all) = (Some(first), 0, false);
+        while let Some(record) = next {
             let (bytes, names_slot) = self.take(record, inward)?;
             taken += bytes;
-            moved = true;
             let due = self.consumer.pop(record);
             // A slot is wanted back at once.
             if (due || names_slot) && self.consumer.publish(&self.memory) {
@@ -490,11 +502,12 @@ impl Link {
             // all is taken in nevertheless: a sender that is ahead is not to wait for room as long as this side is
             // content with one message after the other.
             takes_all |= due && !record.is_last || record.kind == PIECE && self.is_content_again();
-            if !takes_all && inward.placer.has_enough() {
+            if taken >= BUDGET || !takes_all && inward.placer.has_enough() {
                 break;
             }
+            next = self.next()?;
         }
-        Ok(moved)
+        Ok(())
     }
 
     /// Whether so many messages in pieces have come that all is to be taken in. HEAD moves for each piece, so that it

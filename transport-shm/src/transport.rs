@@ -282,18 +282,21 @@ impl Shm {
         let Peer { state: State::Open(link), exposures, ends, .. } = &mut self.peers[rank] else {
             return false;
         };
-        if !link.has_come() {
-            link.rest();
-            return false;
-        }
-        let room = &mut self.room;
-        match link.receive(&mut Inward { rank, exposures, ends, room, placer, events }) {
-            Ok(moved) => moved,
-            Err(why) => {
-                self.fail(rank, Cause::Protocol(why));
-                true
+        let received = match link.next() {
+            Ok(None) => {
+                link.rest();
+                return false;
             }
+            Ok(Some(record)) => {
+                let room = &mut self.room;
+                link.receive(record, &mut Inward { rank, exposures, ends, room, placer, events })
+            }
+            Err(why) => Err(why),
+        };
+        if let Err(why) = received {
+            self.fail(rank, Cause::Protocol(why));
         }
+        true
     }
 
     /// Nobody needs to wake this process: it looks by itself.
@@ -515,6 +518,23 @@ impl Transport for Shm {
         moved |= self.owed > 0 && self.outbox.has_got_back();
         self.life.report(events);
         moved || events.len() > before
+    }
+
+    #[inline]
+    fn poll_peer(&mut self, peer: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        let has_more_to_do = self.owed > 0
+            || self.outbox.is_asleep()
+            || self.force_look
+            || !self.dialing.is_empty()
+            || !self.life.is_live()
+            || self.life.forbids_sleep()
+            || (self.polls + 1).is_multiple_of(LOOK_EVERY)
+            || !self.is_connected(peer);
+        if has_more_to_do {
+            return self.poll(placer, events);
+        }
+        self.polls += 1;
+        self.receive(peer, placer, events)
     }
 
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
