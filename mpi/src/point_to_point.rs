@@ -176,6 +176,14 @@ impl Matched {
 
 /// A send and a receive at once.
 pub(crate) fn exchange(send: &Send, receive: &Receive) -> Result<Status> {
+    if let (Peer::Rank(to), Some(from)) = (send.to, receive.from)
+        && let (Some(input), Some(output)) = (send.buffer.dense(), receive.buffer.dense())
+        && send.mode == Mode::Standard
+    {
+        let all = &send.comm.all;
+        let status = all.send_recv_foreign((input, to, send.tag), (output, from, receive.tag))?;
+        return Ok(status_of(Some(status), receive.comm.first_peer()));
+    }
     let mut received = receive.start()?;
     let mut sent = send.start()?;
     let status = received.wait();

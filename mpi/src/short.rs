@@ -128,6 +128,31 @@ pub(crate) fn recv(
     }
 }
 
+/// `MPI_Sendrecv`, likewise.
+#[inline]
+pub(crate) fn sendrecv(
+    call: &str,
+    (input, dest, sendtag): (Side, i32, i32),
+    (output, source, recvtag): (Side, i32, i32),
+    comm: standard::Comm,
+    out: StatusOut,
+) -> Option<i32> {
+    let (input, output) = (memory(input.0, input.1, input.2)?, memory(output.0, output.1, output.2)?);
+    let (sendtag, recvtag) = (u32::try_from(sendtag).ok()?, tags(recvtag)?);
+    let mut kept = None;
+    let comm = of_one_group(comm, &mut kept)?;
+    let (to, from) = (rank(comm, dest)?, from(comm, source)?);
+    match comm.all.send_recv_foreign((input, to, sendtag), (output, from, recvtag)) {
+        Ok(status) => {
+            if out.is_wanted() {
+                out.set(&status_of(Some(status), 0));
+            }
+            Some(0)
+        }
+        Err(why) => Some(failed(call, comm, why)),
+    }
+}
+
 /// `MPI_Allreduce`, likewise.
 #[inline(always)]
 pub(crate) fn all_reduce(

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ringworld_protocol::Span;
 
-use super::blocking::{Lend, blocking_here};
+use super::blocking::{Endings, Lend, blocking_here, blocking_pair};
 use super::guard::NoUnwinding;
 use crate::buffer::Kept;
 use crate::calls::{CallId, Ending};
@@ -18,7 +18,7 @@ use crate::core::Core;
 use crate::engine::Engine;
 use crate::inbox::Left;
 use crate::router::Registrations;
-use crate::startable::{SendCall, Spans, Startable};
+use crate::startable::{ReceiveCall, SendCall, Spans, Startable};
 
 /// Bytes that somebody else owns, for operations to read or write.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,20 @@ pub fn blocking_foreign<S: Startable>(
         unsafe { std::slice::from_raw_parts_mut(data.pointer.as_ptr(), data.length) }
     });
     blocking_here(engine, Lend { input, output }, what)
+}
+
+/// Like [`blocking_pair`], on foreign memory.
+#[inline]
+pub fn blocking_pair_foreign(
+    engine: &Arc<Engine>,
+    (send, input): (&SendCall, Foreign),
+    (recv, output): (&ReceiveCall, Foreign),
+) -> Endings {
+    // SAFETY: the promise of `Foreign::new`, until both operations have ended, which is when this function returns.
+    let input = unsafe { std::slice::from_raw_parts(input.pointer.as_ptr(), input.length) };
+    // SAFETY: as above, for what is written.
+    let output = unsafe { std::slice::from_raw_parts_mut(output.pointer.as_ptr(), output.length) };
+    blocking_pair(engine, Some((send, input)), Some((recv, output)))
 }
 
 /// Sends a message that nobody will wait for, if all of it can leave at once; `false`: nothing has happened, and it is

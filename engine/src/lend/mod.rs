@@ -19,6 +19,6 @@ mod owned;
 mod scoped;
 
 pub use blocking::{Endings, Lend, blocking, blocking_pair, blocking_replace};
-pub use foreign::{Borrower, Foreign, ForeignLoan, blocking_foreign, leave_at_once};
+pub use foreign::{Borrower, Foreign, ForeignLoan, blocking_foreign, blocking_pair_foreign, leave_at_once};
 pub use owned::Loan;
 pub use scoped::{Borrow, Borrowed};

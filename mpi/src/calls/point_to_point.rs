@@ -261,7 +261,13 @@ pub fn sendrecv(
     comm: Comm,
     status: StatusOut,
 ) -> i32 {
-    on_comm("MPI_Sendrecv", comm, |comm| {
+    let (name, input, output) =
+        ("MPI_Sendrecv", (sendbuf, sendcount, sendtype), (recvbuf, recvcount, recvtype));
+    if let Some(code) = short::sendrecv(name, (input, dest, sendtag), (output, source, recvtag), comm, status)
+    {
+        return code;
+    }
+    on_comm(name, comm, |comm| {
         let send = Send::new(comm, buffer(sendbuf, sendcount, sendtype)?, dest, sendtag, Mode::Standard)?;
         let receive = Receive::new(comm, buffer(recvbuf, recvcount, recvtype)?, source, recvtag)?;
         status.set(&exchange(&send, &receive)?);

@@ -12,7 +12,7 @@ use crate::collective::plan::{Plan, same_length};
 use crate::communicator::Communicator;
 use crate::message::operation::Operation;
 use crate::{Error, Message, Raw, Result, Source, Status, Tag};
-use ringworld_engine::lend::{Foreign, blocking_foreign, leave_at_once};
+use ringworld_engine::lend::{Endings, Foreign, blocking_foreign, blocking_pair_foreign, leave_at_once};
 use ringworld_engine::signature::Call as Name;
 use ringworld_engine::{ElementCode, ReceiveCall, SendCall, Told, Verb};
 
@@ -241,6 +241,45 @@ impl Communicator {
         match ending {
             Ok(done) => self.status::<Raw>(done, &operation),
             Err(failure) => Err(self.error(failure, operation)),
+        }
+    }
+
+    /// Sends and receives in one call, as [`Communicator::send_recv`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::send_recv`].
+    ///
+    /// ```
+    /// use ringworld::foreign::Foreign;
+    /// # let world = ringworld::testing::alone();
+    /// let (mut given, mut got) = ([1u8, 2], [0u8; 2]);
+    /// // SAFETY: both arrays are borrowed by nobody else, and outlive the call.
+    /// let [input, output] = unsafe { [&mut given, &mut got].map(|data| Foreign::new(data.as_mut_ptr(), data.len())) };
+    /// let status = world.send_recv_foreign((input, 0, 7), (output, 0.into(), 7.into()))?;
+    /// assert_eq!((got, status.source, status.bytes()), ([1, 2], 0, 2));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn send_recv_foreign(
+        &self,
+        (input, to, send_tag): (Foreign, usize, u32),
+        (output, from, tag): (Foreign, Source, Tag),
+    ) -> Result<Status> {
+        let name = send_name(Mode::Standard);
+        self.check_rank(name, to)?;
+        let receive = self.receive_call(from, tag)?;
+        let number = self.count_message();
+        let send = self.send_call(to, send_tag, Mode::Standard);
+        let Endings { send, recv } = blocking_pair_foreign(self.engine(), (&send, input), (&receive, output));
+        let operation = Operation::Recv { name: RECV, number, from, tag };
+        let status = match recv.unwrap_or(Ok(None)) {
+            Ok(done) => self.status::<Raw>(done, &operation)?,
+            Err(failure) => return Err(self.error(failure, operation)),
+        };
+        match send.unwrap_or(Ok(None)) {
+            Ok(_) => Ok(status),
+            Err(failure) => Err(self.error(failure, Operation::Send { name, number, to, tag: send_tag })),
         }
     }
 
