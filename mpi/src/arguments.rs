@@ -84,6 +84,41 @@ impl Address {
         unsafe { std::ptr::copy_nonoverlapping(self.0.cast::<u8>(), into.as_mut_ptr(), into.len()) }
     }
 
+    /// Copies runs of `length` bytes that begin `stride` apart, one behind the other, until `into` is full.
+    pub(crate) fn read_runs(self, stride: i64, length: usize, into: &mut [u8]) {
+        match length {
+            1 => self.read_each::<1>(stride, into),
+            2 => self.read_each::<2>(stride, into),
+            4 => self.read_each::<4>(stride, into),
+            8 => self.read_each::<8>(stride, into),
+            16 => self.read_each::<16>(stride, into),
+            _ => into.chunks_mut(length).zip(0..).for_each(|(run, turn)| self.plus(turn * stride).read(run)),
+        }
+    }
+
+    /// The same of a length that the compiler knows: no function is called for each.
+    fn read_each<const LENGTH: usize>(self, stride: i64, into: &mut [u8]) {
+        let (runs, _) = into.as_chunks_mut::<LENGTH>();
+        runs.iter_mut().zip(0..).for_each(|(run, turn)| self.plus(turn * stride).read(run));
+    }
+
+    /// And back.
+    pub(crate) fn write_runs(self, stride: i64, length: usize, from: &[u8]) {
+        match length {
+            1 => self.write_each::<1>(stride, from),
+            2 => self.write_each::<2>(stride, from),
+            4 => self.write_each::<4>(stride, from),
+            8 => self.write_each::<8>(stride, from),
+            16 => self.write_each::<16>(stride, from),
+            _ => from.chunks(length).zip(0..).for_each(|(run, turn)| self.plus(turn * stride).write(run)),
+        }
+    }
+
+    fn write_each<const LENGTH: usize>(self, stride: i64, from: &[u8]) {
+        let (runs, _) = from.as_chunks::<LENGTH>();
+        runs.iter().zip(0..).for_each(|(run, turn)| self.plus(turn * stride).write(run));
+    }
+
     /// Writes there.
     #[inline]
     pub(crate) fn write(self, from: &[u8]) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ringworld::foreign::{Blocks, Call, Foreign, Pending, Reducer};
 use ringworld::{Source, Tag};
 
-use crate::arguments::{Address, StatusOut};
+use crate::arguments::{Address, Ints, StatusOut};
 use crate::bare::Bare;
 use crate::comms::{self, Comm};
 use crate::datatypes::basic;
@@ -264,8 +264,37 @@ pub(crate) fn scatter(call: &str, send: Side, recv: Side, root: i32, comm: stand
 #[track_caller]
 pub(crate) fn all_gather(call: &str, send: Side, recv: Side, comm: standard::Comm) -> Option<i32> {
     collective(call, comm, |comm| {
+        let blocks = Blocks::Same;
+        if send.0.is_in_place() {
+            return Some((Call::AllGather { blocks }, None, Some(self::blocks(recv, comm)?)));
+        }
         let input = memory(send.0, send.1, send.2)?;
         let output = blocks_beside(recv, send.0, comm)?;
+        Some((Call::AllGather { blocks }, Some(input), Some(output)))
+    })
+}
+
+/// `MPI_Allgatherv`, likewise, where every rank gives as much and its block lies behind the one before: how much, which
+/// all ranks know of all, decides which collective it is, also on the ordinary path.
+#[inline]
+#[track_caller]
+pub(crate) fn all_gather_varied(
+    call: &str,
+    send: Side,
+    (address, counts, displacements, datatype): (Address, Ints, Ints, standard::Datatype),
+    comm: standard::Comm,
+) -> Option<i32> {
+    if counts.is_null() || displacements.is_null() {
+        return None;
+    }
+    collective(call, comm, |comm| {
+        let count = counts.get(0);
+        let mut ranks = 0..comm.all.size();
+        let is_regular = ranks.all(|rank| {
+            counts.get(rank) == count && Some(displacements.get(rank)) == count.checked_mul(rank as i64)
+        });
+        let input = memory(send.0, send.1, send.2).filter(|_| is_regular)?;
+        let output = blocks_beside((address, count, datatype), send.0, comm)?;
         Some((Call::AllGather { blocks: Blocks::Same }, Some(input), Some(output)))
     })
 }
@@ -328,6 +357,23 @@ pub(crate) fn reduce_scatter_block(
         let call = || Call::ReduceScatter { blocks: Blocks::Same, op: op.clone() };
         are_aligned(op, input, output).then(|| (call(), input, output))
     })
+}
+
+/// `MPI_Reduce_scatter`, likewise, where every rank gets as much.
+#[inline]
+#[track_caller]
+pub(crate) fn reduce_scatter(
+    call: &str,
+    memory: (Address, Address),
+    (counts, datatype): (Ints, standard::Datatype),
+    op: standard::Op,
+    comm: standard::Comm,
+) -> Option<i32> {
+    let mut kept = None;
+    let size = of_one_group(comm, &mut kept)?.all.size();
+    let count = (!counts.is_null()).then(|| counts.get(0))?;
+    let is_regular = (1..size).all(|rank| counts.get(rank) == count);
+    is_regular.then(|| reduce_scatter_block(call, memory, (count, datatype), op, comm)).flatten()
 }
 
 /// Whether memory is aligned as an operation needs it.

@@ -125,7 +125,11 @@ pub fn allgatherv(
     recvtype: Datatype,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Allgatherv", comm, |comm| {
+    let (call, send) = ("MPI_Allgatherv", (sendbuf, sendcount, sendtype));
+    if let Some(code) = short::all_gather_varied(call, send, (recvbuf, recvcounts, displs, recvtype), comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::allgatherv(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype)?()?.run()
     })
 }
@@ -244,7 +248,11 @@ pub fn reduce_scatter(
     op: Op,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Reduce_scatter", comm, |comm| {
+    let call = "MPI_Reduce_scatter";
+    if let Some(code) = short::reduce_scatter(call, (sendbuf, recvbuf), (recvcounts, datatype), op, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::reduce_scatter(comm, sendbuf, recvbuf, recvcounts, datatype, op)?()?.run()
     })
 }

@@ -344,8 +344,8 @@ mod tests {
 
     fn runs(datatype: &Datatype) -> Vec<(i64, usize)> {
         let mut runs = Vec::new();
-        datatype.layout.visit(0, &mut |at, length| {
-            runs.push((at, length));
+        datatype.layout.visit(0, &mut |found| {
+            runs.extend((0..found.count as i64).map(|run| (found.at + run * found.stride, found.length)));
             true
         });
         runs

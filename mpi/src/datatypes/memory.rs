@@ -8,7 +8,6 @@ use std::sync::Arc;
 use ringworld::foreign::Foreign;
 
 use super::datatype::Datatype;
-use super::layout::{Layout, repeat};
 use crate::arguments::Address;
 use crate::error::{Result, fail};
 use crate::standard::{ERR_BUFFER, ERR_COUNT};
@@ -103,10 +102,6 @@ impl Buffer {
         self.shifted(elements * self.datatype.extent(), count)
     }
 
-    fn layout(&self) -> Layout {
-        repeat(self.count, self.datatype.extent(), self.datatype.layout.clone())
-    }
-
     /// A copy of the elements, without holes.
     pub(crate) fn pack(&self) -> Owned {
         let mut owned = Owned::new(self.bytes());
@@ -116,14 +111,16 @@ impl Buffer {
 
     pub(crate) fn pack_into(&self, packed: &mut [u8]) {
         if !packed.is_empty() {
-            self.layout().pack(self.address, packed);
+            let Datatype { layout, .. } = &*self.datatype;
+            layout.pack(self.count, self.datatype.extent(), self.address, packed);
         }
     }
 
     /// Puts elements into their places, as far as they go.
     pub(crate) fn unpack(&self, packed: &[u8]) {
         if !packed.is_empty() {
-            self.layout().unpack(packed, self.address);
+            let Datatype { layout, .. } = &*self.datatype;
+            layout.unpack(self.count, self.datatype.extent(), packed, self.address);
         }
     }
 }

@@ -104,6 +104,97 @@ static void sent(void)
         CHECK(came[each] == 100 * left + each && statuses[each].MPI_SOURCE == left);
 }
 
+/* A send and a receive in one call: of all lengths, to oneself, to and from nobody, of elements with holes, of one memory,
+ * of a message that is too long. */
+static void exchanges(void)
+{
+    static const int counts[] = {0, 1, 700, 30000, 300000};
+    const int right = (rank + 1) % size, left = (rank + size - 1) % size, most = 300000;
+    int *given = malloc(most * sizeof *given), *got = malloc(most * sizeof *got), came, class, code;
+    MPI_Status status;
+    MPI_Datatype column;
+    CHECK(given && got);
+    for (size_t which = 0; which < sizeof counts / sizeof *counts; which++) {
+        const int count = counts[which];
+        for (int at = 0; at < count; at++)
+            given[at] = 10000 * rank + at, got[at] = -1;
+        WELL(MPI_Sendrecv(given, count, MPI_INT, right, 3, got, most, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &status));
+        WELL(MPI_Get_count(&status, MPI_INT, &came));
+        CHECK(came == count && status.MPI_SOURCE == left && status.MPI_TAG == 3);
+        for (int at = 0; at < count; at++)
+            CHECK(got[at] == 10000 * left + at);
+        WELL(MPI_Sendrecv_replace(got, count, MPI_INT, left, 4, right, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+        CHECK(status.MPI_SOURCE == right && status.MPI_TAG == 4);
+        for (int at = 0; at < count; at++)
+            CHECK(got[at] == 10000 * rank + at);
+        WELL(MPI_Sendrecv(given, count, MPI_INT, rank, 5, got, most, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(count == 0 || got[count - 1] == given[count - 1]);
+    }
+    WELL(MPI_Sendrecv(given, 1, MPI_INT, MPI_PROC_NULL, 6, got, 1, MPI_INT, MPI_PROC_NULL, 6, MPI_COMM_WORLD, &status));
+    CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+    /* Every third of 64; as many bytes as there are, and as many as have come. */
+    WELL(MPI_Type_vector(64, 1, 3, MPI_INT, &column));
+    WELL(MPI_Type_commit(&column));
+    for (int at = 0; at < 192; at++)
+        got[at] = -1;
+    WELL(MPI_Sendrecv(given, 1, column, right, 7, got, 1, column, left, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int at = 0; at < 190; at++)
+        CHECK(got[at] == (at % 3 ? -1 : 10000 * left + at));
+    WELL(MPI_Sendrecv(given, 5, MPI_INT, right, 8, got, 1, column, left, 8, MPI_COMM_WORLD, &status));
+    WELL(MPI_Get_elements(&status, column, &came));
+    CHECK(came == 5 && got[12] == 10000 * left + 4 && got[15] == 10000 * left + 15);
+    WELL(MPI_Type_free(&column));
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    code = MPI_Sendrecv(given, 2, MPI_INT, right, 9, got, 1, MPI_INT, left, 9, MPI_COMM_WORLD, &status);
+    WELL(MPI_Error_class(code, &class));
+    CHECK(class == MPI_ERR_TRUNCATE && got[0] == 10000 * left);
+    code = MPI_Sendrecv(given, 1, MPI_INT, size, 9, got, 1, MPI_INT, left, 9, MPI_COMM_WORLD, &status);
+    WELL(MPI_Error_class(code, &class));
+    CHECK(class == MPI_ERR_RANK);
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    free(given);
+    free(got);
+}
+
+/* Counts by rank that are the same everywhere, or not; blocks that lie one behind the other at some ranks, and apart at
+ * others, which each rank says for itself. */
+static void varied(void)
+{
+    enum { MOST = 64 };
+    int given[MOST], got[MOST * MOST], counts[MOST], places[MOST], sums[MOST];
+    CHECK(size <= 8);
+    for (int shape = 0; shape < 4; shape++) {
+        const int is_varied = shape & 1, is_apart = shape & 2 && rank % 2;
+        int all = 0;
+        for (int other = 0; other < size; other++) {
+            counts[other] = is_varied ? other + 1 : 3;
+            places[other] = is_apart ? 10 * (size - other) : all;
+            all += counts[other];
+        }
+        for (int at = 0; at < MOST; at++)
+            given[at] = 100 * rank + at;
+        for (int in_place = 0; in_place < 2; in_place++) {
+            for (int at = 0; at < MOST * MOST; at++)
+                got[at] = -1;
+            for (int at = 0; in_place && at < counts[rank]; at++)
+                got[places[rank] + at] = given[at];
+            WELL(MPI_Allgatherv(in_place ? MPI_IN_PLACE : given, counts[rank], MPI_INT, got, counts, places, MPI_INT,
+                                MPI_COMM_WORLD));
+            for (int other = 0; other < size; other++)
+                for (int at = 0; at < counts[other]; at++)
+                    CHECK(got[places[other] + at] == 100 * other + at);
+        }
+        WELL(MPI_Reduce_scatter(given, sums, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        for (int at = 0, before = is_varied ? rank * (rank + 1) / 2 : 3 * rank; at < counts[rank]; at++)
+            CHECK(sums[at] == 100 * size * (size - 1) / 2 + size * (before + at));
+    }
+    for (int at = 0; at < 3 * size; at++)
+        got[at] = at / 3 == rank ? 100 * rank + at % 3 : -1;
+    WELL(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, 3, MPI_INT, MPI_COMM_WORLD));
+    for (int at = 0; at < 3 * size; at++)
+        CHECK(got[at] == 100 * (at / 3) + at % 3);
+}
+
 /* What each rank gives, in the order of ranks: of plain elements of any number, none included, with every root; and
  * that a block which lies where it is to be copied from is told, by every rank, and nothing comes of it. */
 static void blocks(void)
@@ -380,7 +471,9 @@ int main(int argc, char **argv)
     names();
     ring();
     sent();
+    exchanges();
     blocks();
+    varied();
     reductions();
     datatypes();
     operations();
