@@ -417,7 +417,11 @@ impl Link {
 
     /// Sends the record that names slots. There must be room for it.
     fn name_slots(&mut self, kind: u8, run: Run, body: &[&[u8]]) {
-        let pushed = self.producer.push(&self.memory, kind, 0, body);
+        // What a put brings is long by itself, and mostly all before it has been read.
+        let pushed = match kind {
+            PUT => self.producer.push_first(&self.memory, kind, 0, body),
+            _ => self.producer.push(&self.memory, kind, 0, body),
+        };
         debug_assert!(pushed, "room that was there has gone");
         self.slots.push_back((self.producer.tail(), run));
         self.wake();

@@ -317,7 +317,13 @@ pub const KNOBS: &[Knob] = &[
         "Name of the job. Processes of another job that reach this master are refused. Given by the launcher where \
          that has started exactly the ranks of this world.",
     ),
-    knob("eager_limit", "size", "the transport's", "Messages up to this size are sent without asking."),
+    knob(
+        "eager_limit",
+        "size",
+        "256K, or less",
+        "Messages up to this size are sent without asking. Less in worlds of more than 256 ranks, and of more than 8 \
+         of one host.",
+    ),
     knob("window", "size", "the transport's", "Unexpected bytes that one peer may have outstanding here."),
     knob("segment", "size", "by size and transport", "Segment of pipelined collectives."),
     knob(

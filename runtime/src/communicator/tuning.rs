@@ -62,16 +62,17 @@ pub fn selections(options: &Options, ranks: usize, one_host: bool) -> Vec<Select
 }
 
 /// The longest message that is sent without asking in a world of `size` ranks, in bytes, as long as
-/// `RINGWORLD_EAGER_LIMIT` and `RINGWORLD_WINDOW` are not set.
+/// `RINGWORLD_EAGER_LIMIT` and `RINGWORLD_WINDOW` are not set. No host has more of the ranks than `together`.
 ///
 /// ```
-/// assert_eq!(ringworld::eager_limit(8), 256 * 1024);
-/// assert!(ringworld::eager_limit(65_536) < ringworld::eager_limit(8));
+/// assert_eq!(ringworld::eager_limit(8, 8), 256 * 1024);
+/// assert!(ringworld::eager_limit(65_536, 8) < ringworld::eager_limit(8, 8));
+/// assert!(ringworld::eager_limit(64, 64) < ringworld::eager_limit(64, 8));
 /// ```
 #[must_use]
-pub fn eager_limit(size: usize) -> usize {
+pub fn eager_limit(size: usize, together: usize) -> usize {
     // Only settings can contradict each other.
-    Limits::for_world(size, None, None).unwrap_or(Limits::DEFAULT).eager
+    Limits::for_world(size, together, None, None).unwrap_or(Limits::DEFAULT).eager
 }
 
 #[cfg(test)]

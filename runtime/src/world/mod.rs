@@ -118,9 +118,9 @@ impl World {
         let opened = prepared.open(session.rank, &session.members, |rank| departures.include(rank))?;
 
         let hosts: Arc<[String]> = session.members.iter().map(|member| member.host.clone()).collect();
-        let (rank, size) = (session.rank, session.size);
+        let rank = session.rank;
         let (local_rank, local_size) = (session.local_rank, session.local_size);
-        let host_ids = session.members.iter().map(|member| member.host_id).collect();
+        let host_ids: Box<[u64]> = session.members.iter().map(|member| member.host_id).collect();
         let memory = transports::memory_of(&session.members);
         let link = Arc::new(Link { session });
         let parts = Parts {
@@ -129,7 +129,7 @@ impl World {
             hosts,
             transports: opened.transports,
             routes: opened.routes,
-            limits: limits(size, settings)?,
+            limits: limits(&host_ids, settings)?,
             control: Arc::clone(&link) as Arc<dyn Control>,
             inbox,
             spin: spin(settings, local_size),
@@ -218,7 +218,7 @@ impl World {
             hosts: [ringworld_bootstrap::host_name()].into(),
             transports: Vec::new(),
             routes: vec![None],
-            limits: limits(1, settings)?,
+            limits: limits(&[0], settings)?,
             control: Arc::new(NoControl),
             inbox: Arc::default(),
             spin: Spin::NONE,
@@ -291,8 +291,12 @@ fn bootstrap(error: ringworld_bootstrap::Error) -> Error {
     Error::Bootstrap(error.to_string())
 }
 
-fn limits(size: usize, settings: &Settings) -> Result<Limits> {
-    Limits::for_world(size, settings.eager_limit, settings.window).map_err(Error::Bootstrap)
+/// Of a world with these ranks' hosts.
+fn limits(host_ids: &[u64], settings: &Settings) -> Result<Limits> {
+    let placement = Placement::new(host_ids);
+    let together = (0..placement.hosts()).map(|host| placement.ranks(host).len()).max();
+    let (eager, window) = (settings.eager_limit, settings.window);
+    Limits::for_world(host_ids.len(), together.unwrap_or(1), eager, window).map_err(Error::Bootstrap)
 }
 
 fn spin(settings: &Settings, local_size: usize) -> Spin {

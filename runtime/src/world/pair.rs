@@ -69,13 +69,14 @@ impl Half {
             pair[rank].addresses.iter().map(|(name, _)| (name.clone(), theirs.clone())).collect();
         let opened = prepared.open(rank, &pair, |_| false)?;
         let shared = pair[0].host_id == pair[1].host_id;
+        let host_ids: Box<[u64]> = pair.iter().map(|member| member.host_id).collect();
         let parts = Parts {
             rank,
             local: if shared { (rank, 2) } else { (0, 1) },
             hosts: pair.iter().map(|member| member.host.clone()).collect(),
             transports: opened.transports,
             routes: opened.routes,
-            limits: limits(2, &settings)?,
+            limits: limits(&host_ids, &settings)?,
             control: Arc::new(NoControl),
             inbox: Arc::default(),
             spin: spin(&settings, busy),
@@ -84,7 +85,6 @@ impl Half {
             remind: REMIND,
             trace: None,
         };
-        let host_ids = pair.iter().map(|member| member.host_id).collect();
         let memory = transports::memory_of(&pair);
         World::assemble(parts, opened.reasons, None, &settings, host_ids, memory)
     }
