@@ -8,7 +8,6 @@
 //! drive.rs       the core as its shell sees it
 //! exchange.rs    what ranks show one another instead of messages
 //! failure.rs     peers that are lost or leave, and the end of the world by a fault
-//! glance.rs      polls for what one peer sends
 //! line.rs        short receives that are not posted yet
 //! mismatch.rs    when ranks do not call the same
 //! placing.rs     where the payload of a message goes
@@ -22,7 +21,6 @@
 mod drive;
 mod exchange;
 mod failure;
-mod glance;
 mod line;
 mod mismatch;
 mod placing;
@@ -44,7 +42,7 @@ use ringworld_transport::{Cause, Event, Header, Operation, Region, RemoteKey, Se
 
 use self::line::Line;
 pub(crate) use self::placing::Expecting;
-use self::placing::{Announced, Brought, Completed, Placing};
+use self::placing::{Announced, Completed, Placing};
 use self::suspicion::{Desertion, Doubts, Suspects};
 use super::buffer::Buffers;
 use super::calls::{CallId, Calls, Returned};
@@ -523,21 +521,17 @@ impl Core {
         if self.fault.is_some() {
             return false;
         }
-        let (brought, moved) = self.take_in(None, expecting);
-        self.go_on_with(brought, moved)
-    }
-
-    /// Has all transports, or that of one peer, move what they can; what that brings goes on by
-    /// [`Core::go_on_with`].
-    #[inline(always)]
-    fn take_in(&mut self, from: Option<usize>, expecting: Option<&mut Expecting<'_>>) -> (Brought, bool) {
         // Others would have to be woken for what is left.
         let may_leave = self.watchers.is_empty() && !self.inbox.has_sleepers();
         let mut placing = Placing {
             machine: &mut self.machine,
             buffers: &mut self.buffers,
             runs: &mut self.runs,
-            brought: Brought::default(),
+            clash: None,
+            reminders: 0,
+            reminded: Vec::new(),
+            announced: Announced::default(),
+            delivered: 0,
             completed: &mut self.completed,
             owners: &mut self.owners,
             calls: &mut self.calls,
@@ -547,16 +541,8 @@ impl Core {
             may_leave,
             has_enough: false,
         };
-        let moved = match from {
-            None => self.router.poll(&mut placing, &mut self.events, &mut self.fates),
-            Some(peer) => self.router.poll_peer(peer, &mut placing, &mut self.events),
-        };
-        (placing.brought, moved)
-    }
-
-    /// Goes on with whatever a poll has brought; whether anything moved.
-    fn go_on_with(&mut self, brought: Brought, mut moved: bool) -> bool {
-        let Brought { clash, reminders, reminded, announced, delivered } = brought;
+        let mut moved = self.router.poll(&mut placing, &mut self.events, &mut self.fates);
+        let Placing { clash, reminders, reminded, announced, delivered, .. } = placing;
         // A peer that says it is waiting has brought nothing forward.
         moved = moved && (reminders == 0 || self.events.len() + delivered > reminders);
         if let Some((source, context, disagreement)) = clash {

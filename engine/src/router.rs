@@ -251,18 +251,6 @@ impl Router {
         moved
     }
 
-    /// Polls for what one peer sends: see [`Transport::poll_peer`]. Nothing may wait for a busy transport.
-    #[inline]
-    pub(crate) fn poll_peer(
-        &mut self,
-        peer: usize,
-        placer: &mut dyn Placer,
-        events: &mut Vec<Event>,
-    ) -> bool {
-        debug_assert!(self.is_flowing(), "what waits is offered at each poll");
-        self.transport(peer).poll_peer(peer, placer, events)
-    }
-
     fn offer_again(&mut self, fates: &mut Vec<(usize, Fate)>) -> bool {
         let mut moved = false;
         for peer in std::mem::take(&mut self.stalled_peers) {
@@ -298,7 +286,6 @@ impl Router {
     }
 
     /// Whether no operation waits for a busy transport.
-    #[inline]
     pub(crate) fn is_flowing(&self) -> bool {
         self.stalled_peers.is_empty()
     }

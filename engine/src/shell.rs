@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam::utils::CachePadded;
 
-use super::calls::{CallId, Calls};
+use super::calls::Calls;
 use super::helper::Helper;
 use super::inbox::Notice;
 use super::sync::atomic::{AtomicUsize, Ordering};
@@ -26,9 +26,8 @@ pub trait Drive: Send + 'static {
     fn progress(&mut self) -> bool;
 
     /// The same for a thread that waits for calls: what comes behind the last message that anybody waits for may be
-    /// left to the next poll, and what none of them waits for to one of the next.
-    fn progress_of_calls(&mut self, calls: &[CallId]) -> bool {
-        let _all = calls;
+    /// left to the next poll.
+    fn progress_of_calls(&mut self) -> bool {
         self.progress()
     }
 

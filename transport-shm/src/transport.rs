@@ -520,23 +520,6 @@ impl Transport for Shm {
         moved || events.len() > before
     }
 
-    #[inline]
-    fn poll_peer(&mut self, peer: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
-        let has_more_to_do = self.owed > 0
-            || self.outbox.is_asleep()
-            || self.force_look
-            || !self.dialing.is_empty()
-            || !self.life.is_live()
-            || self.life.forbids_sleep()
-            || (self.polls + 1).is_multiple_of(LOOK_EVERY)
-            || !self.is_connected(peer);
-        if has_more_to_do {
-            return self.poll(placer, events);
-        }
-        self.polls += 1;
-        self.receive(peer, placer, events)
-    }
-
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.epoll.as_fd())
     }

@@ -63,8 +63,7 @@ pub use messages::{
     each_message_is_placed_and_received_once, headers_of_every_length_are_intact,
     injected_messages_keep_their_order, large_messages_both_ways_at_once_finish,
     long_messages_to_many_peers_at_once_arrive, messages_arrive_in_order_and_intact,
-    operations_complete_exactly_once, polls_for_one_peer_lose_nothing,
-    short_placements_truncate_and_the_stream_goes_on,
+    operations_complete_exactly_once, short_placements_truncate_and_the_stream_goes_on,
 };
 pub use puts::{
     an_exposure_is_filled_by_its_last_byte_only, large_puts_and_messages_both_ways_at_once_finish,
@@ -111,7 +110,6 @@ macro_rules! conformance_tests {
             messages_arrive_in_order_and_intact
             coalesced_messages_keep_their_order
             injected_messages_keep_their_order
-            polls_for_one_peer_lose_nothing
             headers_of_every_length_are_intact
             each_message_is_placed_and_received_once
             short_placements_truncate_and_the_stream_goes_on

@@ -523,16 +523,6 @@ pub trait Transport: Send {
     /// where payloads go. Returns whether anything moved, bytes of unfinished payloads included.
     fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool;
 
-    /// Like [`Transport::poll`], for a caller who waits for what `peer` sends and for nothing else: whatever does not
-    /// bring that nearer may be left to the next poll, which such a caller owes now and then, and
-    /// [`Transport::arm`] knows of it.
-    ///
-    /// Provided: polls.
-    fn poll_peer(&mut self, peer: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
-        let _all = peer;
-        self.poll(placer, events)
-    }
-
     /// A descriptor that is readable whenever [`Transport::poll`] would find something to do, provided
     /// that [`Transport::arm`] said `true` since the last poll. `None`: this transport must be polled.
     fn wait_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {

@@ -21,9 +21,8 @@ impl Drive for Core {
     }
 
     #[inline]
-    fn progress_of_calls(&mut self, calls: &[CallId]) -> bool {
-        let first = calls.first().and_then(|call| self.line.source(*call));
-        self.poll_peer(first, &mut Expecting::Calls)
+    fn progress_of_calls(&mut self) -> bool {
+        self.poll(Some(&mut Expecting::Calls))
     }
 
     #[inline]

@@ -47,12 +47,6 @@ impl Line {
         self.0.is_empty()
     }
 
-    /// Whose message a call waits for, if it is the first in line and only one peer's can be.
-    #[inline]
-    pub(super) fn source(&self, call: CallId) -> Option<usize> {
-        self.0.front().filter(|first| first.call == call)?.what.selector.source
-    }
-
     /// Whether there is room for one more.
     #[inline]
     pub(super) fn has_room(&self) -> bool {

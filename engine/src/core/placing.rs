@@ -42,15 +42,6 @@ impl<'a> Expecting<'a> {
         Self::Receive(ExpectedReceive { what, into, ending: None })
     }
 
-    /// Whose message it is, if only one peer's can be.
-    #[inline]
-    pub(super) fn source(&self) -> Option<usize> {
-        match self {
-            Self::Receive(expected) => expected.what.selector.source,
-            Self::Steps(_) | Self::Calls => None,
-        }
-    }
-
     #[inline]
     pub(crate) fn steps(run: RunId) -> Self {
         Self::Steps(AwaitedSteps { run, taken: false, missed: false })
@@ -60,35 +51,18 @@ impl<'a> Expecting<'a> {
 /// A receive that has ended within a poll, whose it was, and how.
 pub(super) type Completed = (Owner, Result<Done, Failure>);
 
-/// What a poll has brought besides the ends of receives.
-#[derive(Default)]
-pub(super) struct Brought {
-    /// A peer calls something else.
-    pub(super) clash: Option<(usize, u64, Disagreement)>,
-    /// How many reminders came, and those that the protocol still has.
-    pub(super) reminders: usize,
-    pub(super) reminded: Vec<(usize, Envelope)>,
-    /// Where messages came that nobody had asked for.
-    pub(super) announced: Announced,
-    /// How many messages were delivered whole.
-    pub(super) delivered: usize,
-}
-
-impl Brought {
-    /// Whether it is nothing but messages for whoever had asked for them, or those of users.
-    #[inline]
-    pub(super) fn is_plain(&self) -> bool {
-        self.clash.is_none() && self.reminders == 0
-    }
-}
-
 /// Answers the transports' one question, and compares signatures on the way.
 pub(super) struct Placing<'a, 'm> {
     pub(super) machine: &'a mut Machine,
     pub(super) buffers: &'a mut Buffers,
     pub(super) runs: &'a mut Runs,
-    pub(super) brought: Brought,
-    /// The posted receives that have ended within the poll.
+    pub(super) clash: Option<(usize, u64, Disagreement)>,
+    /// How many reminders came, and those that the protocol still has.
+    pub(super) reminders: usize,
+    pub(super) reminded: Vec<(usize, Envelope)>,
+    pub(super) announced: Announced,
+    /// How many messages were delivered whole, and the posted receives that have ended so.
+    pub(super) delivered: usize,
     pub(super) completed: &'a mut Vec<Completed>,
     pub(super) owners: &'a mut Owners,
     pub(super) calls: &'a mut Calls,
@@ -106,17 +80,17 @@ impl Placing<'_, '_> {
     #[inline]
     fn announce(&mut self, peer: usize, envelope: Envelope) {
         if !is_collective(envelope.context) {
-            self.brought.announced.add(envelope.context);
+            self.announced.add(envelope.context);
             return;
         }
         if is_reminder(envelope.tag) {
-            self.brought.reminders += 1;
-            self.brought.reminded.push((peer, envelope));
+            self.reminders += 1;
+            self.reminded.push((peer, envelope));
         } else if let Some(Expecting::Steps(steps)) = &mut self.expecting {
             steps.missed |= self.runs.awaits(steps.run, peer, &envelope);
         }
         if let Some(disagreement) = self.runs.arrive(peer, &envelope) {
-            self.brought.clash.get_or_insert((peer, envelope.context, disagreement));
+            self.clash.get_or_insert((peer, envelope.context, disagreement));
         }
     }
 }
@@ -215,7 +189,7 @@ impl Placer for Placing<'_, '_> {
         payload: &[u8],
         _events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        self.brought.delivered += 1;
+        self.delivered += 1;
         self.observed.received(peer, payload.len());
         match &mut self.expecting {
             Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
@@ -264,7 +238,7 @@ impl Placer for Placing<'_, '_> {
             events.push(Event::Received { peer, token });
             return;
         }
-        self.brought.delivered += 1;
+        self.delivered += 1;
         self.observed.received(peer, 0);
         self.conclude(token.0);
     }
@@ -311,7 +285,11 @@ mod tests {
             machine: &mut here,
             buffers: &mut buffers,
             runs: &mut runs,
-            brought: Brought::default(),
+            clash: None,
+            reminders: 0,
+            reminded: Vec::new(),
+            announced: Announced::default(),
+            delivered: 0,
             completed: &mut completed,
             owners: &mut owners,
             calls: &mut calls,

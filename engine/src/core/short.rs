@@ -153,7 +153,7 @@ impl Core {
     /// Polls once for a receive on the short path.
     #[inline]
     pub(crate) fn poll_for(&mut self, expecting: &mut Expecting<'_>) -> Option<Ending> {
-        self.poll_peer(expecting.source(), expecting);
+        self.poll(Some(expecting));
         match expecting {
             Expecting::Receive(expected) => expected.ending.take(),
             Expecting::Steps(_) | Expecting::Calls => None,

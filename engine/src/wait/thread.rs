@@ -133,7 +133,7 @@ impl<C: Drive> Shell<C> {
         loop {
             let mut core = held.take().unwrap_or_else(|| self.lock());
             let moved = match what {
-                For::Calls(calls) => core.progress_of_calls(calls),
+                For::Calls(_) => core.progress_of_calls(),
                 For::Message(..) | For::Topic(_) => core.progress(),
             };
             if let Some(result) = done(&mut core) {

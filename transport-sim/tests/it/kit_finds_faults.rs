@@ -56,7 +56,6 @@ enum Fault {
     InjectedTooLong,
     LostInGoodOrder,
     LeftIsForgotten,
-    OthersAreForgotten,
 }
 
 /// A simulated transport with a fault.
@@ -267,18 +266,6 @@ impl Transport for Faulty {
         moved
     }
 
-    fn poll_peer(&mut self, peer: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
-        let before = events.len();
-        let moved = self.poll(placer, events);
-        if self.fault == Fault::OthersAreForgotten {
-            let others =
-                |event: &Event| !matches!(event, Event::Received { peer: from, .. } if *from != peer);
-            let kept = events.drain(before..).filter(others).collect::<Vec<_>>();
-            events.extend(kept);
-        }
-        moved
-    }
-
     fn register(&mut self, region: Region) -> Result<Option<RegionId>, Cause> {
         if region.is_empty() || (self.over && self.fault != Fault::RegisteredAfterAbort) {
             return Ok(None);
@@ -406,7 +393,6 @@ faults! {
     peer_down_never: PeerDownNever, a_vanished_peer_is_down_exactly_once, "not in time: PeerDown";
     never_wakes_for_a_message: NeverWakes, waiting_wakes_for_a_message, "not woken: a message";
     left_is_forgotten: LeftIsForgotten, what_a_poll_leaves_is_not_slept_through, "not woken: what had been left";
-    others_are_forgotten: OthersAreForgotten, polls_for_one_peer_lose_nothing, "before an earlier message";
     never_wakes_for_a_send: NeverWakes, waiting_wakes_for_a_finished_send, "not woken: the rest";
     never_wakes_for_a_loss: NeverWakes, waiting_wakes_for_a_lost_peer, "not woken: a lost peer";
     never_wakes_one_of_several: NeverWakes, a_sleeper_is_woken_although_others_poll_and_arm, "not woken: the one";

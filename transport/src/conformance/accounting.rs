@@ -108,9 +108,6 @@ pub(super) struct End {
     pub(super) closed: bool,
     /// Whether [`Harness::step`] polls it.
     pub(super) polled: bool,
-    /// The peer for which alone it mostly polls, and how often it has.
-    pub(super) polls_for: Option<Rank>,
-    pub(super) polls: u32,
     pub(super) aborted: bool,
 }
 
@@ -134,8 +131,6 @@ impl End {
             closed_peers: Vec::new(),
             closed: false,
             polled: true,
-            polls_for: None,
-            polls: 0,
             aborted: false,
         }
     }

@@ -12,9 +12,6 @@ use super::accounting::{End, Exposure, Policy, SENT, Sending, State, TAKEN};
 use super::buffer::Buffer;
 use crate::{Cause, Event, Header, Operation, Posted, Rank, Refused, RegionId, RemoteKey, SendMemory, Token};
 
-/// Who polls for one peer polls for all at each poll of this number.
-const ALL_AT: u32 = 8;
-
 /// One world under test.
 pub(super) struct Harness<'f> {
     fabric: &'f mut dyn Fabric,
@@ -87,11 +84,7 @@ impl<'f> Harness<'f> {
         let Some(transport) = end.transport.as_deref_mut() else { return false };
         let mut events = std::mem::take(&mut self.events);
         let before = events.len();
-        end.polls += 1;
-        let moved = match end.polls_for.filter(|_| !end.polls.is_multiple_of(ALL_AT)) {
-            Some(peer) => transport.poll_peer(peer, &mut end.desk, &mut events),
-            None => transport.poll(&mut end.desk, &mut events),
-        };
+        let moved = transport.poll(&mut end.desk, &mut events);
         let reported = events.len() > before;
         let mut fault = end.desk.fault.take();
         for event in events.drain(..) {

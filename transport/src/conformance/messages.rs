@@ -117,29 +117,6 @@ pub fn injected_messages_keep_their_order(fabric: &mut dyn Fabric) {
     h.check_received(1, 0, &messages);
 }
 
-/// A rank that mostly polls for one peer sends to all and receives from all what one receives that polls for all.
-pub fn polls_for_one_peer_lose_nothing(fabric: &mut dyn Fabric) {
-    let mut h = Harness::new(fabric, 3, "polls_for_one_peer_lose_nothing");
-    let ways = [(1, 0), (2, 0), (0, 1), (0, 2)];
-    let messages = mixed(&mut h, 33, 60);
-    let rounds = 4;
-    for round in 1..=rounds {
-        h.end(0).polls_for = Some(1 + round % 2);
-        for (header, bytes) in &messages {
-            ways.into_iter().for_each(|(from, to)| h.send(from, to, header, bytes));
-        }
-        let all = round * messages.len();
-        h.until("all messages received", |h| {
-            ways.into_iter().all(|(from, to)| h.end(to).received_from(from).count() == all)
-        });
-    }
-    let expected: Vec<_> = std::iter::repeat_n(messages, rounds).flatten().collect();
-    for (from, to) in ways {
-        h.check_received(to, from, &expected);
-    }
-    h.finish();
-}
-
 /// Headers from none to `MAX_HEADER` bytes arrive as posted, with and without a payload behind them.
 pub fn headers_of_every_length_are_intact(fabric: &mut dyn Fabric) {
     let mut h = Harness::new(fabric, 2, "headers_of_every_length_are_intact");

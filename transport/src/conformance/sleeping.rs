@@ -80,8 +80,7 @@ pub fn waiting_wakes_for_a_message(fabric: &mut dyn Fabric) {
     h.finish();
 }
 
-/// What a poll leaves lying because its caller has enough, or polls for another peer, is found by later ones, without
-/// anybody having to be woken.
+/// What a poll leaves lying because its caller has enough is found by later ones, without anybody having to be woken.
 pub fn what_a_poll_leaves_is_not_slept_through(fabric: &mut dyn Fabric) {
     let promise = "what_a_poll_leaves_is_not_slept_through";
     let mut h = Harness::new(fabric, 3, promise);
@@ -89,7 +88,6 @@ pub fn what_a_poll_leaves_is_not_slept_through(fabric: &mut dyn Fabric) {
         return;
     }
     h.end(0).desk.easily_content = true;
-    h.end(0).polls_for = Some(1);
     for from in [1, 2] {
         h.send(from, 0, b"first", &[]);
         h.until("connected", |h| h.end(0).received_from(from).count() == 1);
