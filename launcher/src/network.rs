@@ -165,9 +165,9 @@ impl Network {
             bandwidth: self.bandwidth.0,
             reduce: self.reduce_bandwidth.0,
             copy: self.copy_bandwidth.0,
-            eager: self
-                .eager
-                .unwrap_or_else(|| ringworld::eager_limit(ranks, self.place.ranks_per_host) as u64),
+            eager: self.eager.unwrap_or_else(|| {
+                ringworld::eager_limit(ranks, self.place.ranks_per_host.min(ranks)) as u64
+            }),
             inside: (self.place.ranks_per_host > 1).then(|| Inside {
                 placement: self.place.placement(ranks),
                 latency: self.place.inside_latency,

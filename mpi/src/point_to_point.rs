@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ringworld::foreign::Call;
+use ringworld::foreign::{Call, Foreign};
 use ringworld::{Source, Tag};
 
 use crate::buffered;
@@ -66,15 +66,22 @@ impl Send {
             self.buffered(to)?;
             return Ok(Work::Done(Status::EMPTY));
         }
-        match self.buffer.dense() {
-            Some(memory) => {
-                Ok(Work::One(self.comm.all.begin_foreign(&self.call(to), Some(memory), None)?, 0))
-            }
-            None => self.start_packed(self.buffer.pack(), to),
+        let Some(memory) = self.buffer.dense() else { return self.start_packed(self.buffer.pack(), to) };
+        if self.leaves(memory, to)? {
+            return Ok(Work::Done(Status::EMPTY));
         }
+        Ok(Work::One(self.comm.all.begin_foreign(&self.call(to), Some(memory), None)?, 0))
+    }
+
+    /// Whether it is short and has left at once, so that there is nothing to wait for.
+    fn leaves(&self, memory: Foreign, to: usize) -> Result<bool> {
+        Ok(self.mode != Mode::Synchronous && self.comm.all.try_send_foreign(memory, to, self.tag)?)
     }
 
     fn start_packed(&self, mut packed: Owned, to: usize) -> Result<Work> {
+        if self.leaves(packed.foreign(), to)? {
+            return Ok(Work::Done(Status::EMPTY));
+        }
         let pending = self.comm.all.begin_foreign(&self.call(to), Some(packed.foreign()), None)?;
         Ok(Work::many(
             vec![pending],

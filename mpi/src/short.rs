@@ -373,7 +373,8 @@ pub(crate) fn reduce_scatter(
     let size = of_one_group(comm, &mut kept)?.all.size();
     let count = (!counts.is_null()).then(|| counts.get(0))?;
     let is_regular = (1..size).all(|rank| counts.get(rank) == count);
-    is_regular.then(|| reduce_scatter_block(call, memory, (count, datatype), op, comm)).flatten()
+    // Not from a closure, which would be the caller.
+    if is_regular { reduce_scatter_block(call, memory, (count, datatype), op, comm) } else { None }
 }
 
 /// Whether memory is aligned as an operation needs it.

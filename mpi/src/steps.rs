@@ -52,8 +52,10 @@ impl Messages {
                     held.push(owned);
                     memory
                 });
-                let call = Call::Send { to, tag, synchronous: false };
-                pending.push(on.begin_foreign(&call, Some(memory), None)?);
+                if !on.try_send_foreign(memory, to, tag)? {
+                    let call = Call::Send { to, tag, synchronous: false };
+                    pending.push(on.begin_foreign(&call, Some(memory), None)?);
+                }
             }
             Ok(())
         };

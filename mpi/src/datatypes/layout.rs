@@ -156,7 +156,16 @@ impl Layout {
     ) -> bool {
         match *self {
             Self::Run(0) => true,
+            // Without holes it is one.
+            Self::Run(length) if length as i64 == stride && count > 0 => {
+                visitor(Runs { at, count: 1, stride: stride * count as i64, length: length * count })
+            }
             Self::Run(length) => visitor(Runs { at, count, stride, length }),
+            // A part of each, which need not be at its beginning.
+            Self::List(ref list) if list.len() == 1 => {
+                let (place, inner) = &list[0];
+                inner.visit_repeated(count, stride, at + place, visitor)
+            }
             _ => (0..count).all(|turn| self.visit(at + turn as i64 * stride, visitor)),
         }
     }
@@ -220,6 +229,24 @@ mod tests {
     }
 
     #[test]
+    fn as_much_as_can_be_is_visited_at_once() {
+        let visits = |layout: &Layout, count, stride| {
+            let mut visits = Vec::new();
+            layout.visit_repeated(count, stride, 8, &mut |runs| {
+                visits.push(runs);
+                true
+            });
+            visits
+        };
+        let runs = |at, count, stride, length| vec![Runs { at, count, stride, length }];
+        assert_eq!(visits(&Layout::Run(4), 100, 4), runs(8, 1, 400, 400));
+        assert_eq!(visits(&Layout::Run(4), 100, 12), runs(8, 100, 12, 4));
+        let apart = Layout::List(vec![(4, Arc::new(Layout::Run(4)))]);
+        assert_eq!(visits(&apart, 100, 12), runs(12, 100, 12, 4));
+        assert_eq!(visits(&repeat(3, 12, Layout::Run(4)), 2, 64).len(), 2);
+    }
+
+    #[test]
     fn all_layouts_are_packed_and_unpacked_as_far_as_it_goes() {
         let run = |length| Arc::new(Layout::Run(length));
         let mut layouts = vec![Layout::Run(0), Layout::Run(7)];
@@ -227,6 +254,8 @@ mod tests {
             let inner = repeat(3, 40, Layout::Run(length));
             layouts.push(repeat(2, -130, inner.clone()));
             layouts.push(Layout::List(vec![(60, run(length)), (0, Arc::new(inner)), (-9, run(3))]));
+            layouts.push(repeat(4, 50, Layout::List(vec![(7, run(length))])));
+            layouts.push(repeat(9, length as i64, Layout::List(vec![(0, run(length))])));
         }
         let memory: Vec<u8> = (0..4_096u32).map(|place| (place * 7 + place / 256) as u8).collect();
         let (middle, extent) = (2_048, 333);
