@@ -26,12 +26,13 @@
 //! first (EPYC, near cores, both directions: 1 KiB to and fro in a loop that does nothing else 335 ns all round 8 KiB,
 //! 447 all round 64; 4 KiB 850 and 1,220). So a record that crosses a multiple of [`EARLY`] ends its round if all
 //! before it has been read: the next record stands at the beginning, and what lies between counts as taken until the
-//! consumer has come there. READ says whether all has been read; a producer looks there for each such multiple only, so
-//! that a consumer mostly writes to it without a trip, and that one does so only when it has nothing else to do. A
-//! record that begins a long message ends its round behind the first of these multiples wherever that may be: so of a
-//! ring through which only such messages go, a part is all that the system ever has to find memory for. Until the last
-//! record of a round has been read, there is room for as much as stands before it, which is little
-//! ([`Producer::is_cramped`]): a producer that finds it too little goes round the whole ring for a while ([`FULL`]).
+//! consumer has come there. READ says whether all has been read; for such records a producer looks there once for each
+//! multiple, so that a consumer mostly writes to it without a trip, and that one does so only when it has nothing else
+//! to do. A record that begins a long message, or names what a put brings, may end its round anywhere behind the first
+//! of these multiples: so of a ring through which only such go, and are read in time, a part is all that the system has
+//! to find memory for. Until the last record of a round has been read, there is room for as much as stands before it,
+//! which is little ([`Producer::is_cramped`]): a producer that finds it too little goes round the whole ring for a
+//! while ([`FULL`]).
 //!
 //! **Nobody sleeps for ever.** A producer that finds no room sets WANTS before it sleeps, and then looks at HEAD once
 //! more; the consumer looks at WANTS after it has moved HEAD ([`Consumer::publish`] says whether). It moves HEAD for
@@ -496,7 +497,12 @@ mod tests {
                 let length = if random() % 20 == 0 { LONGEST - random() % 9 } else { random() % 300 };
                 let bytes = body(sent, length);
                 let (one, two) = bytes.split_at(random() % (length + 1));
-                if producer.push(&memory, 1 + (sent % 255) as u8, sent as u8, &[one, two]) {
+                let (kind, detail) = (1 + (sent % 255) as u8, sent as u8);
+                let pushed = match random() % 3 {
+                    0 => producer.push_first(&memory, kind, detail, &[one, two]),
+                    _ => producer.push(&memory, kind, detail, &[one, two]),
+                };
+                if pushed {
                     under_way.push_back((sent, bytes));
                     sent += 1;
                 } else {
