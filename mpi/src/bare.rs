@@ -1,9 +1,9 @@
 //! Bare receives: those that have begun and of which nothing is kept but what the runtime gave, in the place of their
 //! handles.
 //!
-//! Most programs begin some receives, and then wait for all of them. A request like any other costs such a receive more
-//! than its message: memory of its own, references that are counted, a lock. So it becomes one only when something else
-//! than a wait looks at it.
+//! Most programs begin some receives, and then wait for all of them, or test them in turn. A request like any other
+//! costs such a receive more than its message: memory of its own, references that are counted, a lock. So it becomes
+//! one only when something else looks at it, or a wait for one of several is long.
 //!
 //! Invariant: a handle stands for a bare receive or for a request of `requests.rs`, never for both; what has become a
 //! request stays one. One that is waited for keeps its handle to the end of the wait. The lock is not held while
@@ -113,6 +113,35 @@ pub(crate) fn insert(receive: Bare, reserve: impl FnOnce() -> standard::Request)
 #[inline]
 pub(crate) fn take(handle: standard::Request) -> Option<Bare> {
     shelf().take(handle)
+}
+
+/// What a look for an end finds among handles.
+pub(crate) enum Found {
+    /// None that has ended, and something else that may have, or nothing at all.
+    Others,
+    /// Bare receives and null handles only; all under way.
+    UnderWay,
+    /// One that has ended: at which place. It is taken, as [`take`] says, and its end waits for nothing.
+    Ended(usize, Bare),
+}
+
+/// Makes progress, and looks for a bare receive that has ended.
+pub(crate) fn take_ended(handles: impl Iterator<Item = standard::Request>) -> Found {
+    let mut shelf = shelf();
+    let (mut under_way, mut others) = (0, 0);
+    for (place, handle) in handles.enumerate() {
+        if let Some(Place::Bare(receive)) = shelf.at(handle) {
+            under_way += 1;
+            if receive.0.is_done()
+                && let Some(receive) = shelf.take(handle)
+            {
+                return Found::Ended(place, receive);
+            }
+        } else if handle != standard::Request::NULL {
+            others += 1;
+        }
+    }
+    if under_way > 0 && others == 0 { Found::UnderWay } else { Found::Others }
 }
 
 /// The handles of bare receives that were taken stand for nothing any more: their ends have come.

@@ -215,6 +215,56 @@ fn blocks_beside(side: Side, other: Address, comm: &Comm) -> Option<Foreign> {
     (side.0.number().checked_add(own) != Some(other.number())).then_some(all)
 }
 
+/// What one rank gives to each, or gets of each: as many elements of one datatype as there are counts.
+type Sides = (Address, Ints, Ints, standard::Datatype);
+
+/// Blocks by rank, each of which begins where the one before ends.
+struct Row {
+    begin: Address,
+    whole: usize,
+    /// Of each.
+    bytes: Arc<[usize]>,
+}
+
+impl Row {
+    /// Where blocks without elements would begin does not matter.
+    #[inline]
+    fn of((address, counts, displacements, datatype): Sides, comm: &Comm) -> Option<Self> {
+        if address.is_constant() || counts.is_null() || displacements.is_null() {
+            return None;
+        }
+        let size = i64::try_from(basic::dense_size(datatype)?).ok()?;
+        let (mut begin, mut next, mut whole) = (None, 0, 0usize);
+        let mut bytes = Vec::with_capacity(comm.all.size());
+        for rank in 0..comm.all.size() {
+            let count = counts.get(rank);
+            let length = usize::try_from(count.checked_mul(size)?).ok()?;
+            bytes.push(length);
+            if length > 0 {
+                let at = displacements.get(rank);
+                if begin.is_some() && at != next {
+                    return None;
+                }
+                begin.get_or_insert(address.plus(at.checked_mul(size)?));
+                next = at.checked_add(count)?;
+                whole = whole.checked_add(length)?;
+            }
+        }
+        Some(Self { begin: begin.unwrap_or(address), whole, bytes: bytes.into() })
+    }
+
+    #[inline]
+    fn memory(&self) -> Foreign {
+        self.begin.foreign(self.whole)
+    }
+
+    /// Where a rank's block begins.
+    #[inline]
+    fn block(&self, rank: usize) -> usize {
+        self.begin.number().wrapping_add(self.bytes.iter().take(rank).sum())
+    }
+}
+
 /// `MPI_Barrier`, likewise.
 #[inline]
 #[track_caller]
@@ -247,6 +297,29 @@ pub(crate) fn gather(call: &str, send: Side, recv: Side, root: i32, comm: standa
     })
 }
 
+/// `MPI_Gatherv`, likewise, where blocks lie one behind the other at the root.
+#[inline]
+#[track_caller]
+pub(crate) fn gather_varied(
+    call: &str,
+    send: Side,
+    recv: Sides,
+    root: i32,
+    comm: standard::Comm,
+) -> Option<i32> {
+    collective(call, comm, |comm| {
+        let root = rank(comm, root)?;
+        let input = memory(send.0, send.1, send.2)?;
+        if comm.all.rank() != root {
+            let blocks = Blocks::Each(Arc::default());
+            return Some((Call::Gather { root, blocks }, Some(input), None));
+        }
+        let output = Row::of(recv, comm).filter(|row| row.block(root) != send.0.number())?;
+        let memory = output.memory();
+        Some((Call::Gather { root, blocks: Blocks::Each(output.bytes) }, Some(input), Some(memory)))
+    })
+}
+
 /// `MPI_Scatter`, likewise.
 #[inline]
 #[track_caller]
@@ -256,6 +329,29 @@ pub(crate) fn scatter(call: &str, send: Side, recv: Side, root: i32, comm: stand
         let output = memory(recv.0, recv.1, recv.2)?;
         let input = if comm.all.rank() == root { Some(blocks_beside(send, recv.0, comm)?) } else { None };
         Some((Call::Scatter { root, blocks: Blocks::Same }, input, Some(output)))
+    })
+}
+
+/// `MPI_Scatterv`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn scatter_varied(
+    call: &str,
+    send: Sides,
+    recv: Side,
+    root: i32,
+    comm: standard::Comm,
+) -> Option<i32> {
+    collective(call, comm, |comm| {
+        let root = rank(comm, root)?;
+        let output = memory(recv.0, recv.1, recv.2)?;
+        if comm.all.rank() != root {
+            let blocks = Blocks::Each(Arc::default());
+            return Some((Call::Scatter { root, blocks }, None, Some(output)));
+        }
+        let input = Row::of(send, comm).filter(|row| row.block(root) != recv.0.number())?;
+        let memory = input.memory();
+        Some((Call::Scatter { root, blocks: Blocks::Each(input.bytes) }, Some(memory), Some(output)))
     })
 }
 
@@ -311,6 +407,21 @@ pub(crate) fn all_to_all(call: &str, send: Side, recv: Side, comm: standard::Com
     })
 }
 
+/// `MPI_Alltoallv`, likewise, where blocks lie one behind the other on both sides.
+#[inline]
+#[track_caller]
+pub(crate) fn all_to_all_varied(call: &str, send: Sides, recv: Sides, comm: standard::Comm) -> Option<i32> {
+    collective(call, comm, |comm| {
+        let (input, output) = (Row::of(send, comm)?, Row::of(recv, comm)?);
+        let mine = comm.all.rank();
+        if input.block(mine) == output.block(mine) {
+            return None;
+        }
+        let (from, into) = (input.memory(), output.memory());
+        Some((Call::AllToAllVaried { send: input.bytes, recv: output.bytes }, Some(from), Some(into)))
+    })
+}
+
 /// `MPI_Reduce`, likewise.
 #[inline]
 #[track_caller]
@@ -334,6 +445,28 @@ pub(crate) fn reduce(
             (given, Some(memory(output, count, datatype)?))
         };
         are_aligned(op, input, output).then(|| (Call::Reduce { root, op: op.clone() }, input, output))
+    })
+}
+
+/// `MPI_Scan` and `MPI_Exscan`, likewise.
+#[inline]
+#[track_caller]
+pub(crate) fn scan(
+    call: &str,
+    (input, output): (Address, Address),
+    (count, datatype): (i64, standard::Datatype),
+    op: standard::Op,
+    exclusive: bool,
+    comm: standard::Comm,
+) -> Option<i32> {
+    let op = operations::known(op, datatype)?;
+    if input == output {
+        return None;
+    }
+    let input = if input.is_in_place() { None } else { Some(memory(input, count, datatype)?) };
+    let output = Some(memory(output, count, datatype)?);
+    collective(call, comm, |_| {
+        are_aligned(op, input, output).then(|| (Call::Scan { exclusive, op: op.clone() }, input, output))
     })
 }
 

@@ -53,7 +53,12 @@ pub fn gatherv(
     root: i32,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Gatherv", comm, |comm| {
+    let call = "MPI_Gatherv";
+    let (send, recv) = ((sendbuf, sendcount, sendtype), (recvbuf, recvcounts, displs, recvtype));
+    if let Some(code) = short::gather_varied(call, send, recv, root, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::gatherv(comm, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root)?()?
             .run()
     })
@@ -90,7 +95,12 @@ pub fn scatterv(
     root: i32,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Scatterv", comm, |comm| {
+    let call = "MPI_Scatterv";
+    let (send, recv) = ((sendbuf, sendcounts, displs, sendtype), (recvbuf, recvcount, recvtype));
+    if let Some(code) = short::scatter_varied(call, send, recv, root, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::scatterv(comm, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root)?()?
             .run()
     })
@@ -164,7 +174,12 @@ pub fn alltoallv(
     recvtype: Datatype,
     comm: Comm,
 ) -> i32 {
-    on_comm("MPI_Alltoallv", comm, |comm| {
+    let call = "MPI_Alltoallv";
+    let (send, recv) = ((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
+    if let Some(code) = short::all_to_all_varied(call, send, recv, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| {
         plans::alltoallv(
             comm, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
         )?()?
@@ -258,9 +273,17 @@ pub fn reduce_scatter(
 }
 
 pub fn scan(sendbuf: Address, recvbuf: Address, count: i64, datatype: Datatype, op: Op, comm: Comm) -> i32 {
-    on_comm("MPI_Scan", comm, |comm| plans::scan(comm, sendbuf, recvbuf, count, datatype, op)?()?.run())
+    let call = "MPI_Scan";
+    if let Some(code) = short::scan(call, (sendbuf, recvbuf), (count, datatype), op, false, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| plans::scan(comm, sendbuf, recvbuf, count, datatype, op)?()?.run())
 }
 
 pub fn exscan(sendbuf: Address, recvbuf: Address, count: i64, datatype: Datatype, op: Op, comm: Comm) -> i32 {
-    on_comm("MPI_Exscan", comm, |comm| plans::exscan(comm, sendbuf, recvbuf, count, datatype, op)?()?.run())
+    let call = "MPI_Exscan";
+    if let Some(code) = short::scan(call, (sendbuf, recvbuf), (count, datatype), op, true, comm) {
+        return code;
+    }
+    on_comm(call, comm, |comm| plans::exscan(comm, sendbuf, recvbuf, count, datatype, op)?()?.run())
 }

@@ -162,13 +162,12 @@ impl Communicator {
         &self,
         block: usize,
         whole: usize,
-        counts: &[usize],
+        counts: impl Into<Arc<[usize]>>,
     ) -> Result<Plan> {
-        let name = "all_gather_varied";
-        self.packed(name, "counts", counts, "output", whole)?;
+        let (name, counts) = ("all_gather_varied", counts.into());
+        self.packed(name, "counts", &counts, "output", whole)?;
         same_length(name, "input", block, "this rank's count", counts[self.rank()])?;
-        let counts = Counts::Each(counts.into());
-        self.moving::<T>(Call::AllGatherVaried, Collective::AllGather, counts, false)
+        self.moving::<T>(Call::AllGatherVaried, Collective::AllGather, Counts::Each(counts), false)
     }
 
     /// `whole` is the length of the output at the root, and not looked at elsewhere.
@@ -187,7 +186,7 @@ impl Communicator {
         &self,
         block: usize,
         whole: usize,
-        counts: &[usize],
+        counts: impl Into<Arc<[usize]>>,
         root: usize,
     ) -> Result<Plan> {
         let name = "gather_varied";
@@ -211,7 +210,7 @@ impl Communicator {
     pub(crate) fn plan_scatter_varied<T: Pod>(
         &self,
         whole: usize,
-        counts: &[usize],
+        counts: impl Into<Arc<[usize]>>,
         block: usize,
         root: usize,
     ) -> Result<Plan> {
@@ -235,15 +234,15 @@ impl Communicator {
     #[track_caller]
     pub(crate) fn plan_all_to_all_varied<T: Pod>(
         &self,
-        (input, send): (usize, &[usize]),
-        (output, recv): (usize, &[usize]),
+        (input, send): (usize, impl Into<Arc<[usize]>>),
+        (output, recv): (usize, impl Into<Arc<[usize]>>),
     ) -> Result<Plan> {
-        let name = "all_to_all_varied";
-        self.packed(name, "send_counts", send, "input", input)?;
-        self.packed(name, "recv_counts", recv, "output", output)?;
+        let (name, send, recv) = ("all_to_all_varied", send.into(), recv.into());
+        self.packed(name, "send_counts", &send, "input", input)?;
+        self.packed(name, "recv_counts", &recv, "output", output)?;
         let mine = self.rank();
         same_length(name, "this rank's block for itself", send[mine], "the one from itself", recv[mine])?;
-        let counts = Counts::Pairs { send: send.into(), recv: recv.into() };
+        let counts = Counts::Pairs { send, recv };
         self.moving::<T>(Call::AllToAllVaried, Collective::AllToAll, counts, false)
     }
 
@@ -261,6 +260,7 @@ impl Communicator {
         let element = size_of::<T>();
         let each = |counts: &[usize]| counts.iter().map(|count| count.saturating_mul(element)).collect();
         let counts = match counts {
+            counts if element == 1 => counts,
             Counts::Same(count) => Counts::Same(count.saturating_mul(element)),
             Counts::Own(count) => Counts::Own(count.saturating_mul(element)),
             Counts::Each(counts) => Counts::Each(each(&counts)),
@@ -439,15 +439,16 @@ impl Communicator {
         name: &str,
         (whole, length): (&str, usize),
         (part, block): (&str, usize),
-        counts: &[usize],
+        counts: impl Into<Arc<[usize]>>,
         root: usize,
     ) -> Result<Counts> {
         if self.rank() != root {
             return Ok(Counts::Own(block));
         }
-        self.packed(name, "counts", counts, whole, length)?;
+        let counts = counts.into();
+        self.packed(name, "counts", &counts, whole, length)?;
         same_length(name, part, block, "the root's own count", counts[root])?;
-        Ok(Counts::Each(Arc::from(counts)))
+        Ok(Counts::Each(counts))
     }
 }
 

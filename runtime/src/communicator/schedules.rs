@@ -20,6 +20,8 @@ use rustc_hash::FxBuildHasher;
 const ROOM: usize = 16 << 20;
 /// How many of the latest calls are looked through one by one.
 const LATEST: usize = 8;
+/// Of how many ranks counts may be for that.
+const FEW: usize = 32;
 
 /// What is called, by all that tells two calls apart whose plans differ.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -31,13 +33,13 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Whether two are the same and can be compared at a glance, as those without counts per rank can.
+    /// Whether two are the same and can be compared at a glance, as those without counts per rank can, or with few.
     #[inline]
     fn is(&self, other: &Self) -> bool {
         let (mine, theirs) = (&self.request, &other.request);
         let counts = match (&mine.counts, &theirs.counts) {
             (Counts::Same(mine), Counts::Same(theirs)) => mine == theirs,
-            _ => false,
+            (mine, theirs) => are_few(mine) && mine == theirs,
         };
         // Rank and size are the communicator's.
         counts
@@ -48,6 +50,16 @@ impl Asked {
             && self.call == other.call
             && self.dtype == other.dtype
             && self.op == other.op
+    }
+}
+
+/// Whether counts are compared as fast as they are hashed, even with several calls of the latest.
+#[inline]
+fn are_few(counts: &Counts) -> bool {
+    match counts {
+        Counts::Same(_) | Counts::Own(_) => true,
+        Counts::Each(counts) => counts.len() <= FEW,
+        Counts::Pairs { send, .. } => send.len() <= FEW,
     }
 }
 
@@ -138,7 +150,7 @@ impl Schedules {
 
     /// Puts a call among the latest, in place of the one that came first.
     fn is_latest(&mut self, asked: &Asked, what: &Arc<Planned>, place: Place) {
-        if !matches!(asked.request.counts, Counts::Same(_)) || size(asked, what) > self.room / (2 * LATEST) {
+        if !are_few(&asked.request.counts) || size(asked, what) > self.room / (2 * LATEST) {
             return;
         }
         let latest = Latest { asked: asked.clone(), what: Arc::clone(what), place };
@@ -258,6 +270,24 @@ mod tests {
             },
         ];
         assert!(others.iter().all(|other| !has(&mut schedules, other)));
+    }
+
+    #[test]
+    fn few_counts_by_rank_are_among_the_latest_and_many_are_not_each_as_what_they_are() {
+        let mut schedules = Schedules::default();
+        let few = |give: usize, get: usize| {
+            let counts = |last: usize| (1..FEW).chain([last]).collect::<Arc<[usize]>>();
+            let mut asked = asked(Counts::Pairs { send: counts(give), recv: counts(get) });
+            asked.request.size = FEW;
+            asked
+        };
+        keep(&mut schedules, &few(1, 1));
+        assert_eq!(schedules.latest.len(), 1);
+        assert!(has(&mut schedules, &few(1, 1)));
+        assert!([few(1, 2), few(2, 1)].iter().all(|other| !has(&mut schedules, other)));
+        keep(&mut schedules, &varied(1));
+        assert_eq!(schedules.latest.len(), 1, "those of 64 ranks are hashed");
+        assert!(has(&mut schedules, &varied(1)) && !has(&mut schedules, &varied(2)));
     }
 
     #[test]

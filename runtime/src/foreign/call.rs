@@ -416,19 +416,19 @@ impl Communicator {
             Call::Broadcast { root } => self.plan_broadcast::<u8>(output, *root),
             Call::Gather { root, blocks: Blocks::Same } => self.plan_gather::<u8>(given, output, *root),
             Call::Gather { root, blocks: Blocks::Each(counts) } => {
-                self.plan_gather_varied::<u8>(given, output, counts, *root)
+                self.plan_gather_varied::<u8>(given, output, Arc::clone(counts), *root)
             }
             Call::Scatter { root, blocks: Blocks::Same } => self.plan_scatter::<u8>(given, output, *root),
             Call::Scatter { root, blocks: Blocks::Each(counts) } => {
-                self.plan_scatter_varied::<u8>(given, counts, output, *root)
+                self.plan_scatter_varied::<u8>(given, Arc::clone(counts), output, *root)
             }
             Call::AllGather { blocks: Blocks::Same } => self.plan_all_gather::<u8>(input, output),
             Call::AllGather { blocks: Blocks::Each(counts) } => {
-                self.plan_all_gather_varied::<u8>(given, output, counts)
+                self.plan_all_gather_varied::<u8>(given, output, Arc::clone(counts))
             }
             Call::AllToAll => self.plan_all_to_all::<u8>(input, output),
             Call::AllToAllVaried { send, recv } => {
-                self.plan_all_to_all_varied::<u8>((given, send), (output, recv))
+                self.plan_all_to_all_varied::<u8>((given, Arc::clone(send)), (output, Arc::clone(recv)))
             }
             Call::Reduce { root, op } => {
                 self.check_rank("reduce", *root)?;

@@ -195,6 +195,74 @@ static void varied(void)
         CHECK(got[at] == 100 * (at / 3) + at % 3);
 }
 
+/* Counts by rank: blocks that lie one behind the other, from any place on; in another order, with gaps, with nobody's;
+ * the same ones again and again, and each time others. */
+static void counted(void)
+{
+    enum { MOST = 64 };
+    int counts[MOST], tight[MOST], loose[MOST], same[MOST], mine[4 * MOST], all[4 * MOST * MOST], got[4 * MOST * MOST];
+    CHECK(size <= MOST);
+    for (int turn = 0; turn < 24; turn++) {
+        const int root = turn % size, kind = turn % 3;
+        int before = 0;
+        for (int r = 0; r < size; r++) {
+            counts[r] = turn < 12 ? r % 3 : (r + turn) % 4;
+            tight[r] = counts[r] > 0 ? 1 + before : 0; /* that of nothing may be anywhere */
+            before += counts[r];
+        }
+        for (int r = 0; r < size; r++)
+            loose[r] = kind == 1 ? 4 * r : 4 * (size - 1 - r);
+        const int *const places = kind == 0 ? tight : loose;
+        for (int i = 0; i < counts[rank]; i++)
+            mine[i] = 1000 * turn + 10 * rank + i;
+        memset(all, -1, sizeof(all));
+        WELL(MPI_Gatherv(mine, counts[rank], MPI_INT, all, counts, places, MPI_INT, root, MPI_COMM_WORLD));
+        for (int r = 0; r < size; r++)
+            for (int i = 0; i < counts[r]; i++)
+                CHECK(all[places[r] + i] == (rank == root ? 1000 * turn + 10 * r + i : -1));
+        CHECK(rank != root || kind != 0 || all[0] == -1);
+        memset(got, -1, sizeof(got));
+        WELL(MPI_Scatterv(all, counts, places, MPI_INT, got, counts[rank], MPI_INT, root, MPI_COMM_WORLD));
+        CHECK(got[counts[rank]] == -1);
+        for (int i = 0; i < counts[rank]; i++)
+            CHECK(got[i] == mine[i]);
+        /* Everybody gives each as many as that one gives here. */
+        for (int r = 0; r < size; r++) {
+            same[r] = counts[rank];
+            for (int i = 0; i < counts[r]; i++)
+                all[places[r] + i] = 1000 * rank + 10 * r + i;
+        }
+        int steps[MOST];
+        for (int r = 0; r < size; r++)
+            steps[r] = kind == 2 ? 4 * r : r * counts[rank];
+        memset(got, -1, sizeof(got));
+        WELL(MPI_Alltoallv(all, counts, places, MPI_INT, got, same, steps, MPI_INT, MPI_COMM_WORLD));
+        for (int r = 0; r < size; r++)
+            for (int i = 0; i < counts[rank]; i++)
+                CHECK(got[steps[r] + i] == 1000 * r + 10 * rank + i);
+    }
+}
+
+/* Over the ranks up to each, where it lies and in place. */
+static void scans(void)
+{
+    double in[3] = {rank + 1, 2 * rank, 1}, out[3] = {-1, -1, -1};
+    const double before = rank * (rank + 1) / 2.0;
+    for (int again = 0; again < 3; again++) {
+        WELL(MPI_Scan(in, out, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        CHECK(out[0] == before + rank + 1 && out[1] == rank * (rank + 1) && out[2] == rank + 1);
+        out[0] = out[1] = out[2] = -1;
+        WELL(MPI_Exscan(in, out, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        CHECK(rank > 0 ? out[0] == before && out[2] == rank : out[0] == -1 && out[2] == -1);
+        memcpy(out, in, sizeof(in));
+        WELL(MPI_Scan(MPI_IN_PLACE, out, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+        CHECK(out[0] == rank + 1 && out[1] == 2 * rank);
+        memcpy(out, in, sizeof(in));
+        WELL(MPI_Exscan(MPI_IN_PLACE, out, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        CHECK(out[0] == (rank > 0 ? before : 1));
+    }
+}
+
 /* What each rank gives, in the order of ranks: of plain elements of any number, none included, with every root; and
  * that a block which lies where it is to be copied from is told, by every rank, and nothing comes of it. */
 static void blocks(void)
@@ -474,6 +542,8 @@ int main(int argc, char **argv)
     exchanges();
     blocks();
     varied();
+    counted();
+    scans();
     reductions();
     datatypes();
     operations();
