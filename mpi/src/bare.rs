@@ -117,31 +117,32 @@ pub(crate) fn take(handle: standard::Request) -> Option<Bare> {
 
 /// What a look for an end finds among handles.
 pub(crate) enum Found {
-    /// None that has ended, and something else that may have, or nothing at all.
+    /// Handles that stand for something else, or for nothing, or null handles only: nothing has been looked at.
     Others,
     /// Bare receives and null handles only; all under way.
     UnderWay,
-    /// One that has ended: at which place. It is taken, as [`take`] says, and its end waits for nothing.
+    /// One of such that has ended: at which place. It is taken, as [`take`] says, and its end waits for nothing.
     Ended(usize, Bare),
 }
 
-/// Makes progress, and looks for a bare receive that has ended.
-pub(crate) fn take_ended(handles: impl Iterator<Item = standard::Request>) -> Found {
+/// Makes progress, and looks for a bare receive that has ended, where there is nothing else.
+pub(crate) fn take_ended(handles: impl Iterator<Item = standard::Request> + Clone) -> Found {
     let mut shelf = shelf();
-    let (mut under_way, mut others) = (0, 0);
-    for (place, handle) in handles.enumerate() {
-        if let Some(Place::Bare(receive)) = shelf.at(handle) {
-            under_way += 1;
-            if receive.0.is_done()
-                && let Some(receive) = shelf.take(handle)
-            {
-                return Found::Ended(place, receive);
-            }
-        } else if handle != standard::Request::NULL {
-            others += 1;
+    let mut found = Found::Others;
+    for handle in handles.clone().filter(|handle| *handle != standard::Request::NULL) {
+        match shelf.at(handle) {
+            Some(Place::Bare(_)) => found = Found::UnderWay,
+            _ => return Found::Others,
         }
     }
-    if under_way > 0 && others == 0 { Found::UnderWay } else { Found::Others }
+    for (place, handle) in handles.enumerate() {
+        if matches!(shelf.at(handle), Some(Place::Bare(receive)) if receive.0.is_done())
+            && let Some(receive) = shelf.take(handle)
+        {
+            return Found::Ended(place, receive);
+        }
+    }
+    found
 }
 
 /// The handles of bare receives that were taken stand for nothing any more: their ends have come.

@@ -23,6 +23,21 @@ fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object
     say(call, request.comm.as_ref(), ended, status)
 }
 
+/// The same of a bare receive that was taken.
+#[inline]
+fn finish_bare(
+    call: &str,
+    requests: Handles<Request>,
+    place: usize,
+    mut receive: Bare,
+    status: StatusOut,
+) -> i32 {
+    let ended = receive.wait();
+    bare::free([requests.get(place)].into_iter());
+    requests.put(place, Request::NULL);
+    say(call, Some(receive.comm()), ended, status)
+}
+
 /// Says how something has ended.
 #[inline]
 fn say(call: &str, comm: Option<&Held>, ended: Result<Status>, status: StatusOut) -> i32 {
@@ -44,21 +59,6 @@ fn say(call: &str, comm: Option<&Held>, ended: Result<Status>, status: StatusOut
 fn of_failed(why: &Error) -> Status {
     let (source, tag) = why.of.unwrap_or((Status::EMPTY.source, Status::EMPTY.tag));
     Status { source, tag, error: error_out(why.code()), ..Status::EMPTY }
-}
-
-/// The same of a bare receive that has been taken.
-#[inline]
-fn finish_bare(
-    call: &str,
-    requests: Handles<Request>,
-    place: usize,
-    mut receive: Bare,
-    status: StatusOut,
-) -> i32 {
-    let ended = receive.wait();
-    bare::free([requests.get(place)].into_iter());
-    requests.put(place, Request::NULL);
-    say(call, Some(receive.comm()), ended, status)
 }
 
 pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
@@ -104,7 +104,7 @@ pub fn test(request: Handles<Request>, flag: IntOut, status: StatusOut) -> i32 {
     }
 }
 
-/// How often a wait for one of several looks at bare receives before it sleeps: 50 us and more, beside which requests
+/// How many looks at bare receives a wait for one of several takes before it sleeps: some 50 us, beside which requests
 /// cost little.
 const LOOKS: usize = 200;
 
@@ -220,7 +220,7 @@ pub fn testall(
 pub fn waitany(count: i32, array_of_requests: Handles<Request>, indx: IntOut, status: StatusOut) -> i32 {
     // A while, in which nothing is made of bare receives but what they are. A negative count is for `all` to refuse.
     let number = usize::try_from(count).unwrap_or(0);
-    for _ in 0..LOOKS {
+    for _ in 0..(LOOKS / number.max(1)).max(1) {
         match bare::take_ended((0..number).map(|place| array_of_requests.get(place))) {
             Found::Others => break,
             Found::UnderWay => std::thread::yield_now(),

@@ -243,7 +243,24 @@ static void counted(void)
     }
 }
 
-/* Over the ranks up to each, where it lies and in place. */
+/* A block which lies where it is to be copied from is told. The others of a root do not hear of it, so it is alone. */
+static void overlapping(void)
+{
+    int codes[5], class, count = 2, place = 3, all[8] = {0};
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    codes[0] = MPI_Gatherv(all + 3, 2, MPI_INT, all, &count, &place, MPI_INT, 0, MPI_COMM_SELF);
+    codes[1] = MPI_Scatterv(all, &count, &place, MPI_INT, all + 3, 2, MPI_INT, 0, MPI_COMM_SELF);
+    codes[2] = MPI_Alltoallv(all, &count, &place, MPI_INT, all, &count, &place, MPI_INT, MPI_COMM_SELF);
+    codes[3] = MPI_Scan(all, all, 2, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    codes[4] = MPI_Exscan(all, all, 2, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    for (int each = 0; each < 5; each++) {
+        WELL(MPI_Error_class(codes[each], &class));
+        CHECK(class == MPI_ERR_BUFFER);
+    }
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
+/* Over the ranks up to each, where it lies and in place; of nothing, too. */
 static void scans(void)
 {
     double in[3] = {rank + 1, 2 * rank, 1}, out[3] = {-1, -1, -1};
@@ -254,6 +271,8 @@ static void scans(void)
         out[0] = out[1] = out[2] = -1;
         WELL(MPI_Exscan(in, out, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
         CHECK(rank > 0 ? out[0] == before && out[2] == rank : out[0] == -1 && out[2] == -1);
+        WELL(MPI_Scan(in, out, 0, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        CHECK(out[0] == (rank > 0 ? before : -1));
         memcpy(out, in, sizeof(in));
         WELL(MPI_Scan(MPI_IN_PLACE, out, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
         CHECK(out[0] == rank + 1 && out[1] == 2 * rank);
@@ -543,6 +562,7 @@ int main(int argc, char **argv)
     blocks();
     varied();
     counted();
+    overlapping();
     scans();
     reductions();
     datatypes();

@@ -186,6 +186,51 @@ static void beside_inactive_ones(void)
     WELL(MPI_Barrier(comm));
 }
 
+/* Messages that come much later than one is waited for, of which every second rank's neighbour takes its time; beside
+ * null handles, and by a test in a loop. What is wrong with one is told by either. */
+static void late(void)
+{
+    int i, place, flag;
+    double until;
+    begin(MANY, 0);
+    WELL(MPI_Barrier(comm));
+    for (until = MPI_Wtime() + (rank % 2 ? 0.02 : 0); MPI_Wtime() < until;)
+        ;
+    answer(MANY / 2, 0);
+    for (i = 0; i < MANY / 2; i++) {
+        WELL(MPI_Waitany(MANY, requests, &place, &statuses[0]));
+        CHECK(place >= 0 && place < MANY / 2);
+        is_right(place, 0, &statuses[0]);
+    }
+    for (i = MANY - 1; i >= MANY / 2; i--) {
+        WELL(MPI_Test(&requests[i], &flag, &statuses[0]));
+        CHECK(!flag && requests[i] != MPI_REQUEST_NULL);
+    }
+    WELL(MPI_Barrier(comm));
+    for (i = MANY / 2; i < MANY; i++) {
+        out[i] = 1000 * rank + i;
+        WELL(MPI_Send(&out[i], 1, MPI_INT, next, i, comm));
+        do
+            WELL(MPI_Test(&requests[i], &flag, &statuses[0]));
+        while (!flag);
+        is_right(i, 0, &statuses[0]);
+    }
+    for (i = 0; i < 2; i++) {
+        begin(1, 0);
+        out[0] = 1, out[1] = 2;
+        WELL(MPI_Send(out, 2, MPI_INT, next, 0, comm));
+        if (i == 0) {
+            CHECK(class_of(MPI_Waitany(2, requests, &place, &statuses[0])) == MPI_ERR_TRUNCATE && place == 0);
+        } else {
+            do
+                place = MPI_Test(&requests[0], &flag, &statuses[0]);
+            while (!flag);
+            CHECK(class_of(place) == MPI_ERR_TRUNCATE);
+        }
+        CHECK(requests[0] == MPI_REQUEST_NULL && statuses[0].MPI_SOURCE == before);
+    }
+}
+
 /* What is wrong with one is in its status, and the others end. */
 static void wrong(void)
 {
@@ -218,6 +263,7 @@ static void wrong(void)
     CHECK(class_of(MPI_Wait(&gone, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST && gone == kept);
     requests[1] = gone;
     CHECK(class_of(MPI_Waitall(3, requests, statuses)) == MPI_ERR_REQUEST);
+    CHECK(class_of(MPI_Waitany(3, requests, &i, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
     CHECK(requests[0] != MPI_REQUEST_NULL && requests[2] != MPI_REQUEST_NULL);
     requests[1] = MPI_REQUEST_NULL;
     WELL(MPI_Waitall(3, requests, statuses));
@@ -258,6 +304,7 @@ static void all(void)
     WELL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     waited_for();
     looked_at();
+    late();
     cancelled_and_freed();
     beside_inactive_ones();
     wrong();
