@@ -135,7 +135,7 @@ location!(MinLocation, <);
 location!(MaxLocation, >);
 
 /// The loops of an operation on integers.
-pub(crate) fn integer<T: Truth>(op: Op) -> Option<Functions>
+pub(crate) const fn integer<T: Truth>(op: Op) -> Option<Functions>
 where
     Sum: Operator<T>,
     Product: Operator<T>,
@@ -164,7 +164,7 @@ where
 }
 
 /// The loops of an operation on floating-point numbers.
-pub(crate) fn float<T: Pod>(op: Op) -> Option<Functions>
+pub(crate) const fn float<T: Pod>(op: Op) -> Option<Functions>
 where
     Sum: Operator<T>,
     Product: Operator<T>,
@@ -179,7 +179,7 @@ where
 }
 
 /// The loops of an operation on `f16`.
-pub(crate) fn half(op: Op) -> Option<Functions> {
+pub(crate) const fn half(op: Op) -> Option<Functions> {
     match op {
         Op::Sum | Op::Average => Some(narrow::half::<Sum>()),
         Op::Product => Some(narrow::half::<Product>()),
@@ -190,7 +190,7 @@ pub(crate) fn half(op: Op) -> Option<Functions> {
 }
 
 /// The loops of an operation on `bf16`.
-pub(crate) fn brain(op: Op) -> Option<Functions> {
+pub(crate) const fn brain(op: Op) -> Option<Functions> {
     match op {
         Op::Sum | Op::Average => Some(narrow::brain::<Sum>()),
         Op::Product => Some(narrow::brain::<Product>()),
@@ -201,7 +201,7 @@ pub(crate) fn brain(op: Op) -> Option<Functions> {
 }
 
 /// The loops of an operation on numbers without an order.
-pub(crate) fn field<T: Pod>(op: Op) -> Option<Functions>
+pub(crate) const fn field<T: Pod>(op: Op) -> Option<Functions>
 where
     Sum: Operator<T>,
     Product: Operator<T>,
@@ -214,7 +214,7 @@ where
 }
 
 /// The loops of an operation on values with a location.
-pub(crate) fn located<T: Pod>(op: Op) -> Option<Functions>
+pub(crate) const fn located<T: Pod>(op: Op) -> Option<Functions>
 where
     MinLocation: Operator<T>,
     MaxLocation: Operator<T>,

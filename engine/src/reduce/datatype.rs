@@ -254,7 +254,18 @@ macro_rules! reducible {
                 reducible!(@constant $type, $functions);
                 #[inline]
                 fn functions(op: Op) -> Option<Functions> {
-                    reducible!(@call $functions $type, op)
+                    // A static is made here: the loops are compiled once, and not by every crate that reduces.
+                    static LOOPS: [Option<Functions>; Op::ALL.len()] = {
+                        let mut loops = [None; Op::ALL.len()];
+                        let mut i = 0;
+                        while i < loops.len() {
+                            let op = Op::ALL[i];
+                            loops[op as usize - 1] = reducible!(@call $functions $type, op);
+                            i += 1;
+                        }
+                        loops
+                    };
+                    LOOPS[op as usize - 1]
                 }
             }
             const _: () = assert!(size_of::<$type>() == <$type as Reducible>::DTYPE.size());
@@ -276,7 +287,13 @@ macro_rules! reducible {
     (@call brain $type:ty, $op:ident) => { brain($op) };
     (@call $functions:ident $type:ty, $op:ident) => { $functions::<$type>($op) };
     (@constant $type:ty, integer) => {
-        const TRUTH: Option<fn(&mut [u8])> = Some(truth::<$type>);
+        const TRUTH: Option<fn(&mut [u8])> = {
+            // Not generic, and so compiled once as well.
+            fn of_this_type(bytes: &mut [u8]) {
+                truth::<$type>(bytes);
+            }
+            Some(of_this_type)
+        };
     };
     (@constant $type:ty, located) => {};
     (@constant $type:ty, half) => {

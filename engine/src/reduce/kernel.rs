@@ -82,7 +82,7 @@ impl Kernel {
 
 impl Functions {
     /// The loops of one operation on one type.
-    pub(crate) fn of<T: Pod, O: Operator<T>>() -> Self {
+    pub(crate) const fn of<T: Pod, O: Operator<T>>() -> Self {
         Self {
             into_left: |left, right| into_left(left, right, O::apply),
             into_right: |left, right| into_right(left, right, O::apply),

@@ -41,7 +41,7 @@ fn both<O: Operator<f32>>(left: Pair, right: Pair) -> Pair {
 }
 
 /// The loops of a sum or product of `bf16`.
-pub(crate) fn brain<O: Operator<f32>>() -> Functions {
+pub(crate) const fn brain<O: Operator<f32>>() -> Functions {
     Functions {
         into_left: |left, right| {
             let even = even(left);
@@ -169,7 +169,7 @@ fn padded(rest: &[f16]) -> Eight {
 }
 
 /// The loops of a sum or product of `f16`.
-pub(crate) fn half<O: Operator<f32>>() -> Functions {
+pub(crate) const fn half<O: Operator<f32>>() -> Functions {
     Functions { into_left: half_into_left::<O>, into_right: half_into_right::<O>, apart: half_apart::<O> }
 }
 
