@@ -18,6 +18,6 @@ else
     echo "nightly or cargo-fuzz is not installed: seeded random input instead of libFuzzer"
     # From there, since its `.cargo/config.toml` counts only then.
     cd fuzz
-    cargo run --locked --release --no-default-features --example smoke -- --seconds "$seconds"
+    cargo run --locked --profile smoke --no-default-features --example smoke -- --seconds "$seconds"
 fi
 finished

@@ -14,13 +14,12 @@ else
     echo "Miri is not installed here: AddressSanitizer only"
 fi
 target=$(rustc -vV | sed -n 's/^host: //p')
-# A target directory of its own, in which dependencies are not worth optimising: the flags change every crate. The
-# sanitizer is an unstable option of a stable compiler.
+# A target directory of its own: the flags change every crate. The sanitizer is an unstable option of a stable compiler.
 export CARGO_TARGET_DIR="$CARGO_TARGET_DIR/memory"
 export RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" ASAN_OPTIONS="detect_leaks=0"
-build=(cargo --config 'profile.dev.package."*".opt-level=0')
-for name in ringworld ringworld-engine; do build+=(--config "profile.dev.package.$name.opt-level=1"); done
-build+=(test --locked --target "$target" -p ringworld -p ringworld-engine -p ringworld-transport-shm)
-"${build[@]}" --lib
-"${build[@]}" --test it -- refusals:: requests:: registered:: tasks:: waiting:: messages:: failure:: collectives::
+tests=(cargo test --locked --profile unoptimised --target "$target" -p ringworld -p ringworld-engine -p ringworld-transport-shm)
+# All at once, on every processor; then those of libraries, and those of worlds that have to do with memory.
+"${tests[@]}" --no-run --lib --test it
+"${tests[@]}" --lib
+"${tests[@]}" --test it -- refusals:: requests:: registered:: tasks:: waiting:: messages:: failure:: collectives::
 finished

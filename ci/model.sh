@@ -6,10 +6,10 @@
 # on, and its larger worlds, some minutes each: `cargo test` has played ten thousand, and explored the small ones.
 source "$(dirname "$0")/lib.sh"
 headline "model"
-# A target directory of its own, in which dependencies are not worth optimising: the flag changes every crate.
+# A target directory of its own: the flag changes every crate.
 export CARGO_TARGET_DIR="$CARGO_TARGET_DIR/model"
-RUSTFLAGS="--cfg ringworld_model" cargo --config 'profile.dev.package."*".opt-level=0' test -p ringworld-engine \
-    -p ringworld-transport-shm --lib model
+RUSTFLAGS="--cfg ringworld_model" cargo test --locked --profile unoptimised -p ringworld-engine -p ringworld-transport-shm \
+    --lib model
 if [ -n "${RINGWORLD_MODEL_SCHEDULES:-}" ]; then
     cargo test -p ringworld-membership --lib model -- --nocapture --include-ignored
 fi

@@ -9,7 +9,7 @@
 //! for another compiler, and none for one more lookup, copy or allocation per message. One that a change has made
 //! loose should come down with that change; one that a new promise needs to go up says so in the commit. Builds
 //! with debug assertions have ceilings of their own. Plain `cargo test` leaves this out, because counting takes as long
-//! as a tenth of all tests; `ci/instructions.sh` has it for each build.
+//! as a tenth of all tests; `ci/test.sh` and `ci/instructions.sh` have it for each build.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
