@@ -14,15 +14,28 @@ use super::notifier::Notifier;
 use super::observe::Told;
 use super::waiters::{Tasks, Waiter};
 
-/// The name of a call; used again only after its ending was taken, or the end of one that was left.
+/// The name of a call, which may outlive it. Its place is used again after its ending was taken, or the end of one that
+/// was left; the call that is there then has another name, until four billion have been there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallId(pub(crate) usize);
+pub struct CallId {
+    index: u32,
+    turn: u32,
+}
+
+impl CallId {
+    #[inline]
+    fn place(self) -> usize {
+        self.index as usize
+    }
+}
 
 /// How an operation ended. `None` inside: a collective, which has nothing to say.
 pub type Ending = Result<Option<Done>, Failure>;
 
 #[derive(Default)]
 struct Call {
+    /// How many calls were here before.
+    turn: u32,
     ending: Option<Ending>,
     lent: [Option<BufferId>; 2],
     waiter: Option<Waiter>,
@@ -46,7 +59,7 @@ pub(super) struct Returned {
 #[derive(Default)]
 pub struct Calls {
     calls: Vec<Call>,
-    free: Vec<usize>,
+    free: Vec<u32>,
     /// How many operations have not ended.
     under_way: usize,
     /// How many calls a task waits for.
@@ -69,7 +82,7 @@ impl Calls {
     /// Takes away who waits for a call.
     #[inline]
     fn dismiss(&mut self, id: CallId) {
-        if let Some(Waiter::Task(waker)) = self.calls[id.0].waiter.take() {
+        if let Some(Waiter::Task(waker)) = self.calls[id.place()].waiter.take() {
             self.awaited -= 1;
             self.leaving.forget(waker);
         }
@@ -79,39 +92,44 @@ impl Calls {
     pub(crate) fn insert(&mut self, lent: [Option<BufferId>; 2]) -> CallId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.calls.push(Call::default());
-            self.calls.len() - 1
+            // Memory is exhausted long before four billion calls of a hundred bytes are under way.
+            (self.calls.len() - 1) as u32
         });
-        self.calls[index].lent = lent;
+        let call = &mut self.calls[index as usize];
+        call.lent = lent;
+        call.turn = call.turn.wrapping_add(1);
         self.under_way += 1;
-        CallId(index)
+        CallId { index, turn: call.turn }
     }
 
     /// Notes the protocol's name of a point-to-point operation, for cancelling and for messages.
     #[inline]
     pub(crate) fn name(&mut self, id: CallId, request: ringworld_protocol::RequestId) {
-        self.calls[id.0].request = Some(request);
+        self.calls[id.place()].request = Some(request);
     }
 
     /// Notes what was called, and where.
     #[inline]
     pub(crate) fn tell(&mut self, id: CallId, told: Told) {
-        self.calls[id.0].told = Some(told);
+        self.calls[id.place()].told = Some(told);
     }
 
     pub(crate) fn told(&self, id: CallId) -> Option<Told> {
-        self.calls[id.0].told
+        self.calls[id.place()].told
     }
 
+    /// The protocol's name, if the call is a point-to-point operation that it knows, and has not ended. Any name may be
+    /// asked for.
     #[inline]
     pub(crate) fn request(&self, id: CallId) -> Option<ringworld_protocol::RequestId> {
-        self.calls[id.0].request
+        self.calls.get(id.place()).filter(|call| call.turn == id.turn)?.request
     }
 
     /// Ends a call as soon as no transport holds its memory, most often at once: that memory is free from then on, and
     /// whoever waits is woken.
     #[inline]
     pub(crate) fn end(&mut self, id: CallId, ending: Ending, buffers: &mut Buffers) {
-        let call = &mut self.calls[id.0];
+        let call = &mut self.calls[id.place()];
         call.request = None;
         if call.lent.iter().flatten().any(|lent| buffers.is_out(*lent)) {
             self.held.push((id, ending));
@@ -121,8 +139,8 @@ impl Calls {
         call.lent.iter_mut().filter_map(Option::take).for_each(|lent| buffers.reclaim(lent));
         if let Some(kept) = call.detached.take() {
             let to = call.returns_to;
-            *call = Call::default();
-            self.free.push(id.0);
+            *call = Call { turn: call.turn, ..Call::default() };
+            self.free.push(id.index);
             self.put_back(&ending, kept, to);
             return;
         }
@@ -153,31 +171,31 @@ impl Calls {
     /// The ending, once there is one; the call is free for others then.
     #[inline]
     pub(crate) fn take_ending(&mut self, id: CallId) -> Option<Ending> {
-        let call = &mut self.calls[id.0];
+        let call = &mut self.calls[id.place()];
         // A look costs less than to take what is not there, and most find nothing.
         call.ending.as_ref()?;
         let ending = call.ending.take();
         self.dismiss(id);
-        self.free.push(id.0);
+        self.free.push(id.index);
         ending
     }
 
     #[inline]
     pub(crate) fn is_done(&self, id: CallId) -> bool {
-        self.calls[id.0].ending.is_some()
+        self.calls[id.place()].ending.is_some()
     }
 
     /// The thread of `notifier` is about to sleep until the call ends, which it has not.
     pub(super) fn wake_thread(&mut self, id: CallId, notifier: &Arc<Notifier>) {
         self.dismiss(id);
-        self.calls[id.0].waiter = Some(Waiter::Thread(Arc::clone(notifier)));
+        self.calls[id.place()].waiter = Some(Waiter::Thread(Arc::clone(notifier)));
     }
 
     /// A task waits for the end of the call, which has not come.
     pub(crate) fn wake_task(&mut self, id: CallId, waker: Waker) {
         self.dismiss(id);
         self.awaited += 1;
-        self.calls[id.0].waiter = Some(Waiter::Task(waker));
+        self.calls[id.place()].waiter = Some(Waiter::Task(waker));
     }
 
     /// Leaves a call to itself. `kept` holds the memory that the operation uses, until it ends.
@@ -186,7 +204,7 @@ impl Calls {
             Some(ending) => self.put_back(&ending, kept, None),
             None => {
                 self.dismiss(id);
-                self.calls[id.0].detached = Some(kept);
+                self.calls[id.place()].detached = Some(kept);
             }
         }
     }
@@ -202,7 +220,7 @@ impl Calls {
 
     /// The message of a call that was left to itself is known by this name until it has come.
     pub(super) fn returns_to(&mut self, id: CallId, name: u64) {
-        self.calls[id.0].returns_to = Some(name);
+        self.calls[id.place()].returns_to = Some(name);
     }
 
     /// Whether messages have been set aside.

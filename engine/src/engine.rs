@@ -62,6 +62,12 @@ impl Engine {
         self.end_of(core, call, |core| core.waiting_for(call))
     }
 
+    /// Withdraws a receive that no message has matched, by whatever thread; whether that was so. Whoever waits for it
+    /// wakes. A call that has ended is nothing to withdraw.
+    pub fn cancel(&self, call: CallId) -> bool {
+        self.lock().cancel(call)
+    }
+
     /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
     /// them stands for one that has ended already. `None` when there are none.
     pub fn wait_any(self: &Arc<Self>, calls: &[Option<CallId>]) -> Option<usize> {

@@ -11,7 +11,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ringworld::foreign::Pending;
+use ringworld::foreign::{Pending, PendingId};
 
 use crate::comms::Held;
 use crate::error::Result;
@@ -47,8 +47,8 @@ pub(crate) enum Awaited<R> {
 enum Place {
     Nothing,
     Bare(Bare),
-    /// A thread waits for it, and has it.
-    WaitedFor,
+    /// A thread waits for it, and has it. Another can withdraw it by its name.
+    WaitedFor(PendingId),
 }
 
 struct Shelf {
@@ -81,19 +81,19 @@ impl Shelf {
     /// Takes a bare receive, to wait for it.
     #[inline]
     fn take(&mut self, handle: standard::Request) -> Option<Bare> {
-        match self.at(handle)? {
-            Place::Nothing | Place::WaitedFor => None,
-            place => match std::mem::replace(place, Place::WaitedFor) {
-                Place::Bare(receive) => Some(receive),
-                Place::Nothing | Place::WaitedFor => None,
-            },
+        let place = self.at(handle)?;
+        let Place::Bare(receive) = place else { return None };
+        let id = receive.0.id();
+        match std::mem::replace(place, Place::WaitedFor(id)) {
+            Place::Bare(receive) => Some(receive),
+            Place::Nothing | Place::WaitedFor(_) => None,
         }
     }
 
     /// One that was waited for is no more.
     #[inline]
     fn free(&mut self, handle: standard::Request) {
-        if let Some(place @ Place::WaitedFor) = self.at(handle) {
+        if let Some(place @ Place::WaitedFor(_)) = self.at(handle) {
             *place = Place::Nothing;
             self.free.push(handle);
         }
@@ -189,7 +189,7 @@ pub(crate) fn take_each<R>(
 
 /// Whether a thread waits for the bare receive of a handle.
 pub(crate) fn is_waited_for(handle: standard::Request) -> bool {
-    matches!(shelf().at(handle), Some(Place::WaitedFor))
+    matches!(shelf().at(handle), Some(Place::WaitedFor(_)))
 }
 
 /// What a look has made of a handle.
@@ -198,8 +198,8 @@ pub(crate) enum Look {
     Nothing,
     /// It stands for a request like any other by now.
     Dressed,
-    /// A thread waits for it.
-    WaitedFor,
+    /// A thread waits for what is named so.
+    WaitedFor(PendingId),
 }
 
 /// Takes a bare receive to be made a request like any other by `make`, with the same handle, if it is not waited for.
@@ -210,9 +210,9 @@ pub(crate) fn dress(handle: standard::Request, make: impl FnOnce(Bare)) -> Look 
     match std::mem::replace(place, Place::Nothing) {
         // Another thread may have looked at it just now.
         Place::Nothing => Look::Nothing,
-        Place::WaitedFor => {
-            *place = Place::WaitedFor;
-            Look::WaitedFor
+        Place::WaitedFor(id) => {
+            *place = Place::WaitedFor(id);
+            Look::WaitedFor(id)
         }
         Place::Bare(receive) => {
             // Under the lock, so that there is no moment at which it is neither.

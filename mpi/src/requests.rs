@@ -10,7 +10,7 @@ use crate::objects::Table;
 use crate::partitioned::Partitioned;
 use crate::standard::{self, ERR_REQUEST};
 use crate::status::Status;
-use crate::work::{Pause, Work, wait_for_news};
+use crate::work::{Names, Pause, Work, wait_for_news};
 
 /// How an operation is begun, again and again.
 pub(crate) type Again = Box<dyn Fn() -> Result<Work> + Send + Sync>;
@@ -20,6 +20,8 @@ pub(crate) struct Request {
     /// Whose error handler is called.
     pub(crate) comm: Option<Held>,
     phase: Mutex<Phase>,
+    /// What a thread waits for, which has locked the phase meanwhile.
+    awaited: Mutex<Option<Names>>,
     /// It stands for many, and has ended: it is never taken away.
     stays: bool,
     again: Option<Again>,
@@ -52,26 +54,16 @@ pub(crate) fn active(comm: Option<Held>, work: Work) -> standard::Request {
 
 /// One that is started by `MPI_Start`.
 pub(crate) fn persistent(comm: Option<Arc<Comm>>, again: Again) -> standard::Request {
-    let (comm, phase) = (comm.map(Held::Counted), Mutex::new(Phase::Inactive));
-    insert(Request { comm, phase, stays: false, again: Some(again), generalized: None, partitioned: None })
+    insert(Request { again: Some(again), ..Request::new(comm.map(Held::Counted), Phase::Inactive) })
 }
 
 pub(crate) fn partitioned(comm: Arc<Comm>, again: Again, partitioned: Arc<Partitioned>) -> standard::Request {
-    let phase = Mutex::new(Phase::Inactive);
-    let (comm, again, partitioned) = (Some(Held::Counted(comm)), Some(again), Some(partitioned));
-    insert(Request { comm, phase, stays: false, again, generalized: None, partitioned })
+    let (again, partitioned) = (Some(again), Some(partitioned));
+    insert(Request { again, partitioned, ..Request::new(Some(Held::Counted(comm)), Phase::Inactive) })
 }
 
 pub(crate) fn generalized(work: Work, generalized: Arc<Generalized>) -> standard::Request {
-    let phase = Mutex::new(Phase::Active(work));
-    insert(Request {
-        comm: None,
-        phase,
-        stays: false,
-        again: None,
-        generalized: Some(generalized),
-        partitioned: None,
-    })
+    insert(Request { generalized: Some(generalized), ..Request::active(None, work) })
 }
 
 /// The request of every message that has left at once. It stays: taken or freed, only the caller's handle changes.
@@ -118,10 +110,12 @@ pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
     };
     match bare::dress(handle, make) {
         Look::Nothing | Look::Dressed => find(handle).map(Some),
-        // Whoever looks at it finds it under way, and can neither change it nor take its end.
-        Look::WaitedFor => {
+        // Whoever looks at it finds it under way, and can withdraw it, but not take its end.
+        Look::WaitedFor(id) => {
             let ended = move || (!bare::is_waited_for(handle)).then_some(Ok(Status::EMPTY));
-            Ok(Some(Arc::new(Request::active(None, Work::Poll(Box::new(ended))))))
+            let awaited = Mutex::new(Some(Names::from_iter([id])));
+            let request = Request::active(None, Work::Poll(Box::new(ended)));
+            Ok(Some(Arc::new(Request { awaited, ..request })))
         }
     }
 }
@@ -151,15 +145,18 @@ pub(crate) fn existing(handle: standard::Request) -> Result<Arc<Request>> {
 }
 
 impl Request {
+    fn new(comm: Option<Held>, phase: Phase) -> Self {
+        let (phase, awaited) = (Mutex::new(phase), Mutex::default());
+        Self { comm, phase, awaited, stays: false, again: None, generalized: None, partitioned: None }
+    }
+
     /// One that has ended, and is never taken away.
     fn ended() -> Self {
-        let phase = Mutex::new(Phase::Ended(Ok(Status::EMPTY)));
-        Self { comm: None, phase, stays: true, again: None, generalized: None, partitioned: None }
+        Self { stays: true, ..Self::new(None, Phase::Ended(Ok(Status::EMPTY))) }
     }
 
     fn active(comm: Option<Held>, work: Work) -> Self {
-        let phase = Mutex::new(Phase::Active(work));
-        Self { comm, phase, stays: false, again: None, generalized: None, partitioned: None }
+        Self::new(comm, Phase::Active(work))
     }
 
     fn try_phase(&self) -> Option<MutexGuard<'_, Phase>> {
@@ -218,9 +215,24 @@ impl Request {
     pub(crate) fn wait(&self) {
         let mut phase = self.phase();
         if let Phase::Active(work) = &mut *phase {
-            let ended = work.wait();
+            let ended = self.wait_for(work);
             *phase = Phase::Ended(ended);
         }
+    }
+
+    fn wait_for(&self, work: &mut Work) -> Result<Status> {
+        let _told = self.tell(work);
+        work.wait()
+    }
+
+    /// Says what is waited for, until what is returned is dropped, which is to be before the phase is given back.
+    fn tell(&self, work: &Work) -> Told<'_> {
+        *self.awaited() = Some(work.names());
+        Told(self)
+    }
+
+    fn awaited(&self) -> MutexGuard<'_, Option<Names>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The end, which stays; `None` when it is under way.
@@ -240,7 +252,7 @@ impl Request {
         let ended = {
             let mut phase = self.phase();
             if let Phase::Active(work) = &mut *phase {
-                let ended = work.wait();
+                let ended = self.wait_for(work);
                 *phase = Phase::Inactive;
                 ended
             } else {
@@ -261,11 +273,34 @@ impl Request {
         if self.is_persistent() { handle } else { standard::Request::NULL }
     }
 
+    /// Withdraws receives that nothing has matched, also those that a thread waits for.
     pub(crate) fn cancel(&self) -> Result<()> {
-        if let Phase::Active(work) = &mut *self.phase() {
-            work.cancel();
+        let names = loop {
+            if let Some(names) = &*self.awaited() {
+                break names.clone();
+            }
+            match self.try_phase().as_deref() {
+                Some(Phase::Active(work)) => break work.names(),
+                Some(Phase::Inactive | Phase::Ended(_)) => break Names::new(),
+                // A thread looks at it, or is about to wait, or has just waited.
+                None => std::thread::yield_now(),
+            }
+        };
+        if let Some(comm) = comms::of_all() {
+            for id in names {
+                let _withdrawn = comm.all.cancel_foreign(id);
+            }
         }
         self.generalized.as_ref().map_or(Ok(()), |generalized| generalized.cancel())
+    }
+}
+
+/// Another thread can withdraw what is waited for.
+struct Told<'a>(&'a Request);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        *self.0.awaited() = None;
     }
 }
 
@@ -333,14 +368,13 @@ pub(crate) fn wait_for_one(requests: &[Option<Arc<Request>>]) -> Option<usize> {
         }
         // Nothing of these is taken by anybody else: the program waits for a request in one thread at a time.
         // One may be there twice, and is locked then.
-        let phases: Vec<_> = requests.iter().flatten().filter_map(|request| request.try_phase()).collect();
-        let works: Vec<&Work> = phases
-            .iter()
-            .filter_map(|phase| match &**phase {
-                Phase::Active(work) => Some(work),
-                Phase::Inactive | Phase::Ended(_) => None,
-            })
-            .collect();
+        let locked = |request| Some((request, Request::try_phase(request)?));
+        let phases: Vec<_> = requests.iter().flatten().filter_map(|request| locked(&**request)).collect();
+        let active = phases.iter().filter_map(|(request, phase)| match &**phase {
+            Phase::Active(work) => Some((request.tell(work), work)),
+            Phase::Inactive | Phase::Ended(_) => None,
+        });
+        let (_told, works): (Vec<Told<'_>>, Vec<&Work>) = active.unzip();
         wait_for_news(&works, &mut pause);
     }
 }

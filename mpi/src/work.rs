@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ringworld::foreign::{Pending, wait_any};
+use ringworld::foreign::{Pending, PendingId, wait_any};
+use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 use crate::standard::UNDEFINED;
@@ -13,6 +14,9 @@ pub(crate) type Ended = ringworld::Result<Option<ringworld::Status>>;
 
 /// What is done when operations have ended. Memory that they use is kept here.
 pub(crate) type Then = Box<dyn FnOnce(Vec<Ended>) -> Result<Work> + Send>;
+
+/// Operations of the runtime's, by name.
+pub(crate) type Names = SmallVec<[PendingId; 1]>;
 
 /// Something under way.
 pub(crate) enum Work {
@@ -152,12 +156,12 @@ impl Work {
         }
     }
 
-    /// Withdraws a receive that nothing has matched; whether that was so.
-    pub(crate) fn cancel(&mut self) -> bool {
+    /// By what another thread can withdraw it while it is waited for.
+    pub(crate) fn names(&self) -> Names {
         match self {
-            Self::Done(_) | Self::Poll(_) => false,
-            Self::One(pending, _) => pending.cancel(),
-            Self::Many(many) => many.pending.iter().filter(|pending| pending.cancel()).count() > 0,
+            Self::Done(_) | Self::Poll(_) => Names::new(),
+            Self::One(pending, _) => Names::from_iter([pending.id()]),
+            Self::Many(many) => many.pending.iter().map(Pending::id).collect(),
         }
     }
 }

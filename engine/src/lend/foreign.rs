@@ -201,7 +201,7 @@ impl<B: Borrower> ForeignLoan<B> {
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel(&self) -> bool {
-        self.call.is_some_and(|call| self.borrower().engine().lock().cancel(call))
+        self.call.is_some_and(|call| self.borrower().engine().cancel(call))
     }
 
     /// The operation under way.

@@ -167,7 +167,7 @@ impl<T: Pod + Send> Loan<T> {
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel(&self) -> bool {
-        self.call().is_some_and(|call| self.engine.lock().cancel(call))
+        self.call().is_some_and(|call| self.engine.cancel(call))
     }
 
     /// The operation under way.

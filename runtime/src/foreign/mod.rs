@@ -29,6 +29,6 @@ mod pending;
 mod reducer;
 
 pub use call::{Blocks, Call};
-pub use pending::{Pending, wait_any};
+pub use pending::{Pending, PendingId, wait_any};
 pub use reducer::Reducer;
 pub use ringworld_engine::lend::Foreign;

@@ -39,6 +39,36 @@ impl<C: Borrow<Communicator>> fmt::Debug for Pending<C> {
     }
 }
 
+/// The name of an operation, by which any thread can [withdraw](Communicator::cancel_foreign) it, while another waits
+/// for it, too. It names nothing any more once that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingId(Option<CallId>);
+
+impl Communicator {
+    /// Withdraws a receive that no message has matched yet, as [`Pending::cancel`] does, by its name; says whether that
+    /// was so. Whoever waits for it wakes. It must be of the same world: what is named so in another one is not known
+    /// here.
+    ///
+    /// ```
+    /// use ringworld::foreign::Call;
+    /// # let world = ringworld::testing::alone();
+    /// let receive = Call::Receive { from: 0.into(), tag: 7.into() };
+    /// let mut pending = world.begin_foreign(&receive, None, None)?;
+    /// let id = pending.id();
+    /// std::thread::scope(|scope| {
+    ///     let waits = scope.spawn(move || pending.wait());
+    ///     assert!(world.cancel_foreign(id));
+    ///     let ended = waits.join().expect("it does not panic");
+    ///     assert!(matches!(ended, Err(ringworld::Error::Cancelled { .. })));
+    ///     assert!(!world.cancel_foreign(id), "it has ended");
+    /// });
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    pub fn cancel_foreign(&self, id: PendingId) -> bool {
+        id.0.is_some_and(|call| self.engine().cancel(call))
+    }
+}
+
 impl<C: Borrow<Communicator>> Pending<C> {
     #[inline]
     pub(super) fn start<S: Startable>(
@@ -76,6 +106,13 @@ impl<C: Borrow<Communicator>> Pending<C> {
             Operation::Recv { .. } => communicator.status::<Raw>(done, &self.operation).map(Some),
             Operation::Send { .. } | Operation::Collective { .. } => Ok(None),
         }
+    }
+
+    /// What it is named by while another thread may wait for it.
+    #[inline]
+    #[must_use]
+    pub fn id(&self) -> PendingId {
+        PendingId(self.loan.call())
     }
 
     /// Makes progress, and says whether it has ended, so that [`Pending::wait`] will not wait.

@@ -1,13 +1,14 @@
 /* Receives that have begun, and everything a program can do with their requests: waiting for one, for all or for some,
- * looking, cancelling, freeing, and handles that are none; on MPI_COMM_WORLD and on a communicator of the program's.
+ * looking, cancelling (from another thread, too), freeing, and handles that are none; on MPI_COMM_WORLD and on a communicator of the program's.
  * Each rank sends to itself and to its neighbour. The last line of each says that all was right. */
 #include "check.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { MANY = 40, TAG = 7 };
 
-static int next, before;
+static int next, before, threads;
 static MPI_Comm comm;
 static int in[MANY], out[MANY];
 static MPI_Request requests[2 * MANY + 1];
@@ -155,6 +156,77 @@ static void cancelled_and_freed(void)
     WELL(MPI_Send(&out[0], 1, MPI_INT, next, 0, comm));
     WELL(MPI_Recv(&in[1], 1, MPI_INT, before, 0, comm, MPI_STATUS_IGNORE));
     CHECK(in[0] == 1000 * before && in[1] == 1000 * before);
+}
+
+/* The thread that cancels: what, and after how long. */
+static MPI_Request cancelled;
+static double delay;
+
+static void *cancels(void *nothing)
+{
+    double until = MPI_Wtime() + delay;
+    while (MPI_Wtime() < until)
+        ;
+    WELL(MPI_Cancel(&cancelled));
+    return nothing;
+}
+
+/* Another thread cancels a receive for which nobody sends, before or while one waits for it, alone or beside others, by
+ * each of the waits. */
+static void cancelled_by_another_thread(void)
+{
+    enum { ALONE, ALL, ANY, SOME, LOOKED_AT, SPREAD, AGAIN, WAYS };
+    int way, i, flag, place, count, others;
+    pthread_t thread;
+    MPI_Datatype spread;
+    MPI_Status *status;
+    WELL(MPI_Type_vector(2, 1, 2, MPI_INT, &spread));
+    WELL(MPI_Type_commit(&spread));
+    for (i = 0; i < 30 * WAYS; i++) {
+        way = i % WAYS;
+        delay = i < WAYS ? 0.01 : 1e-5 * (i / WAYS);
+        others = way == ALL ? 2 : 0;
+        /* The neighbour may be ahead: what it answers has tags of its own. */
+        begin(others + 1, way == ALL ? MANY : 0);
+        answer(others, MANY);
+        if (way == SPREAD || way == AGAIN) {
+            WELL(MPI_Cancel(&requests[0]));
+            WELL(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+        }
+        if (way == SPREAD)
+            WELL(MPI_Irecv(in, 1, spread, before, TAG, comm, &requests[0]));
+        if (way == AGAIN) {
+            WELL(MPI_Recv_init(in, 1, MPI_INT, before, TAG, comm, &requests[0]));
+            WELL(MPI_Start(&requests[0]));
+        }
+        if (way == LOOKED_AT) {
+            WELL(MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE));
+            CHECK(!flag);
+        }
+        cancelled = requests[others];
+        CHECK(pthread_create(&thread, NULL, cancels, NULL) == 0);
+        status = &statuses[others];
+        place = 0, count = 1;
+        if (way == ALL)
+            WELL(MPI_Waitall(others + 1, requests, statuses));
+        else if (way == ANY)
+            WELL(MPI_Waitany(1, requests, &place, status));
+        else if (way == SOME)
+            WELL(MPI_Waitsome(1, requests, &count, &place, status));
+        else
+            WELL(MPI_Wait(&requests[0], status));
+        CHECK(pthread_join(thread, NULL) == 0);
+        CHECK(place == 0 && count == 1);
+        WELL(MPI_Test_cancelled(status, &flag));
+        CHECK(flag && in[others] == -1);
+        if (way == AGAIN)
+            WELL(MPI_Request_free(&requests[0]));
+        CHECK(requests[others] == MPI_REQUEST_NULL);
+        for (place = 0; place < others; place++)
+            is_right(place, MANY, &statuses[place]);
+    }
+    WELL(MPI_Type_free(&spread));
+    WELL(MPI_Barrier(comm));
 }
 
 /* Beside one that is not active, twice, and for a message that has not come yet. */
@@ -306,6 +378,7 @@ static void all(void)
     looked_at();
     late();
     cancelled_and_freed();
+    cancelled_by_another_thread();
     beside_inactive_ones();
     wrong();
     of_all_kinds();
@@ -313,7 +386,8 @@ static void all(void)
 
 int main(int argc, char **argv)
 {
-    WELL(MPI_Init(&argc, &argv));
+    WELL(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads));
+    CHECK(threads == MPI_THREAD_MULTIPLE);
     WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     WELL(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     WELL(MPI_Comm_size(MPI_COMM_WORLD, &size));
