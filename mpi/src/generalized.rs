@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::error::{Result, fail};
 use crate::host::{Function, host};
@@ -15,8 +15,14 @@ pub(crate) struct Generalized {
     pub(crate) free: Function,
     pub(crate) cancel: Function,
     pub(crate) extra: usize,
-    pub(crate) complete: AtomicBool,
+    /// [`COMPLETE`] and [`LEFT`].
+    pub(crate) state: AtomicU8,
 }
+
+/// The program has said that its operation is complete.
+const COMPLETE: u8 = 1;
+/// The program has freed the request, and takes no end of it.
+const LEFT: u8 = 2;
 
 fn returned(code: i32) -> Result<()> {
     if code == 0 { Ok(()) } else { fail(code, "") }
@@ -24,7 +30,17 @@ fn returned(code: i32) -> Result<()> {
 
 impl Generalized {
     pub(crate) fn is_complete(&self) -> bool {
-        self.complete.load(Ordering::Acquire)
+        self.state.load(Ordering::Acquire) & COMPLETE != 0
+    }
+
+    /// It is complete; whether the program has freed it before.
+    pub(crate) fn complete(&self) -> bool {
+        self.state.fetch_or(COMPLETE, Ordering::AcqRel) == LEFT
+    }
+
+    /// The program frees it; whether it is complete.
+    pub(crate) fn leave(&self) -> bool {
+        self.state.fetch_or(LEFT, Ordering::AcqRel) == COMPLETE
     }
 
     /// What its status is.

@@ -171,25 +171,40 @@ impl Request {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The phase, for whoever is not to wait for its end. `None`: a thread does, so that it is active.
+    fn phase_unless_awaited(&self) -> Option<MutexGuard<'_, Phase>> {
+        loop {
+            if let Some(phase) = self.try_phase() {
+                return Some(phase);
+            }
+            if self.awaited().is_some() {
+                return None;
+            }
+            // A thread looks at it, or is about to wait, or has just waited.
+            std::thread::yield_now();
+        }
+    }
+
     pub(crate) fn is_persistent(&self) -> bool {
         self.again.is_some()
     }
 
     /// Whether it has been started and its end has not been taken.
     pub(crate) fn is_active(&self) -> bool {
-        !matches!(*self.phase(), Phase::Inactive)
+        self.phase_unless_awaited().is_none_or(|phase| !matches!(*phase, Phase::Inactive))
     }
 
     pub(crate) fn start(&self) -> Result<()> {
         let Some(again) = &self.again else {
             return fail(ERR_REQUEST, "the request is not persistent, and cannot be started");
         };
-        let mut phase = self.phase();
-        if !matches!(*phase, Phase::Inactive) {
-            return fail(ERR_REQUEST, "the request is active already");
+        match self.phase_unless_awaited() {
+            Some(mut phase) if matches!(*phase, Phase::Inactive) => {
+                *phase = Phase::Active(again()?);
+                Ok(())
+            }
+            _ => fail(ERR_REQUEST, "the request is active already"),
         }
-        *phase = Phase::Active(again()?);
-        Ok(())
     }
 
     /// Makes progress, and says whether it has ended or is inactive.
@@ -201,7 +216,8 @@ impl Request {
             }
             return true;
         }
-        let mut phase = self.phase();
+        // Whoever waits makes progress.
+        let Some(mut phase) = self.phase_unless_awaited() else { return false };
         if let Phase::Active(work) = &mut *phase {
             match work.poll() {
                 None => return false,
@@ -237,10 +253,10 @@ impl Request {
 
     /// The end, which stays; `None` when it is under way.
     pub(crate) fn end(&self) -> Option<Result<Status>> {
-        match &*self.phase() {
-            Phase::Inactive => Some(Ok(Status::EMPTY)),
-            Phase::Active(_) => None,
-            Phase::Ended(ended) => Some(ended.clone()),
+        match self.phase_unless_awaited().as_deref() {
+            Some(Phase::Inactive) => Some(Ok(Status::EMPTY)),
+            Some(Phase::Ended(ended)) => Some(ended.clone()),
+            Some(Phase::Active(_)) | None => None,
         }
     }
 
@@ -326,11 +342,11 @@ pub(crate) fn free(handle: standard::Request) -> Result<()> {
     if request.stays {
         return Ok(());
     }
+    if let Some(generalized) = &request.generalized {
+        return if generalized.leave() { end_of_freed(handle, generalized) } else { Ok(()) };
+    }
     MADE.remove(handle.0);
     let has_ended = request.has_ended();
-    if let (true, Some(generalized)) = (has_ended, &request.generalized) {
-        return generalized.free();
-    }
     let mut freed = FREED.lock().unwrap_or_else(PoisonError::into_inner);
     freed.retain(|request| !request.has_ended());
     if !has_ended {
@@ -339,17 +355,46 @@ pub(crate) fn free(handle: standard::Request) -> Result<()> {
     Ok(())
 }
 
+/// The program says that the operation of a generalized request is complete.
+pub(crate) fn complete(handle: standard::Request) -> Result<()> {
+    match &existing(handle)?.generalized {
+        Some(generalized) if generalized.complete() => end_of_freed(handle, generalized),
+        Some(_) => Ok(()),
+        None => fail(ERR_REQUEST, "the request is not a generalized one"),
+    }
+}
+
+/// A generalized request is both complete and freed: until then its handle is the one that the program completes.
+fn end_of_freed(handle: standard::Request, generalized: &Generalized) -> Result<()> {
+    MADE.remove(handle.0);
+    generalized.free()
+}
+
 /// Waits for those that were freed, before the world is left.
 pub(crate) fn end_of_all() -> Result<()> {
     let freed = std::mem::take(&mut *FREED.lock().unwrap_or_else(PoisonError::into_inner));
     for request in freed {
         // A receive that nobody has sent for never ends, and nobody asks for it.
         request.cancel()?;
-        if !matches!(&request.generalized, Some(generalized) if !generalized.is_complete()) {
-            request.wait();
-        }
+        request.wait();
     }
     Ok(())
+}
+
+/// The phases of all, each once; `None` while another thread looks at one. Without that one they must not be waited
+/// for: if it ended, nobody would wake.
+fn lock_each<'a>(
+    requests: impl Iterator<Item = &'a Request>,
+) -> Option<Vec<(&'a Request, MutexGuard<'a, Phase>)>> {
+    let mut locked: Vec<(&Request, _)> = Vec::new();
+    for request in requests {
+        match request.try_phase() {
+            Some(phase) => locked.push((request, phase)),
+            None if locked.iter().any(|(other, _)| std::ptr::eq(*other, request)) => {}
+            None => return None,
+        }
+    }
+    Some(locked)
 }
 
 /// Waits until one of them has ended; its place.
@@ -367,9 +412,10 @@ pub(crate) fn wait_for_one(requests: &[Option<Arc<Request>>]) -> Option<usize> {
             return ended;
         }
         // Nothing of these is taken by anybody else: the program waits for a request in one thread at a time.
-        // One may be there twice, and is locked then.
-        let locked = |request| Some((request, Request::try_phase(request)?));
-        let phases: Vec<_> = requests.iter().flatten().filter_map(|request| locked(&**request)).collect();
+        let Some(phases) = lock_each(requests.iter().flatten().map(|request| &**request)) else {
+            std::thread::yield_now();
+            continue;
+        };
         let active = phases.iter().filter_map(|(request, phase)| match &**phase {
             Phase::Active(work) => Some((request.tell(work), work)),
             Phase::Inactive | Phase::Ended(_) => None,

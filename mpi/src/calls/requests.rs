@@ -1,7 +1,7 @@
 //! Waiting for requests, and what else is done with them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicU8;
 
 use crate::arguments::{Address, Handles, IntOut, StatusOut};
 use crate::bare::{self, Bare, Found};
@@ -12,7 +12,7 @@ use crate::generalized::Generalized;
 use crate::guard::{nowhere, of_request, on_none};
 use crate::host::error_out;
 use crate::requests::{self, Awaited, Request as Object, existing, get, take};
-use crate::standard::{Datatype, ERR_ARG, ERR_IN_STATUS, ERR_REQUEST, Request, UNDEFINED};
+use crate::standard::{Datatype, ERR_ARG, ERR_IN_STATUS, Request, UNDEFINED};
 use crate::status::Status;
 use crate::work::Work;
 
@@ -548,7 +548,7 @@ pub fn grequest_start(
         free: free_fn.into(),
         cancel: cancel_fn.into(),
         extra: extra_state.exposed(),
-        complete: AtomicBool::new(false),
+        state: AtomicU8::new(0),
     });
     let of = Arc::clone(&generalized);
     let work = Work::Poll(Box::new(move || of.is_complete().then(|| of.query())));
@@ -557,11 +557,5 @@ pub fn grequest_start(
 }
 
 pub fn grequest_complete(request: Request) -> i32 {
-    on_none("MPI_Grequest_complete", || match &existing(request)?.generalized {
-        Some(generalized) => {
-            generalized.complete.store(true, Ordering::Release);
-            Ok(())
-        }
-        None => fail(ERR_REQUEST, "the request is not a generalized one"),
-    })
+    on_none("MPI_Grequest_complete", || requests::complete(request))
 }

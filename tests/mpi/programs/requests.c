@@ -158,15 +158,21 @@ static void cancelled_and_freed(void)
     CHECK(in[0] == 1000 * before && in[1] == 1000 * before);
 }
 
-/* The thread that cancels: what, and after how long. */
+/* The thread that cancels: what, after how long, and whether it looks at it until then. */
 static MPI_Request cancelled;
 static double delay;
+static int looks;
 
 static void *cancels(void *nothing)
 {
+    int flag;
     double until = MPI_Wtime() + delay;
-    while (MPI_Wtime() < until)
-        ;
+    while (MPI_Wtime() < until) {
+        if (!looks)
+            continue;
+        WELL(MPI_Request_get_status(cancelled, &flag, MPI_STATUS_IGNORE));
+        CHECK(!flag);
+    }
     WELL(MPI_Cancel(&cancelled));
     return nothing;
 }
@@ -179,13 +185,18 @@ static void cancelled_by_another_thread(void)
     int way, i, flag, place, count, others;
     pthread_t thread;
     MPI_Datatype spread;
+    MPI_Request never;
     MPI_Status *status;
     WELL(MPI_Type_vector(2, 1, 2, MPI_INT, &spread));
     WELL(MPI_Type_commit(&spread));
-    for (i = 0; i < 30 * WAYS; i++) {
+    for (i = 0; i < 60 * WAYS; i++) {
         way = i % WAYS;
-        delay = i < WAYS ? 0.01 : 1e-5 * (i / WAYS);
+        looks = i / WAYS % 2;
+        delay = i < 2 * WAYS ? 0.01 : 1e-5 * (i / WAYS);
         others = way == ALL ? 2 : 0;
+        /* Beside one for which nobody sends, either. */
+        WELL(MPI_Irecv(&in[MANY - 1], 1, MPI_INT, before, 2 * MANY, comm, &requests[1]));
+        never = requests[1];
         /* The neighbour may be ahead: what it answers has tags of its own. */
         begin(others + 1, way == ALL ? MANY : 0);
         answer(others, MANY);
@@ -210,13 +221,15 @@ static void cancelled_by_another_thread(void)
         if (way == ALL)
             WELL(MPI_Waitall(others + 1, requests, statuses));
         else if (way == ANY)
-            WELL(MPI_Waitany(1, requests, &place, status));
+            WELL(MPI_Waitany(2, requests, &place, status));
         else if (way == SOME)
-            WELL(MPI_Waitsome(1, requests, &count, &place, status));
+            WELL(MPI_Waitsome(2, requests, &count, &place, status));
         else
             WELL(MPI_Wait(&requests[0], status));
         CHECK(pthread_join(thread, NULL) == 0);
         CHECK(place == 0 && count == 1);
+        WELL(MPI_Cancel(&never));
+        WELL(MPI_Wait(&never, MPI_STATUS_IGNORE));
         WELL(MPI_Test_cancelled(status, &flag));
         CHECK(flag && in[others] == -1);
         if (way == AGAIN)
@@ -227,6 +240,55 @@ static void cancelled_by_another_thread(void)
     }
     WELL(MPI_Type_free(&spread));
     WELL(MPI_Barrier(comm));
+}
+
+static int queried, freed;
+
+static int query(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    queried++;
+    WELL(MPI_Status_set_elements(status, MPI_INT, 0));
+    WELL(MPI_Status_set_cancelled(status, 0));
+    return MPI_SUCCESS;
+}
+
+static int release(void *extra)
+{
+    (void)extra;
+    freed++;
+    return MPI_SUCCESS;
+}
+
+static int withdraw(void *extra, int complete)
+{
+    (void)extra;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* Of the program's own, freed before they are complete, and afterwards: whatever comes last frees what they have. */
+static void generalized(void)
+{
+    MPI_Request request, kept;
+    int i;
+    for (i = 0; i < 2; i++) {
+        queried = freed = 0;
+        WELL(MPI_Grequest_start(query, release, withdraw, NULL, &request));
+        kept = request;
+        if (i == 1)
+            WELL(MPI_Grequest_complete(kept));
+        WELL(MPI_Request_free(&request));
+        CHECK(request == MPI_REQUEST_NULL && freed == i);
+        if (i == 0)
+            WELL(MPI_Grequest_complete(kept));
+        CHECK(freed == 1 && queried == 0);
+        CHECK(class_of(MPI_Wait(&kept, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
+    }
+    WELL(MPI_Grequest_start(query, release, withdraw, NULL, &request));
+    WELL(MPI_Grequest_complete(request));
+    WELL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(queried == 1 && freed == 2);
 }
 
 /* Beside one that is not active, twice, and for a message that has not come yet. */
@@ -379,6 +441,7 @@ static void all(void)
     late();
     cancelled_and_freed();
     cancelled_by_another_thread();
+    generalized();
     beside_inactive_ones();
     wrong();
     of_all_kinds();
