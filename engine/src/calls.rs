@@ -11,7 +11,7 @@ use ringworld_protocol::{BufferId, Done, Failure};
 
 use super::buffer::{Buffers, Kept};
 use super::notifier::Notifier;
-use super::observe::Told;
+use super::observe::{Told, Verb};
 use super::waiters::{Tasks, Waiter};
 
 /// The name of a call, which may outlive it. Its place is used again after its ending was taken, or the end of one that
@@ -178,6 +178,20 @@ impl Calls {
         self.dismiss(id);
         self.free.push(id.index);
         ending
+    }
+
+    /// Has a receive that has ended because whoever could have sent for it has left end as one that was withdrawn;
+    /// whether it is such a one. Nothing has matched it, and its ending has not been taken.
+    pub(crate) fn withdraw(&mut self, id: CallId) -> bool {
+        let Some(call) = self.calls.get_mut(id.place()).filter(|call| call.turn == id.turn) else {
+            return false;
+        };
+        let receives = call.told.is_some_and(|told| told.verb == Verb::RECEIVE);
+        let has_lost = receives && matches!(call.ending, Some(Err(Failure::PeerFinished { .. })));
+        if has_lost {
+            call.ending = Some(Err(Failure::Cancelled));
+        }
+        has_lost
     }
 
     #[inline]

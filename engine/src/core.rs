@@ -263,6 +263,7 @@ impl Core {
         self.hear_first();
         let call = self.calls.insert([into.buffer, None]);
         if !self.lines_up(call, selector, element, into) && !self.refuses(call) {
+            self.hear_oneself(&selector);
             let request = self.machine.receive(selector, into, element);
             self.give_to(call, request);
             self.settle();
@@ -468,6 +469,13 @@ impl Core {
         }
     }
 
+    /// Before a receive is refused because all others have left: what this rank has sent to itself may be on its way.
+    fn hear_oneself(&mut self, selector: &Selector) {
+        if selector.source.is_none() && self.machine.ended(None).is_some() {
+            self.progress();
+        }
+    }
+
     /// Whether an operation has ended, and its ending is to be taken.
     #[must_use]
     #[inline]
@@ -485,12 +493,13 @@ impl Core {
         self.watchers.remove(watch);
     }
 
-    /// Withdraws a receive; `false` when it has matched already.
+    /// Withdraws a receive; `false` when it has matched already. That whoever could have sent for it has left just
+    /// before makes no difference: ranks leave as soon as they are done, and cannot know who withdraws what.
     pub(crate) fn cancel(&mut self, call: CallId) -> bool {
         self.post_line();
         let cancelled = self.calls.request(call).is_some_and(|request| self.machine.cancel(request));
         self.settle();
-        cancelled
+        cancelled || self.calls.withdraw(call)
     }
 
     /// After a fault every new call ends at once.

@@ -95,7 +95,8 @@ impl<T: Pod + Send, R: Reduction<T>> Buckets<T, R> {
     /// # Errors
     ///
     /// What the arguments of [`Communicator::all_reduce`] can be refused for. All tensors since the last
-    /// [`Buckets::finish`] are lost then, and the next one is number 0.
+    /// [`Buckets::finish`] are lost then, and the next one is number 0. All ranks must push tensors of the same lengths
+    /// in the same order; only the length of a whole bucket is compared.
     #[track_caller]
     pub fn push(&mut self, tensor: Vec<T>) -> Result<usize> {
         let taken = self.take(tensor);

@@ -52,8 +52,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// As for [`Communicator::all_reduce`]; the slices must have the same lengths, in the same order, on
-    /// all ranks.
+    /// As for [`Communicator::all_reduce`]. The slices must have the same lengths, in the same order, on all ranks; of
+    /// those that are copied together only the sum of the lengths is compared.
     ///
     /// ```
     /// use ringworld::Op;

@@ -13,6 +13,8 @@ impl World {
     /// Brings the world together as the environment says: `MASTER_NODE`, `MASTER_PORT`, `NUM_NODES` and
     /// the rest of `docs/settings.md`. With nothing set, a world of this one process.
     ///
+    /// When it has been left, the process can form another, but not under `ringworld run`, which serves one.
+    ///
     /// # Errors
     ///
     /// [`Error::Bootstrap`] when a setting is wrong or contradicts another, no interface is left, or the

@@ -418,6 +418,56 @@ fn objects_of_any_size_travel() {
     }
 }
 
+/// A rank that is done leaves, and cannot know that another has begun to receive what nobody sends.
+#[test]
+fn a_receive_can_be_withdrawn_after_whoever_could_have_sent_for_it_has_left() {
+    for wire in wires() {
+        owned_world(wire, 2, &small(), |rank| {
+            rank.barrier().unwrap();
+            if rank.rank() == 1 {
+                return;
+            }
+            let begin = |source: Source| rank.start_recv(vec![0u8; 1], source, 1).unwrap();
+            let [named, any, kept] = [begin(1.into()), begin(Source::Any), begin(Source::Any)];
+            let sent = rank.start_send(vec![9u8], 0, 2).unwrap();
+            // Says that the other has left.
+            assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+            for withdrawn in [named, any] {
+                assert!(withdrawn.cancel(), "{wire:?}");
+                assert!(withdrawn.is_done() && !withdrawn.cancel(), "{wire:?}: it is withdrawn");
+                assert!(matches!(withdrawn.wait(), Err(Error::Cancelled { .. })), "{wire:?}");
+            }
+            assert!(matches!(kept.wait(), Err(Error::PeerFinished { .. })), "{wire:?}");
+            // What this rank has sent to itself comes nevertheless.
+            let mut buffer = [0u8];
+            rank.recv(&mut buffer, Source::Any, 2).unwrap();
+            assert_eq!(buffer, [9], "{wire:?}");
+            sent.wait().unwrap();
+        });
+    }
+}
+
+/// The same of a long message to oneself, which waits for its receive.
+#[test]
+fn a_message_to_oneself_comes_from_any_source_after_all_others_have_left() {
+    for wire in wires() {
+        for length in [1, 100_000] {
+            owned_world(wire, 2, &small(), |rank| {
+                rank.barrier().unwrap();
+                if rank.rank() == 1 {
+                    return;
+                }
+                assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+                let sent = rank.start_send_sync(vec![9u8; length], 0, 2).unwrap();
+                let mut buffer = vec![0u8; length];
+                rank.recv(&mut buffer, Source::Any, 2).unwrap();
+                assert!(buffer.iter().all(|byte| *byte == 9), "{wire:?}");
+                sent.wait().unwrap();
+            });
+        }
+    }
+}
+
 /// When all others have left the world, a receive from any rank cannot end; but on a communicator that the
 /// others are not in, it never counted on them.
 #[test]

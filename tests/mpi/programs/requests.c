@@ -449,6 +449,8 @@ static void all(void)
 
 int main(int argc, char **argv)
 {
+    int i, flag;
+    double until;
     WELL(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads));
     CHECK(threads == MPI_THREAD_MULTIPLE);
     WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
@@ -467,6 +469,19 @@ int main(int argc, char **argv)
     WELL(MPI_Waitall(2, requests, statuses));
     is_right(0, 0, &statuses[0]);
     is_right(1, 0, &statuses[1]);
+    /* One that nobody sends for, withdrawn when others may have left already; every second rank takes its time. */
+    comm = MPI_COMM_WORLD;
+    begin(2, 0);
+    WELL(MPI_Irecv(&in[2], 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &requests[2]));
+    WELL(MPI_Barrier(comm));
+    for (until = MPI_Wtime() + (rank % 2 ? 0 : 0.02); MPI_Wtime() < until;)
+        ;
+    for (i = 0; i < 3; i++) {
+        WELL(MPI_Cancel(&requests[i]));
+        WELL(MPI_Wait(&requests[i], &statuses[i]));
+        WELL(MPI_Test_cancelled(&statuses[i], &flag));
+        CHECK(flag);
+    }
     WELL(MPI_Finalize());
     printf("rank %d of %d is done\n", rank, size);
     return 0;
