@@ -5,7 +5,6 @@
 //! communicator's twin.
 
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -17,6 +16,7 @@ use crate::errhandlers::{self, Handler};
 use crate::error::{Result, error, fail};
 use crate::info::Info;
 use crate::objects::Table;
+use crate::partitioned::Numbers;
 use crate::standard::{self, ANY_SOURCE, ANY_TAG, ERR_COMM, ERR_RANK, ERR_TAG, PROC_NULL};
 use crate::topology::Topology;
 
@@ -37,8 +37,7 @@ pub(crate) struct Comm {
     handler: Mutex<Arc<Handler>>,
     /// Whether the program has set it.
     chosen: AtomicBool,
-    /// How many partitioned messages were initialized, by peer, tag and side.
-    partitioned: Mutex<BTreeMap<(usize, i32, bool), u32>>,
+    partitioned: Mutex<Numbers>,
     /// The number of the next collective that is made of messages.
     next: AtomicU32,
     handle: AtomicUsize,
@@ -179,12 +178,9 @@ impl Comm {
         (self.next.fetch_add(1, Ordering::Relaxed) & 0xf_ffff) << 11
     }
 
-    /// The number of a partitioned message among those of one side: the same on both.
-    pub(crate) fn count_partitioned(&self, peer: usize, tag: i32, sends: bool) -> u32 {
-        let mut counts = self.partitioned.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry((peer, tag, sends)).or_default();
-        *count += 1;
-        *count
+    /// The numbers of its partitioned messages.
+    pub(crate) fn partitioned(&self) -> MutexGuard<'_, Numbers> {
+        self.partitioned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn handler(&self) -> Arc<Handler> {

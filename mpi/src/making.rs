@@ -13,7 +13,8 @@ use crate::standard::{ERR_ARG, ERR_GROUP, ERR_OTHER};
 use crate::status::Status;
 use crate::work::{Work, all_well};
 
-/// Tags of the twin that belong to messages which programs give a tag for; those below are for collectives.
+/// Tags of the twin that belong to messages which programs give a tag for; those below are for collectives. Partitioned
+/// messages have theirs in lanes of their own.
 const TAGGED: u32 = 0x8000_0000;
 
 /// The ranks of the same color, in the order of their keys; `None` joins nothing.

@@ -1,41 +1,82 @@
 //! Partitioned communication: a message whose parts become ready one by one (MPI 5.0, chapter 4).
 //!
 //! Each part is a message of its own on the communicator's twin, sent when it is ready. Which sends meet which
-//! receives is by the order in which they were initialized, for each peer and tag; so both count them.
+//! receives is by the order in which they were initialized, for each peer and tag; so both count them. The count is the
+//! lane of their messages, beside the program's tag: nothing else on the twin has a lane, and no two that are under way
+//! have the same.
+//!
+//! What is sent of one start never overtakes what is sent of another, for it has the same name. Each message says how
+//! many there are, and a receive takes them all, also what it has no room for: the next start finds only its own. Which
+//! part a message is stands in it, too.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ringworld::foreign::{Call, Pending};
-use ringworld::{Source, Tag};
+use ringworld::foreign::Pending;
 
-use crate::comms::{Comm, Peer};
+use crate::comms::{self, Comm, Peer};
 use crate::datatypes::{Buffer, Owned};
-use crate::error::{Result, fail};
-use crate::standard::{ERR_ARG, ERR_REQUEST, ERR_TRUNCATE};
+use crate::error::{Error, Result, error, fail};
+use crate::standard::{ERR_ARG, ERR_OTHER, ERR_REQUEST, ERR_TRUNCATE};
 use crate::status::Status;
+
+/// The numbers of the partitioned messages of a communicator: both sides give the same, as they initialize them in the
+/// same order.
+#[derive(Default)]
+pub(crate) struct Numbers(BTreeMap<Key, Given>);
+
+/// The peer, the tag, and whether it is sent.
+type Key = (usize, u32, bool);
+
+#[derive(Default)]
+struct Given {
+    last: u32,
+    /// By messages that are still there. A program that runs long comes round to a number again.
+    used: BTreeSet<NonZeroU32>,
+}
+
+impl Numbers {
+    /// The next one; `None` if its last message is there after all others have had their turn.
+    fn give(&mut self, key: Key) -> Option<NonZeroU32> {
+        let given = self.0.entry(key).or_default();
+        let number = NonZeroU32::MIN.saturating_add(given.last % u32::MAX);
+        given.used.insert(number).then(|| {
+            given.last = number.get();
+            number
+        })
+    }
+
+    fn take_back(&mut self, key: Key, number: NonZeroU32) {
+        if let Some(given) = self.0.get_mut(&key) {
+            given.used.remove(&number);
+        }
+    }
+}
 
 /// One side of a partitioned message.
 pub(crate) struct Partitioned {
     comm: Arc<Comm>,
-    peer: Peer,
-    /// What of the twin's tags is this message's.
+    /// To whom or from whom, and which of those with the same tag; `None`: nobody.
+    peer: Option<(usize, NonZeroU32)>,
     tag: u32,
-    /// That of the program, for the status.
+    /// That of a receive, without its length.
     status: Status,
     buffer: Buffer,
     parts: usize,
     sends: bool,
     state: Mutex<State>,
-    cancelled: AtomicBool,
 }
 
 #[derive(Default)]
 struct State {
     parts: Vec<Part>,
-    /// How many messages have come, of as many as the sender has parts.
+    /// Whether messages are yet to come.
+    awaits: bool,
+    /// How many have, of as many as they say.
     came: usize,
+    /// What was wrong with one, for the end.
+    wrong: Option<Error>,
     /// And how many bytes of each part of this side's.
     filled: Vec<usize>,
     /// Of all parts.
@@ -57,7 +98,7 @@ impl std::fmt::Debug for Partitioned {
     }
 }
 
-/// Which part it is, and of how many.
+/// Which part it is, and how many messages there are.
 const HEADER: usize = 16;
 
 impl Partitioned {
@@ -70,28 +111,29 @@ impl Partitioned {
         parts: i64,
         sends: bool,
     ) -> Result<Self> {
-        let Ok(parts @ 1..) = usize::try_from(parts) else {
-            return fail(ERR_ARG, format!("{parts} parts cannot be; there must be one at least"));
-        };
-        let counted = match peer {
-            Peer::Nobody => 0,
-            Peer::Rank(peer) => comm.count_partitioned(peer, tag, sends),
+        let Ok(parts) = usize::try_from(parts) else {
+            return fail(ERR_ARG, format!("{parts} parts cannot be; their number must not be negative"));
         };
         let status = Status { source: rank, tag, ..Status::EMPTY };
-        Ok(Self {
-            comm: Arc::clone(comm),
-            peer,
-            // Tags of 31 bits are for collectives.
-            tag: 0x8000_0000
-                | (tag as u32).rotate_left(12).wrapping_mul(0x9e37_79b9) >> 1 & !0x3ff
-                | counted & 0x3ff,
-            status,
-            buffer,
-            parts,
-            sends,
-            state: Mutex::default(),
-            cancelled: AtomicBool::new(false),
-        })
+        let tag = comms::tag(tag)?;
+        let peer = match peer {
+            Peer::Nobody => None,
+            Peer::Rank(peer) => {
+                let number = comm.partitioned().give((peer, tag, sends));
+                let number = number.ok_or_else(|| {
+                    error(
+                        ERR_OTHER,
+                        format!(
+                            "a partitioned message of rank {rank} and tag {tag} is still there after {} others; free \
+                             it first, or use another tag",
+                            u32::MAX
+                        ),
+                    )
+                })?;
+                Some((peer, number))
+            }
+        };
+        Ok(Self { comm: Arc::clone(comm), peer, tag, status, buffer, parts, sends, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -103,14 +145,27 @@ impl Partitioned {
         let mut state = self.state();
         let parts = (0..self.parts).map(|_| Part::Waits).collect();
         *state = State { parts, filled: vec![0; self.parts], ..State::default() };
-        if self.peer == Peer::Nobody {
-            state.parts.iter_mut().for_each(|part| *part = Part::Ended);
+        match self.peer {
+            None => state.parts.iter_mut().for_each(|part| *part = Part::Ended),
+            Some(_) if !self.sends => state.awaits = true,
+            // The receiver may have parts, if without elements, and waits for a message.
+            Some((to, lane)) if self.sends && self.parts == 0 => {
+                state.parts.push(self.send(to, lane, 0, &[])?);
+            }
+            Some(_) => {}
         }
         Ok(())
     }
 
-    fn part(&self, place: usize) -> Buffer {
-        self.buffer.part((place * self.buffer.count) as i64, self.buffer.count)
+    /// Sends the bytes of a part. Its place goes with it: parts may become ready in any order.
+    fn send(&self, to: usize, lane: NonZeroU32, place: usize, bytes: &[u8]) -> Result<Part> {
+        let mut message = Owned::new(bytes.len() + HEADER);
+        let (header, rest) = message.bytes_mut().split_at_mut(HEADER);
+        header[..8].copy_from_slice(&(place as u64).to_le_bytes());
+        header[8..].copy_from_slice(&(self.parts.max(1) as u64).to_le_bytes());
+        rest.copy_from_slice(bytes);
+        let pending = self.comm.twin.begin_send_in_lane(message.foreign(), to, self.tag, lane)?;
+        Ok(Part::UnderWay(pending, message))
     }
 
     /// A part of the sender's is ready.
@@ -121,7 +176,7 @@ impl Partitioned {
         if !self.sends {
             return fail(ERR_REQUEST, "the request receives; only parts of a send become ready");
         }
-        let Peer::Rank(to) = self.peer else { return Ok(()) };
+        let Some((to, lane)) = self.peer else { return Ok(()) };
         let mut state = self.state();
         match state.parts.get(place) {
             Some(Part::Waits) => {}
@@ -132,16 +187,8 @@ impl Partitioned {
                 );
             }
         }
-        // The place goes with it: parts may become ready in any order.
-        let packed = self.part(place).pack();
-        let mut message = Owned::new(packed.bytes().len() + HEADER);
-        let (header, rest) = message.bytes_mut().split_at_mut(HEADER);
-        header[..8].copy_from_slice(&(place as u64).to_le_bytes());
-        header[8..].copy_from_slice(&(self.parts as u64).to_le_bytes());
-        rest.copy_from_slice(packed.bytes());
-        let call = Call::Send { to, tag: self.tag, synchronous: false };
-        let pending = self.comm.twin.begin_foreign(&call, Some(message.foreign()), None)?;
-        state.parts[place] = Part::UnderWay(pending, message);
+        let part = self.buffer.part((place * self.buffer.count) as i64, self.buffer.count).pack();
+        state.parts[place] = self.send(to, lane, place, part.bytes())?;
         Ok(())
     }
 
@@ -155,7 +202,7 @@ impl Partitioned {
         }
         self.look()?;
         let state = self.state();
-        Ok(state.parts.is_empty() || matches!(state.parts[place], Part::Ended))
+        Ok(!matches!(state.parts.get(place), Some(Part::Waits)))
     }
 
     /// The end, when all parts have been sent or have come.
@@ -164,6 +211,13 @@ impl Partitioned {
             return Some(Err(why));
         }
         let mut state = self.state();
+        if !self.sends {
+            return (!state.awaits).then(|| match (state.wrong.clone(), self.peer) {
+                (Some(why), _) => Err(why),
+                (None, None) => Ok(Status::FROM_NOBODY),
+                (None, Some(_)) => Ok(Status { bytes: state.bytes as i64, ..self.status }),
+            });
+        }
         for part in &mut state.parts {
             match part {
                 Part::UnderWay(pending, _) if pending.is_done() => {
@@ -177,26 +231,15 @@ impl Partitioned {
                 Part::Ended => {}
             }
         }
-        if self.cancelled.load(Ordering::Relaxed) {
-            return Some(Ok(Status { cancelled: true, ..Status::EMPTY }));
-        }
-        Some(Ok(match (self.sends, self.peer) {
-            (true, _) => Status::EMPTY,
-            (false, Peer::Nobody) => Status::FROM_NOBODY,
-            (false, Peer::Rank(_)) => Status { bytes: state.bytes as i64, ..self.status },
-        }))
+        Some(Ok(Status::EMPTY))
     }
 
     /// Receives what has come, from whichever part of the sender's.
     fn look(&self) -> Result<()> {
-        let Peer::Rank(from) = self.peer else { return Ok(()) };
-        if self.sends {
-            return Ok(());
-        }
+        let Some((from, lane)) = self.peer else { return Ok(()) };
         let mut state = self.state();
-        while state.parts.iter().any(|part| matches!(part, Part::Waits)) {
-            let tag = Tag::Value(self.tag);
-            let Some(message) = self.comm.twin.try_probe_matched(Source::Rank(from), tag)? else {
+        while state.awaits {
+            let Some(message) = self.comm.twin.try_probe_matched_in_lane(from, self.tag, lane)? else {
                 return Ok(());
             };
             let (bytes, _) = message.recv_vec::<ringworld::Raw>()?;
@@ -204,27 +247,41 @@ impl Partitioned {
             let Some((header, bytes)) = bytes.split_first_chunk::<HEADER>() else { continue };
             let number =
                 |at: usize| header[at..].iter().take(8).rev().fold(0, |n, byte| n << 8 | usize::from(*byte));
-            let (offset, parts) = (number(0).saturating_mul(bytes.len()), number(8));
-            self.place(&mut state.broken, offset, bytes)?;
+            let (offset, messages) = (number(0).saturating_mul(bytes.len()), number(8));
             state.came += 1;
             state.bytes += bytes.len();
-            let size = self.buffer.bytes();
-            for place in 0..self.parts {
-                let (begin, end) = (place * size, (place + 1) * size);
-                state.filled[place] += (offset + bytes.len()).min(end).saturating_sub(offset.max(begin));
-                if size > 0 && state.filled[place] >= size {
-                    state.parts[place] = Part::Ended;
+            match self.place(&mut state.broken, offset, bytes) {
+                Ok(()) => self.note(&mut state, offset, bytes.len()),
+                Err(why) => {
+                    state.wrong.get_or_insert(why);
                 }
             }
-            if state.came >= parts {
+            if state.came >= messages {
                 // The sender may have less than there is room for, and end within an element.
                 for (place, (bytes, _)) in std::mem::take(&mut state.broken) {
                     self.buffer.part(place as i64, 1).unpack(&bytes);
                 }
                 state.parts.iter_mut().for_each(|part| *part = Part::Ended);
+                state.awaits = false;
             }
         }
         Ok(())
+    }
+
+    /// Notes of which of this side's parts bytes have come, and which are there now.
+    fn note(&self, state: &mut State, offset: usize, len: usize) {
+        let size = self.buffer.bytes();
+        if size == 0 {
+            return;
+        }
+        let rest = offset + len;
+        for place in offset / size..rest.div_ceil(size) {
+            let (begin, end) = (place * size, (place + 1) * size);
+            state.filled[place] += rest.min(end) - offset.max(begin);
+            if state.filled[place] >= size {
+                state.parts[place] = Part::Ended;
+            }
+        }
     }
 
     /// Puts bytes into their places. Elements of which only a piece has come wait for the others: the sender's parts
@@ -265,5 +322,41 @@ impl Partitioned {
             self.buffer.part(((offset + head.len()) / size) as i64, middle.len() / size).unpack(middle);
         }
         Ok(())
+    }
+}
+
+impl Drop for Partitioned {
+    fn drop(&mut self) {
+        if let Some((peer, number)) = self.peer {
+            self.comm.partitioned().take_back((peer, self.tag, self.sends), number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_counted_for_each_peer_tag_and_side() {
+        let mut numbers = Numbers::default();
+        let keys = [(0, 0, true), (0, 0, false), (0, 1, true), (0, 1_504_956_003, true), (1, 0, true)];
+        for expected in 1..3000 {
+            for key in keys {
+                assert_eq!(numbers.give(key).map(NonZeroU32::get), Some(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_comes_again_only_when_its_message_is_gone() {
+        let (mut numbers, key) = (Numbers::default(), (3, 7, true));
+        let first = numbers.give(key).unwrap();
+        numbers.0.get_mut(&key).unwrap().last = u32::MAX - 1;
+        assert_eq!(numbers.give(key), Some(NonZeroU32::MAX));
+        assert_eq!([numbers.give(key), numbers.give(key)], [None, None]);
+        numbers.take_back(key, first);
+        assert_eq!(numbers.give(key), Some(first));
+        assert_eq!(numbers.give(key).map(NonZeroU32::get), Some(2));
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::shared::buffer;
 use crate::arguments::{Address, Handles, IntOut, Ints};
-use crate::comms;
 use crate::error::{Result, fail};
 use crate::guard::{on_comm, on_none};
 use crate::partitioned::Partitioned;
@@ -23,7 +22,6 @@ fn prepare(
 ) -> i32 {
     on_comm(call, comm, |comm| {
         let peer = comm.peer(rank)?;
-        comms::tag(tag)?;
         let part = buffer(buf, count, datatype)?;
         let made = Arc::new(Partitioned::new(comm, peer, rank, tag, part, partitions.into(), sends)?);
         let of = Arc::clone(&made);

@@ -359,8 +359,7 @@ impl Communicator {
 
     /// A send to be begun.
     #[inline]
-    fn send_to_begin(&self, to: usize, tag: u32, synchronous: bool) -> Result<(SendCall, Operation)> {
-        let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
+    pub(super) fn send_to_begin(&self, to: usize, tag: u32, mode: Mode) -> Result<(SendCall, Operation)> {
         self.check_rank(send_name(mode), to)?;
         let (send, number) = (self.send_call(to, tag, mode), self.count_message());
         Ok((send, Operation::Send { name: send_name(mode), number, to, tag }))
@@ -570,7 +569,8 @@ impl<C: Borrow<Communicator>> Pending<C> {
         let this = communicator.borrow();
         match *call {
             Call::Send { to, tag, synchronous } => {
-                let (send, operation) = this.send_to_begin(to, tag, synchronous)?;
+                let mode = if synchronous { Mode::Synchronous } else { Mode::Standard };
+                let (send, operation) = this.send_to_begin(to, tag, mode)?;
                 Ok(Self::start(communicator, Some(input.unwrap_or(Foreign::EMPTY)), None, send, |()| {
                     operation
                 }))

@@ -25,6 +25,7 @@
 //! ```
 
 mod call;
+mod lane;
 mod pending;
 mod reducer;
 

@@ -1,7 +1,7 @@
 //! Probes: to hear of a message before it is received, and to set it aside for one receiver.
 
 use bytemuck::Pod;
-use ringworld_protocol::{Matched, MatchedId};
+use ringworld_protocol::{Matched, MatchedId, Selector};
 
 use super::operation::Operation;
 use super::room::room;
@@ -129,7 +129,18 @@ impl Communicator {
     #[doc(alias("MPI_Improbe", "improbe", "immediate_matched_probe"))]
     pub fn try_probe_matched(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Message>> {
         let (from, tag) = (from.into(), tag.into());
-        let selector = self.selector("try_probe_matched", from, tag)?;
+        let name = "try_probe_matched";
+        self.try_match(name, self.selector(name, from, tag)?, from, tag)
+    }
+
+    /// The same for a selector that says more than `from` and `tag`, which are for errors.
+    pub(crate) fn try_match(
+        &self,
+        name: &'static str,
+        selector: Selector,
+        from: Source,
+        tag: Tag,
+    ) -> Result<Option<Message>> {
         let mut core = self.engine().lock();
         core.progress();
         if let Some(matched) = core.take_matched(&selector) {
@@ -139,7 +150,7 @@ impl Communicator {
             None => Ok(None),
             Some(fault) => {
                 drop(core);
-                let operation = Operation::Recv { name: "try_probe_matched", number: 0, from, tag };
+                let operation = Operation::Recv { name, number: 0, from, tag };
                 Err(fault_error(self.engine(), fault, operation.to_string()))
             }
         }

@@ -1,6 +1,7 @@
 //! Calls of other languages: memory that Rust does not know, types that are known only at run time, and communicators
 //! made by their members alone.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use ringworld::foreign::{Blocks, Call, Foreign, Reducer, wait_any};
@@ -128,6 +129,44 @@ fn memory_that_an_operation_cannot_use_is_refused() {
         let error = world.run_foreign(&call, None, Some(memory(&mut bytes[range]))).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
     }
+}
+
+/// Those that are asked for first were sent last; of one lane they come in the order in which they were sent, short
+/// ones and long ones.
+#[test]
+fn messages_of_one_tag_are_told_apart_by_lanes() {
+    const LENGTHS: [usize; 3] = [300_000, 8, 40_000];
+    testing::ranks(2, |world| {
+        let (twin, peer) = (world.twin().unwrap(), 1 - world.rank());
+        let lanes = [1, 2, 0x8000_0000, u32::MAX].map(|lane| NonZeroU32::new(lane).unwrap());
+        let mut messages: Vec<Vec<u8>> =
+            LENGTHS.iter().flat_map(|len| (0..lanes.len()).map(|place| vec![place as u8; *len])).collect();
+        let mut sends: Vec<_> = messages
+            .iter_mut()
+            .enumerate()
+            .map(|(at, data)| twin.begin_send_in_lane(memory(data), peer, u32::MAX, lanes[at % lanes.len()]))
+            .collect();
+        let ordinary = twin.start_send(vec![9u8], peer, u32::MAX).unwrap();
+        assert_eq!(twin.recv_vec::<u8>(peer, u32::MAX).unwrap().0, [9]);
+        for (place, lane) in lanes.iter().enumerate().rev() {
+            for len in LENGTHS {
+                let message = loop {
+                    let found = twin.try_probe_matched_in_lane(peer, u32::MAX, *lane).unwrap();
+                    if let Some(message) = found {
+                        break message;
+                    }
+                    std::thread::yield_now();
+                };
+                assert_eq!(message.status().tag, u32::MAX);
+                assert_eq!(message.recv_vec::<u8>().unwrap().0, vec![place as u8; len]);
+            }
+        }
+        for send in &mut sends {
+            send.as_mut().unwrap().wait().unwrap();
+        }
+        ordinary.wait().unwrap();
+        assert!(twin.try_probe(peer, Tag::Any).unwrap().is_none());
+    });
 }
 
 /// A word of each member, by messages of the twin.
