@@ -1,13 +1,15 @@
-//! Threads whose log lines go where their maker's go.
+//! Threads whose log lines go where their maker's go, and what to do where the system gives none.
 //!
 //! A subscriber may be the default of one thread only: that of a test, or that of the library for as long as the
 //! program has none. What such a thread starts would speak to nobody.
 
 use std::io;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use rustix::process::{Resource, getrlimit};
+use tokio::sync::oneshot;
 use tracing::dispatcher;
 use tracing::subscriber::NoSubscriber;
 
@@ -36,15 +38,75 @@ impl Drop for Counted {
     }
 }
 
-/// Starts a thread with this name.
+/// Starts a thread with this name. An error says what the system lacks.
 pub(crate) fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     let makers = dispatcher::get_default(Clone::clone);
-    Builder::new().name(name.into()).spawn(move || {
+    let started = Builder::new().name(name.into()).spawn(move || {
         let _counted = Counted::enter();
         // Where nobody listens yet, somebody may later, and everywhere.
         if makers.is::<NoSubscriber>() { body() } else { dispatcher::with_default(&makers, body) }
-    })
+    });
+    started.map_err(|error| refused(&error))
+}
+
+/// The same error, and what to look at. The system says no more than that it lacks something.
+fn refused(error: &io::Error) -> io::Error {
+    let bound = |resource, unit: u64| match getrlimit(resource).current {
+        Some(limit) => (limit / unit).to_string(),
+        None => "unlimited".into(),
+    };
+    io::Error::new(
+        error.kind(),
+        format!(
+            "the system gives this process no further thread: {error}; either this user has as many processes and \
+             threads as it may have (`ulimit -u`: {}), or the container or service has (pids.max), or there is no \
+             memory for a stack (`ulimit -v`: {}; `ulimit -d`: {}): raise what is too low",
+            bound(Resource::Nproc, 1),
+            bound(Resource::As, 1024),
+            bound(Resource::Data, 1024),
+        ),
+    )
+}
+
+/// Does what blocks in a thread of its own. `spawn_blocking` would panic where the system gives no thread.
+pub(crate) async fn aside<T: Send + 'static>(
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    let (done, result) = oneshot::channel();
+    spawn(name, move || drop(done.send(body())))?;
+    result.await.map_err(|_| io::Error::other("the thread panicked"))
+}
+
+/// An event loop for one thread, which may be dropped in any other.
+///
+/// Tokio's own panics where it is dropped inside another one. That happens when the thread that was to run it cannot be
+/// started, and who wanted it is a task: the control thread's, or one of a program that uses tokio itself.
+pub(crate) struct Runtime(Option<tokio::runtime::Runtime>);
+
+impl Runtime {
+    pub(crate) fn new() -> io::Result<Self> {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map(|runtime| Self(Some(runtime)))
+    }
+}
+
+impl Deref for Runtime {
+    type Target = tokio::runtime::Runtime;
+
+    #[expect(clippy::expect_used, reason = "it is there until the drop")]
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref().expect("an event loop that is not dropped")
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // Waits for nothing, and nothing that anybody waits for is left on it.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }

@@ -101,9 +101,7 @@ impl Client {
         let (settings, node) = (settings.clone(), node.to_string());
         let (commands, orders) = mpsc::unbounded_channel();
         let (reply, begun) = std::sync::mpsc::sync_channel(1);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
+        let runtime = crate::thread::Runtime::new()
             .map_err(|error| Error::system("starting the control plane", error))?;
         let thread = crate::thread::spawn("ringworld-control", move || {
             let (known, master) = known.map(|known| (known.addresses, known.master)).unzip();

@@ -125,7 +125,8 @@ impl Search<'_> {
                                 taken = handle.is_none();
                                 master = handle;
                             }
-                            Err(reason) => met.push(reason),
+                            Err(Failure::Passing(reason)) => met.push(reason),
+                            Err(Failure::Final(error)) => return Err(error),
                         }
                     }
                     // Who is known elsewhere by an address that no interface has may not reach itself there.
@@ -329,7 +330,7 @@ impl Search<'_> {
     }
 
     /// The first process that gets the port serves; for the others it is taken, which is not an error.
-    fn serve(&self, found: &[SocketAddr]) -> Result<Option<MasterHandle>, String> {
+    fn serve(&self, found: &[SocketAddr]) -> Result<Option<MasterHandle>, Failure> {
         let literal = self.node.parse::<IpAddr>().is_ok() || self.node == "localhost";
         let own: Vec<SocketAddr> = found.iter().copied().filter(|a| self.is_mine(a.ip())).collect();
         // A literal address is all that anybody will connect to. A name may mean another address
@@ -347,13 +348,14 @@ impl Search<'_> {
                 Ok(listener) => {
                     let mut config = MasterConfig::new(self.world_size, self.settings);
                     config.seclusion = self.seclusion(found);
-                    return Master::serve(listener, config).map(Some).map_err(|error| error.to_string());
+                    // What a master needs of the system this thread has just got for itself, or it would not run.
+                    return Master::serve(listener, config).map(Some).map_err(Failure::Final);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => return Ok(None),
                 Err(error) => refused = format!("{address} cannot be listened on ({error})"),
             }
         }
-        Err(refused)
+        Err(Failure::Passing(refused))
     }
 
     async fn attempt(

@@ -14,7 +14,9 @@ use tokio::time::sleep;
 use super::place::nodes;
 use super::server::Server;
 use super::service::Order;
+use crate::error::Error;
 use crate::master::{Arbiter, MasterHandle, Outcome};
+use crate::thread;
 use crate::wire::Member;
 
 /// How often to look whether a generation has formed.
@@ -67,13 +69,14 @@ pub(super) async fn serve(
         let _ = orders.send(Order::Forming { generation: table.generation, cancel });
         let (serving, size) = (Arc::clone(&server), table.members.len());
         // It may wait for the end of the one before.
-        let master = match tokio::task::spawn_blocking(move || serving.serve(size)).await {
-            Ok(Ok(master)) => master,
-            Ok(Err(error)) => {
+        let serving = thread::aside("ringworld-serves", move || serving.serve(size)).await;
+        let serving = serving.map_err(|error| Error::system("starting a thread to serve it", error));
+        let master = match serving.and_then(|served| served) {
+            Ok(master) => master,
+            Err(error) => {
                 tracing::error!("generation {} cannot be served: {error}", table.generation);
                 continue;
             }
-            Err(_) => return,
         };
         tokio::select! {
             () = formed(&master) => {
@@ -84,7 +87,8 @@ pub(super) async fn serve(
                 tracing::debug!("generation {} cannot form", table.generation);
                 // Perhaps all are gone without whom it cannot: nobody of them has done.
                 let _ = orders.send(Order::Ended { generation: table.generation, done: false });
-                let _ = tokio::task::spawn_blocking(move || master.shutdown()).await;
+                // Without the thread it ends with its time-out.
+                let _ = thread::aside("ringworld-ends", move || master.shutdown()).await;
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::interfaces;
 use crate::master;
 use crate::places::Places;
 use crate::settings::Settings;
+use crate::thread;
 use crate::wire::{EARLY_LIMIT, Hello, ToMaster, ToRank};
 
 /// How often to try for the port.
@@ -57,6 +58,10 @@ pub(super) async fn keep(told: Told) {
                 if let Err(why) = timeout(PATIENCE, told.redirect(address, table)).await {
                     tracing::debug!("whoever has the port of the rendezvous does not answer: {why}");
                 }
+                sleep(AGAIN).await;
+                continue;
+            }
+            Taken::Unknown => {
                 sleep(AGAIN).await;
                 continue;
             }
@@ -121,6 +126,8 @@ impl Told {
 enum Taken {
     Free(TcpListener),
     InUse(SocketAddr),
+    /// It could not be found out for now whether this host is one that is named.
+    Unknown,
     /// This host is none that is named.
     NotHere,
 }
@@ -146,7 +153,7 @@ async fn take(settings: &Settings) -> Taken {
     let port = settings.master_port;
     let nodes: Vec<String> = std::iter::once(&node).chain(&settings.other_nodes).cloned().collect();
     // Names may have to be asked for.
-    let found = tokio::task::spawn_blocking(move || {
+    let found = thread::aside("ringworld-names", move || {
         let found = interfaces::enumerate().unwrap_or_default();
         let mine: Vec<IpAddr> = found.into_iter().map(|interface| interface.addr).collect();
         let named =
@@ -154,7 +161,14 @@ async fn take(settings: &Settings) -> Taken {
         let here = |address: &SocketAddr| address.ip().is_loopback() || mine.contains(&address.ip());
         nodes.iter().flat_map(named).find(here)
     });
-    let Ok(Some(first)) = found.await else { return Taken::NotHere };
+    let first = match found.await {
+        Ok(Some(first)) => first,
+        Ok(None) => return Taken::NotHere,
+        Err(error) => {
+            tracing::debug!("asking for the names of hosts: {error}");
+            return Taken::Unknown;
+        }
+    };
     let literal = node.parse::<IpAddr>().is_ok() || node == "localhost";
     let all: [SocketAddr; 2] = [(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()];
     let listening = match literal {

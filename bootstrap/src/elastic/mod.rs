@@ -125,7 +125,7 @@ impl Elastic {
         let server = Arc::new(server);
         let (this, serving, ordering) = (me.id, Arc::clone(&server), orders.clone());
         let starting = |error| Error::system("starting the thread of an elastic world", error);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(starting)?;
+        let runtime = crate::thread::Runtime::new().map_err(starting)?;
         agreeing.set_nonblocking(true).map_err(opening)?;
         let at = first.as_ref().map(MasterHandle::local_addr);
         let told = door::Told { me: me.id, job, known: Arc::clone(&known), settings: settings.clone(), at };
@@ -142,7 +142,6 @@ impl Elastic {
                 door.abort();
                 arbiter.abort();
             });
-            runtime.shutdown_background();
         })
         .map_err(starting)?;
         let settings = settings.clone();

@@ -80,10 +80,7 @@ impl Master {
                  limit of RLIMIT_NOFILE): some will not be able to join; raise the limit (`ulimit -n`)"
             );
         }
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| Error::system("starting the master", e))?;
+        let runtime = crate::thread::Runtime::new().map_err(|e| Error::system("starting the master", e))?;
         listener.set_nonblocking(true).map_err(|e| Error::system("preparing the listener", e))?;
         // All ranks may come in the same moment. Whoever bound the listener may have asked for a shorter queue, as the
         // standard library does (128); the system cuts this one to what it allows.
@@ -121,8 +118,8 @@ impl Master {
                 askers.iter().for_each(tokio::task::JoinHandle::abort);
                 outcome
             });
-            // Writers may still be closing; they hold nothing that anybody waits for.
-            runtime.shutdown_background();
+            // Before the last word. Writers may still be closing; they hold nothing that anybody waits for.
+            drop(runtime);
         })
         .map_err(|e| Error::system("starting the master's thread", e))?;
         Ok(handle)
