@@ -39,13 +39,13 @@ enum Stop {
     /// The peer can never be reached.
     Fail(Cause),
     /// This process lacks something.
-    Lack(Errno),
+    Lack(MapError),
 }
 
 impl From<Errno> for Stop {
     fn from(error: Errno) -> Self {
         // All else says that the peer has hung up.
-        if shortage::is_shortage(error) { Self::Lack(error) } else { Self::Close }
+        if shortage::is_shortage(error) { Self::Lack(error.into()) } else { Self::Close }
     }
 }
 
@@ -59,6 +59,7 @@ impl From<MapError> for Stop {
     fn from(error: MapError) -> Self {
         match error {
             MapError::System(errno) => errno.into(),
+            limit @ MapError::Limit { .. } => Self::Lack(limit),
             other => Self::Tell(format!("the memory that it offers cannot be mapped: {other}")),
         }
     }
@@ -154,7 +155,7 @@ impl Shm {
                     if self.pending.drop_oldest_unauthenticated() {
                         continue;
                     }
-                    self.lack(error, now);
+                    self.lack(error.into(), now);
                     return moved;
                 }
                 Err(_) => return moved,
@@ -165,7 +166,7 @@ impl Shm {
             match self.pending.insert(socket, Role::Unauthenticated { since: now }, watch) {
                 // Whoever belongs here has spoken already.
                 Ok(slot) => _ = self.drive(slot),
-                Err(error) => self.lack(error, now),
+                Err(error) => self.lack(error.into(), now),
             }
         }
     }
@@ -366,9 +367,9 @@ impl Shm {
         Ok(())
     }
 
-    /// This process lacks descriptors or memory, whoever they were for: what needs them will be tried again, for a
-    /// while.
-    fn lack(&mut self, error: Errno, now: Instant) {
+    /// This process lacks descriptors or memory, or may not have so much, whoever it was for: what needs it will be
+    /// tried again, for a while.
+    fn lack(&mut self, error: MapError, now: Instant) {
         // An old one may have ended while this process was asleep.
         self.shortage.lasts(now);
         match self.shortage.refused(now) {
@@ -377,7 +378,10 @@ impl Shm {
             }
             Meaning::Lasts => {}
             Meaning::TooLong => {
-                let cause = shortage::explain(error, self.identity.size);
+                let cause = match error {
+                    MapError::System(errno) => shortage::explain(errno, self.identity.size),
+                    other => format!("no connection for shared memory can be made any more: {other}"),
+                };
                 self.life.defer(Event::Broken { cause });
             }
         }

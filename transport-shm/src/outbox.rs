@@ -41,7 +41,7 @@ const FEW: usize = 8;
 /// is faster.
 const BY_WORDS: Range<usize> = 2 << 10..24 << 10;
 /// Bytes of the whole.
-const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
+pub(crate) const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
 
 const EPOCH: usize = 0;
 /// Not at a page: slots would then begin a few bytes before or behind what programs send and receive, modulo a page,

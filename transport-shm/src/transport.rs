@@ -30,7 +30,8 @@ use crate::config::{BindError, Config};
 use crate::folder::{Files, Folder, Missed};
 use crate::handshake::Identity;
 use crate::link::{self, Inward};
-use crate::outbox::Outbox;
+use crate::memory;
+use crate::outbox::{self, Outbox};
 use crate::packet::{self, Received};
 use crate::peer::{Peer, State};
 use crate::pending::PendingHandshakes;
@@ -175,8 +176,10 @@ impl Shm {
             |what: &'static str| move |error: Errno| BindError::System(format!("cannot {what}: {error}"));
         let folder = socket_dir.map(|path| Folder::open(&path)).transpose().map_err(BindError::System)?;
         let place = Place::new(folder.is_some()).map_err(BindError::System)?;
-        let outbox =
-            Outbox::new().map_err(|error| BindError::System(format!("cannot map shared memory: {error}")))?;
+        // What connections will take is asked for now, when another transport can still be chosen.
+        let outbox = memory::may_have(outbox::SIZE.max(link::SIZE))
+            .and_then(|()| Outbox::new())
+            .map_err(|error| BindError::System(format!("cannot map shared memory: {error}")))?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll set"))?;
         let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(system("make an event descriptor"))?;

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
+use rustix::process::{Resource, getrlimit};
 
 /// Whose writes a mapping admits once its descriptor has been given away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +30,30 @@ pub(crate) enum Writers {
     Maker,
 }
 
-/// Why a descriptor is not what it should be.
+/// Why there is no memory to share, or a descriptor is not what it should be.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MapError {
     #[error("{0}")]
     System(#[from] Errno),
+    #[error(
+        "it takes a file of {needed} bytes, though in memory only, and a file of this process may have {limit} bytes \
+         (RLIMIT_FSIZE). Raise the limit: `ulimit -f` in the shell, `fsize` in /etc/security/limits.conf, LimitFSIZE= \
+         in a systemd unit, or `--ulimit fsize=` for a container"
+    )]
+    Limit { needed: usize, limit: u64 },
     #[error("it has {found} bytes instead of {expected}")]
     Size { found: u64, expected: usize },
     #[error("its size is not sealed")]
     Unsealed,
+}
+
+/// Whether this process may make a mapping of `length` bytes. The system does not refuse what is beyond the limit on
+/// files, but ends the process by a signal (SIGXFSZ).
+pub(crate) fn may_have(length: usize) -> Result<(), MapError> {
+    match getrlimit(Resource::Fsize).current {
+        Some(limit) if limit < length as u64 => Err(MapError::Limit { needed: length, limit }),
+        _ => Ok(()),
+    }
 }
 
 /// Shared memory of a fixed size, mapped whole; unmapped when dropped.
@@ -57,6 +73,7 @@ impl Mapping {
     /// New memory of `length` zeroed bytes, and the descriptor by which another process maps it. Pages are taken from
     /// the system when they are first written.
     pub(crate) fn create(length: usize, writers: Writers) -> Result<(Self, OwnedFd), MapError> {
+        may_have(length)?;
         let fd = rustix::fs::memfd_create("ringworld", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&fd, length as u64)?;
         let mapping = Self::of(&fd, length, true)?;
