@@ -13,7 +13,7 @@ use crate::text;
 /// First bytes of every control connection, in both directions.
 pub(crate) const MAGIC: [u8; 8] = *b"RINGWCTL";
 /// Version of everything that travels; the two sides must agree.
-pub(crate) const VERSION: u16 = 9;
+pub(crate) const VERSION: u16 = 10;
 /// Longest frame before both sides are authenticated.
 pub(crate) const EARLY_LIMIT: usize = 64 << 10;
 /// Longest frame that a rank sends.
