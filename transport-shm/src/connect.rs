@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ringworld_transport::shortage::{self, Meaning};
+use ringworld_transport::watched::Watched;
 use ringworld_transport::{Cause, Event, Rank, warn};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -125,7 +126,9 @@ impl Shm {
             Ok((socket, initiator))
         };
         let begun = begin().and_then(|(socket, initiator)| {
-            let watch = |socket: &OwnedFd, slot| Self::watch(&self.epoll, socket, Watch::Pending(slot));
+            let watch =
+                |socket: &Watched<OwnedFd>, slot| Self::watch(&self.epoll, socket, Watch::Pending(slot));
+            let socket = Watched::new(socket, &self.epoll);
             Ok(self.pending.insert(socket, Role::Greeting(rank, initiator), watch)?)
         });
         match begun {
@@ -162,7 +165,9 @@ impl Shm {
             };
             moved = true;
             self.pending.make_room(shortage::share(4).min(MAX_UNAUTHENTICATED));
-            let watch = |socket: &OwnedFd, slot| Self::watch(&self.epoll, socket, Watch::Pending(slot));
+            let watch =
+                |socket: &Watched<OwnedFd>, slot| Self::watch(&self.epoll, socket, Watch::Pending(slot));
+            let socket = Watched::new(socket, &self.epoll);
             match self.pending.insert(socket, Role::Unauthenticated { since: now }, watch) {
                 // Whoever belongs here has spoken already.
                 Ok(slot) => _ = self.drive(slot),
@@ -174,7 +179,18 @@ impl Shm {
     /// Goes on with a handshake, if a packet has come; whether one has.
     pub(crate) fn drive(&mut self, slot: usize) -> bool {
         let Some(pending) = self.pending.get(slot) else { return false };
-        let received = match packet::receive(&pending.socket) {
+        let received = match &pending.role {
+            // Whoever has sent it takes the connection as made, and may have written already: it must not be lost.
+            Role::Offering(..) => match packet::receive_or_leave(&pending.socket) {
+                Err(error) if shortage::is_shortage(error) => {
+                    self.lack(error.into(), Instant::now());
+                    return false;
+                }
+                other => other,
+            },
+            _ => packet::receive(&pending.socket),
+        };
+        let received = match received {
             Ok(Received::Nothing) => return false,
             Ok(Received::Packet(bytes, fds)) => Ok((bytes, fds)),
             Ok(Received::End) => Err(Stop::Close),
@@ -229,7 +245,7 @@ impl Shm {
             Role::Parked(_) => Err(Stop::Tell("it spoke before it was answered".into())),
             Role::Answered(rank, session) => self.offered(rank, socket, session, bytes, fds),
             Role::Greeting(rank, initiator) => self.welcomed(rank, socket, initiator, bytes),
-            Role::Offering(rank, mut session, memory, proof) => {
+            Role::Offering(rank, mut session, memory, proof, room) => {
                 let answer = handshake::open(&mut session, bytes)?;
                 if answer != handshake::answer_to(proof) || memory.load(PROOF) != answer {
                     return Err(Trouble::OtherMemory.into());
@@ -240,14 +256,19 @@ impl Shm {
                 else {
                     return Err(Trouble::Nonsense.into());
                 };
+                // Makes room for what has the same size. Only another thread of this process could take it.
+                drop(room);
                 let theirs = Arc::new(TheirOutbox::open(&outbox)?);
-                self.establish(rank, Parts { socket, memory, theirs, bell, process, first: true })
+                self.establish(
+                    rank,
+                    Parts { socket, memory, theirs, bell, process: self.watched(process), first: true },
+                )
             }
         }
     }
 
     /// Somebody who knows the secret wants a connection.
-    fn greeted(&mut self, socket: OwnedFd, responder: Responder) -> Result<(), Stop> {
+    fn greeted(&mut self, socket: Watched<OwnedFd>, responder: Responder) -> Result<(), Stop> {
         let Some(rank) = responder.claimed else {
             return Self::turn_away(&socket, responder, Verdict::Wrong, "it looks for another job or rank");
         };
@@ -275,7 +296,11 @@ impl Shm {
         Err(Stop::Tell(why.to_owned()))
     }
 
-    fn put_back(&mut self, socket: OwnedFd, role: Role) -> Result<(), Stop> {
+    fn watched(&self, process: Option<OwnedFd>) -> Option<Watched<OwnedFd>> {
+        process.map(|process| Watched::new(process, &self.epoll))
+    }
+
+    fn put_back(&mut self, socket: Watched<OwnedFd>, role: Role) -> Result<(), Stop> {
         let epoll = &self.epoll;
         self.pending
             .insert(socket, role, |socket, slot| Self::rewatch(epoll, socket, Watch::Pending(slot)))?;
@@ -286,7 +311,7 @@ impl Shm {
     fn welcomed(
         &mut self,
         rank: Rank,
-        socket: OwnedFd,
+        socket: Watched<OwnedFd>,
         initiator: Initiator,
         bytes: &[u8],
     ) -> Result<(), Stop> {
@@ -302,6 +327,8 @@ impl Shm {
             Verdict::Finished => return Err(Stop::Fail(Cause::Finished)),
         }
         let (memory, fd) = Mapping::create(link::SIZE, Writers::Both)?;
+        // The peer may write as soon as it has accepted, and nothing may be lacking here then.
+        let room = self.outbox.map_again()?;
         let mut proof = [0; 8];
         getrandom::fill(&mut proof).map_err(|error| Stop::Tell(format!("no random numbers: {error}")))?;
         let proof = u64::from_ne_bytes(proof);
@@ -309,7 +336,7 @@ impl Shm {
         let offer = handshake::seal(&mut session, proof)?;
         let fds: Vec<_> = std::iter::once(fd.as_fd()).chain(self.handed()).collect();
         packet::send(&socket, &offer, &fds)?;
-        self.put_back(socket, Role::Offering(rank, session, memory, proof))?;
+        self.put_back(socket, Role::Offering(rank, session, memory, proof, room))?;
         Ok(())
     }
 
@@ -317,7 +344,7 @@ impl Shm {
     fn offered(
         &mut self,
         rank: Rank,
-        socket: OwnedFd,
+        socket: Watched<OwnedFd>,
         mut session: ringworld_auth::Session,
         bytes: &[u8],
         fds: Vec<OwnedFd>,
@@ -341,7 +368,10 @@ impl Shm {
         memory.store(PROOF, answer);
         let accept = handshake::seal(&mut session, answer)?;
         packet::send(&socket, &accept, &self.handed().collect::<Vec<_>>())?;
-        self.establish(rank, Parts { socket, memory, theirs, bell, process, first: false })
+        self.establish(
+            rank,
+            Parts { socket, memory, theirs, bell, process: self.watched(process), first: false },
+        )
     }
 
     /// A connection stands.
@@ -394,8 +424,11 @@ mod tests {
         Header, Operation, Placement, Placer, Posted, RecvMemory, SendMemory, Token, Transport as _,
     };
 
+    use rustix::event::{PollFd, PollFlags, Timespec};
+
     use super::*;
     use crate::Config;
+    use crate::transport::LOOK_EVERY;
 
     /// How many messages have come.
     struct Inbox(usize);
@@ -413,14 +446,74 @@ mod tests {
         assert_eq!(shm.post(message).unwrap(), Posted::Complete);
     }
 
-    /// Were it otherwise, each side could take another one of two connections for the one that counts, and give up the
-    /// other's.
-    #[test]
-    fn a_rank_that_has_answered_does_not_dial_as_well() {
+    fn pair() -> (Shm, Shm) {
         let bind = |rank| Shm::bind(Config::new(rank, 2, 3)).unwrap();
         let (mut one, mut other) = (bind(0), bind(1));
         one.connect(1, &other.address()).unwrap();
         other.connect(0, &one.address()).unwrap();
+        (one, other)
+    }
+
+    /// Whether a rank may sleep, and nothing wakes it.
+    fn sleeps(shm: &mut Shm) -> bool {
+        let mut watched = [PollFd::new(&shm.epoll, PollFlags::IN)];
+        let moment = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        let woken = rustix::event::poll(&mut watched, Some(&moment)).unwrap() > 0;
+        shm.arm() && !woken
+    }
+
+    /// As a child has it that this process has forked.
+    fn copy(socket: &OwnedFd) -> OwnedFd {
+        rustix::io::dup(socket).unwrap()
+    }
+
+    #[test]
+    fn an_end_wakes_nobody_for_ever_though_somebody_has_a_copy_of_the_socket() {
+        for in_order in [true, false] {
+            let (mut one, mut other) = pair();
+            let (mut inbox, mut events) = (Inbox(0), Vec::new());
+            send(&mut other, 0);
+            while one.peers[1].link().is_none() || other.peers[0].link().is_none() {
+                other.poll(&mut inbox, &mut events);
+                one.poll(&mut inbox, &mut events);
+            }
+            let copy = copy(&one.peers[1].link().unwrap().socket);
+            if in_order {
+                other.close();
+            } else {
+                other.abort();
+            }
+            for _ in 0..3 * LOOK_EVERY {
+                other.poll(&mut inbox, &mut events);
+                one.poll(&mut inbox, &mut events);
+            }
+            assert!(matches!(one.peers[1].state, State::Gone(_)), "{events:?}");
+            assert!(sleeps(&mut one), "in order: {in_order}");
+            drop(copy);
+        }
+    }
+
+    #[test]
+    fn a_stranger_that_has_left_wakes_nobody_though_somebody_has_a_copy_of_the_socket() {
+        let (mut one, _other) = pair();
+        let (mut inbox, mut events) = (Inbox(0), Vec::new());
+        let stranger =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
+        let stranger = stranger.unwrap();
+        rustix::net::connect(&stranger, &one.place.socket(None, Purpose::Talk).unwrap()).unwrap();
+        one.poll(&mut inbox, &mut events);
+        let copy = copy(&one.pending.get(0).unwrap().socket);
+        drop(stranger);
+        one.poll(&mut inbox, &mut events);
+        assert!(one.pending.get(0).is_none() && sleeps(&mut one));
+        drop(copy);
+    }
+
+    /// Were it otherwise, each side could take another one of two connections for the one that counts, and give up the
+    /// other's.
+    #[test]
+    fn a_rank_that_has_answered_does_not_dial_as_well() {
+        let (mut one, mut other) = pair();
         let (mut inbox, mut events) = (Inbox(0), Vec::new());
         send(&mut other, 0);
         one.poll(&mut inbox, &mut events);

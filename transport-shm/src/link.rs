@@ -22,6 +22,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use ringworld_transport::puts::{Exposures, PutQueue};
+use ringworld_transport::watched::Watched;
 use ringworld_transport::{
     Event, Header, MAX_HEADER, Placement, Placer, Rank, RecvMemory, SendMemory, Token,
 };
@@ -185,13 +186,13 @@ pub(crate) struct Ends {
 
 /// What a link is made of.
 pub(crate) struct Parts {
-    pub(crate) socket: OwnedFd,
+    pub(crate) socket: Watched<OwnedFd>,
     pub(crate) memory: Mapping,
     pub(crate) theirs: Arc<TheirOutbox>,
     /// The peer's: writing to it wakes the peer.
     pub(crate) bell: OwnedFd,
     /// The peer's process, if the system has descriptors of those.
-    pub(crate) process: Option<OwnedFd>,
+    pub(crate) process: Option<Watched<OwnedFd>>,
     /// Whether this side sends by the first ring.
     pub(crate) first: bool,
 }
@@ -200,10 +201,10 @@ pub(crate) struct Parts {
 #[derive(Debug)]
 pub(crate) struct Link {
     /// Says when the peer has gone, and nothing else.
-    pub(crate) socket: OwnedFd,
+    pub(crate) socket: Watched<OwnedFd>,
     /// The same, also where a child that the peer has forked keeps its end of the socket open; watched while it is
     /// here.
-    _process: Option<OwnedFd>,
+    _process: Option<Watched<OwnedFd>>,
     memory: Mapping,
     theirs: Arc<TheirOutbox>,
     bell: OwnedFd,

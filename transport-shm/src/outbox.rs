@@ -83,6 +83,11 @@ impl Outbox {
         self.fd.as_fd()
     }
 
+    /// A second mapping of it as peers have it, of the size that theirs have: to keep room for one.
+    pub(crate) fn map_again(&self) -> Result<TheirOutbox, MapError> {
+        TheirOutbox::open(&self.fd)
+    }
+
     /// With how many peers there is a connection.
     pub(crate) fn serves(&mut self, peers: usize) {
         self.has_few_peers = peers <= FEW;

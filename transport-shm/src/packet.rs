@@ -50,6 +50,20 @@ pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> R
 ///
 /// What the system says; `MFILE` when descriptors came that this process has no room for.
 pub(crate) fn receive(socket: impl AsFd) -> Result<Received, Errno> {
+    receive_by(socket, RecvFlags::empty())
+}
+
+/// The same, but a packet stays where it is while this process lacks what it takes to receive it, and comes next time.
+pub(crate) fn receive_or_leave(socket: impl AsFd) -> Result<Received, Errno> {
+    let received = receive_by(&socket, RecvFlags::PEEK)?;
+    if matches!(received, Received::Packet(..)) {
+        // Descriptors that come with it have been received, and are not received again.
+        rustix::net::recv(&socket, &mut [0; LONGEST], RecvFlags::empty())?;
+    }
+    Ok(received)
+}
+
+fn receive_by(socket: impl AsFd, flags: RecvFlags) -> Result<Received, Errno> {
     let mut bytes = [0; LONGEST + 1];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -57,7 +71,7 @@ pub(crate) fn receive(socket: impl AsFd) -> Result<Received, Errno> {
         socket,
         &mut [IoSliceMut::new(&mut bytes)],
         &mut control,
-        RecvFlags::CMSG_CLOEXEC,
+        RecvFlags::CMSG_CLOEXEC | flags,
     );
     let received = match answer {
         Err(Errno::AGAIN | Errno::INTR) => return Ok(Received::Nothing),
@@ -101,6 +115,22 @@ mod tests {
         drop(one);
         assert!(matches!(receive(&other), Ok(Received::End)));
         assert!(send(&other, b"late", &[]).is_err());
+    }
+
+    #[test]
+    fn a_packet_that_may_be_left_is_received_once() {
+        let (one, other) = pair();
+        assert!(matches!(receive_or_leave(&other), Ok(Received::Nothing)));
+        send(&one, b"first", &[one.as_fd()]).unwrap();
+        send(&one, b"second", &[]).unwrap();
+        for (expected, with) in [(&b"first"[..], 1), (b"second", 0)] {
+            let received = receive_or_leave(&other).unwrap();
+            assert!(
+                matches!(received, Received::Packet(bytes, fds) if bytes == expected && fds.len() == with)
+            );
+        }
+        drop(one);
+        assert!(matches!(receive_or_leave(&other), Ok(Received::End)));
     }
 
     #[test]

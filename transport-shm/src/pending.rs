@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use ringworld_auth::Session;
 use ringworld_transport::Rank;
+use ringworld_transport::watched::Watched;
 
 use crate::handshake::Initiator;
 use crate::memory::Mapping;
+use crate::outbox::TheirOutbox;
 
 /// The most connections of whoever has not said who it is.
 pub(crate) const MAX_UNAUTHENTICATED: usize = 256;
@@ -25,8 +27,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 pub(crate) enum Role {
     /// Dialled; waits for Welcome.
     Greeting(Rank, Initiator),
-    /// Dialled; waits for Accept. The memory of the link, and the number in it.
-    Offering(Rank, Session, Mapping, u64),
+    /// Dialled; waits for Accept. The memory of the link, the number in it, and the room for the peer's outbox.
+    Offering(Rank, Session, Mapping, u64, TheirOutbox),
     /// Accepted; waits for Hello.
     Unauthenticated { since: Instant },
     /// Accepted, and waits for the end of an attempt of this side, which has precedence.
@@ -59,7 +61,7 @@ impl Role {
 /// A connection in its handshake.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    pub(crate) socket: OwnedFd,
+    pub(crate) socket: Watched<OwnedFd>,
     pub(crate) role: Role,
 }
 
@@ -94,9 +96,9 @@ impl PendingHandshakes {
     /// A slot for a connection, which `watch` is told before.
     pub(crate) fn insert<E>(
         &mut self,
-        socket: OwnedFd,
+        socket: Watched<OwnedFd>,
         role: Role,
-        watch: impl FnOnce(&OwnedFd, usize) -> Result<(), E>,
+        watch: impl FnOnce(&Watched<OwnedFd>, usize) -> Result<(), E>,
     ) -> Result<usize, E> {
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         watch(&socket, slot)?;
@@ -171,10 +173,13 @@ mod tests {
 
     use rustix::event::{EventfdFlags, eventfd};
 
+    use ringworld_transport::watched::EpollSet;
+
     use super::*;
 
     fn insert(pending: &mut PendingHandshakes, role: Role) -> usize {
         let socket = eventfd(0, EventfdFlags::empty()).unwrap();
+        let socket = Watched::new(socket, &EpollSet::new().unwrap());
         pending.insert(socket, role, |_, _| Ok::<(), Infallible>(())).unwrap()
     }
 

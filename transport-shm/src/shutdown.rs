@@ -102,5 +102,7 @@ impl Shm {
         }
         self.pending.clear();
         self.listeners = None;
+        // Peers may have rung it meanwhile, and nobody will look any more.
+        self.epoll.forget(&self.bell);
     }
 }

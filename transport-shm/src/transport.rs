@@ -13,6 +13,7 @@ use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::puts::exposure_of;
 use ringworld_transport::shortage::Shortage;
+use ringworld_transport::watched::{EpollSet, Watched};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Label, Operation, Placer, Posted, Rank, RecvMemory,
     Refused, RemoteKey, Showing, Shown, Token, Transport,
@@ -39,7 +40,7 @@ use crate::pending::PendingHandshakes;
 /// First bytes of every key, so that the key of another transport is noticed.
 const KEY: [u8; 4] = *b"SHM\x01";
 /// While rings are read, how often descriptors are looked at, in polls.
-const LOOK_EVERY: u64 = 64;
+pub(crate) const LOOK_EVERY: u64 = 64;
 /// Events taken from epoll at a time.
 const EVENTS: usize = 64;
 
@@ -81,7 +82,7 @@ impl Watch {
 #[derive(Debug)]
 pub(crate) struct Listeners {
     /// By connections.
-    pub(crate) talk: OwnedFd,
+    pub(crate) talk: Watched<OwnedFd>,
     /// By those who want to know whether it can be reached; nobody sends anything there.
     _probe: OwnedFd,
     /// What both are in a file system.
@@ -89,7 +90,7 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    fn new(place: &Place, folder: Option<Folder>) -> Result<Self, String> {
+    fn new(place: &Place, folder: Option<Folder>, epoll: &EpollSet) -> Result<Self, String> {
         let named = |kind, purpose| {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
@@ -115,6 +116,7 @@ impl Listeners {
             None => listen().map_err(cannot)?,
         };
         let names = [place.file(Purpose::Talk), place.file(Purpose::Probe)];
+        let talk = Watched::new(talk, epoll);
         Ok(Self { talk, _probe: probe, files: folder.map(|folder| Files::new(folder, names)) })
     }
 
@@ -129,7 +131,7 @@ impl Listeners {
 #[derive(Debug)]
 pub struct Shm {
     pub(crate) identity: Identity,
-    pub(crate) epoll: OwnedFd,
+    pub(crate) epoll: EpollSet,
     /// What peers write to, to wake this rank.
     pub(crate) bell: OwnedFd,
     /// Tells peers when this process has ended; `None` where the system knows no such descriptors (before Linux 5.3).
@@ -151,7 +153,7 @@ pub struct Shm {
     pub(crate) life: Lifecycle,
     /// This process lacks descriptors or memory.
     pub(crate) shortage: Shortage,
-    place: Place,
+    pub(crate) place: Place,
     capabilities: Capabilities,
     /// Peers to which something is to be sent.
     owed: usize,
@@ -180,10 +182,10 @@ impl Shm {
         let outbox = memory::may_have(outbox::SIZE.max(link::SIZE))
             .and_then(|()| Outbox::new())
             .map_err(|error| BindError::System(format!("cannot map shared memory: {error}")))?;
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll set"))?;
+        let epoll = EpollSet::new().map_err(system("make an epoll set"))?;
         let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(system("make an event descriptor"))?;
-        let listeners = Listeners::new(&place, folder).map_err(BindError::System)?;
+        let listeners = Listeners::new(&place, folder, &epoll).map_err(BindError::System)?;
         Self::watch(&epoll, &listeners.talk, Watch::Listener).map_err(system("watch a descriptor"))?;
         Self::watch(&epoll, &bell, Watch::Bell).map_err(system("watch a descriptor"))?;
         let mut capabilities = Capabilities::new("shm");
@@ -247,11 +249,11 @@ impl Shm {
         [self.outbox.fd(), self.bell.as_fd()].into_iter().chain(self.process.as_ref().map(AsFd::as_fd))
     }
 
-    pub(crate) fn watch(epoll: &OwnedFd, fd: impl AsFd, what: Watch) -> Result<(), Errno> {
+    pub(crate) fn watch(epoll: &EpollSet, fd: impl AsFd, what: Watch) -> Result<(), Errno> {
         epoll::add(epoll, fd, what.data(), epoll::EventFlags::IN)
     }
 
-    pub(crate) fn rewatch(epoll: &OwnedFd, fd: impl AsFd, what: Watch) -> Result<(), Errno> {
+    pub(crate) fn rewatch(epoll: &EpollSet, fd: impl AsFd, what: Watch) -> Result<(), Errno> {
         epoll::modify(epoll, fd, what.data(), epoll::EventFlags::IN)
     }
 
@@ -364,6 +366,10 @@ impl Shm {
 
     /// The process at the other end of a link is gone.
     fn end_of(&mut self, rank: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+        // Reported twice: by its process and by its socket.
+        if self.peers[rank].link().is_none() {
+            return false;
+        }
         // What it had written is whole, and no more will follow.
         while self.receive(rank, placer, events) {}
         self.link_ended(rank);
@@ -586,6 +592,12 @@ impl Transport for Shm {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
+    use ringworld_transport::{Header, Placement, SendMemory};
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    use rustix::process::Pid;
+
     use super::*;
 
     #[test]
@@ -593,5 +605,51 @@ mod tests {
         for watch in [Watch::Link(70_000), Watch::Pending(9), Watch::Listener, Watch::Bell] {
             assert_eq!(Watch::from_data(watch.data().u64()), watch);
         }
+    }
+
+    /// Takes messages that consist of nothing but a header.
+    struct Inbox;
+
+    impl Placer for Inbox {
+        fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Result<Placement, String> {
+            Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+        }
+    }
+
+    /// All ranks are handed the same descriptor of a process, and some may keep it for longer than others.
+    #[test]
+    fn the_end_of_a_process_wakes_nobody_for_ever_though_somebody_else_watches_it() {
+        let bind = |rank| Shm::bind(Config::new(rank, 2, 3)).unwrap();
+        let (mut one, mut other) = (bind(0), bind(1));
+        let mut process = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let watched = pidfd_open(Pid::from_child(&process), PidfdFlags::empty()).unwrap();
+        let third = rustix::io::dup(&watched).unwrap();
+        other.process = Some(watched);
+        one.connect(1, &other.address()).unwrap();
+        let (header, payload) = (Header::new(b"h").unwrap(), SendMemory::empty());
+        let message = Operation::Message { peer: 1, header, payload, token: Token(0) };
+        assert_eq!(one.post(message).unwrap(), Posted::Complete);
+        let mut events = Vec::new();
+        while !one.is_connected(1) || !other.is_connected(0) {
+            one.poll(&mut Inbox, &mut events);
+            other.poll(&mut Inbox, &mut events);
+        }
+        other.close();
+        while one.is_connected(1) {
+            other.poll(&mut Inbox, &mut events);
+            one.poll(&mut Inbox, &mut events);
+        }
+        drop(other);
+        // What it has to report.
+        one.poll(&mut Inbox, &mut events);
+        process.kill().unwrap();
+        process.wait().unwrap();
+        let moved = (0..3 * LOOK_EVERY).filter(|_| one.poll(&mut Inbox, &mut events)).count();
+        assert_eq!(moved, 0, "something is said to have happened though nothing has");
+        let mut watched = [PollFd::new(&one.epoll, PollFlags::IN)];
+        let moment = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        assert_eq!(rustix::event::poll(&mut watched, Some(&moment)).unwrap(), 0, "it is woken");
+        assert!(one.arm());
+        drop(third);
     }
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use ringworld_auth::Session;
 use ringworld_transport::shortage::{Meaning, explain, is_room_for, is_shortage, share};
 use ringworld_transport::warn;
+use ringworld_transport::watched::Watched;
 use ringworld_transport::{Cause, Event, Rank};
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -133,7 +134,7 @@ impl Tcp {
     ) -> std::io::Result<usize> {
         let begun = Initiator::new(&self.identity, rank, lane).map_err(std::io::Error::other);
         let (initiator, hello) = begun?;
-        let socket = self.options.connect(address)?;
+        let socket = Watched::new(self.options.connect(address)?, &self.epoll);
         let role = Role::Outbound { initiator, hello, peer: rank, lane, connected: false };
         self.insert_handshake(Pending::new(socket, address, now, role))
     }
@@ -162,6 +163,7 @@ impl Tcp {
                 Ok((socket, from)) => {
                     moved = true;
                     self.shortage.opened(now);
+                    let socket = Watched::new(socket, &self.epoll);
                     match self.insert_handshake(Pending::new(socket, from, now, Role::Unauthenticated)) {
                         Ok(slot) => {
                             self.drive_handshake(slot);
@@ -187,7 +189,7 @@ impl Tcp {
                             continue;
                         }
                         listener.paused = true;
-                        let _ = epoll::delete(&self.epoll, &listener.socket);
+                        listener.socket.forget();
                         self.fall_short(errno, now);
                         break;
                     }

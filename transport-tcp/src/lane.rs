@@ -11,6 +11,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 
 use ringworld_auth::Session;
 use ringworld_transport::puts::{Exposures, Fragment, PutQueue};
+use ringworld_transport::watched::Watched;
 use ringworld_transport::{Cause, Event, Placement, Placer, Posted, Rank, RecvMemory, SendMemory, Token};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
@@ -174,7 +175,7 @@ enum Reading {
 
 /// One lane.
 pub(crate) struct Lane {
-    pub(crate) socket: Socket,
+    pub(crate) socket: Watched<Socket>,
     pub(crate) queue: VecDeque<Outgoing>,
     /// Whether epoll has been asked to report that the socket is writable.
     pub(crate) wants_write: bool,
@@ -201,7 +202,7 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(socket: Socket, queue: VecDeque<Outgoing>) -> Self {
+    pub(crate) fn new(socket: Watched<Socket>, queue: VecDeque<Outgoing>) -> Self {
         let end = |address: io::Result<SockAddr>| address.ok()?.as_socket();
         let ends = end(socket.local_addr()).zip(end(socket.peer_addr()));
         let near = ends.is_some_and(|(here, there)| here.ip() == there.ip());

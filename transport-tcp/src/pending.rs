@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use ringworld_auth::Session;
 use ringworld_transport::Rank;
+use ringworld_transport::watched::Watched;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::Socket;
@@ -90,7 +91,7 @@ pub(crate) enum Progress {
 
 /// One connection whose handshake is under way.
 pub(crate) struct Pending {
-    pub(crate) socket: Socket,
+    pub(crate) socket: Watched<Socket>,
     pub(crate) remote: SocketAddr,
     pub(crate) born: Instant,
     pub(crate) role: Role,
@@ -109,7 +110,7 @@ pub(crate) struct Pending {
 const _: () = assert!(REPLY <= HELLO && RECORD <= HELLO);
 
 impl Pending {
-    pub(crate) fn new(socket: Socket, remote: SocketAddr, born: Instant, role: Role) -> Self {
+    pub(crate) fn new(socket: Watched<Socket>, remote: SocketAddr, born: Instant, role: Role) -> Self {
         Self {
             socket,
             remote,

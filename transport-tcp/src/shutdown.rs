@@ -9,7 +9,6 @@ use std::net::Shutdown;
 use ringworld_transport::lifecycle::{Control, Step};
 use ringworld_transport::puts::{Exposures, PutQueue};
 use ringworld_transport::{Cause, Rank};
-use rustix::event::epoll;
 
 use crate::framing::Prelude;
 use crate::lane::{Ended, Lane, Outgoing};
@@ -43,9 +42,8 @@ impl Tcp {
     /// would read their end before anybody can tell it why, and take this process for dead.
     fn set_aside(&mut self, rank: Rank) {
         for lane in 0..self.peers[rank].lanes.len() {
-            if let Some(connection) = self.take_lane(rank, lane)
-                && epoll::delete(&self.epoll, &connection.socket).is_ok()
-            {
+            if let Some(connection) = self.take_lane(rank, lane) {
+                connection.socket.forget();
                 self.set_aside.push(connection.socket);
             }
         }
@@ -160,5 +158,91 @@ impl Tcp {
         self.set_aside.clear();
         self.run_timer(false);
         self.run_silence_timer(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::{Duration, Instant};
+
+    use ringworld_transport::{
+        Header, Operation, Placement, Placer, RecvMemory, SendMemory, Token, Transport as _,
+    };
+    use rustix::event::{PollFd, PollFlags, Timespec};
+
+    use super::*;
+    use crate::Config;
+
+    /// Takes messages that consist of nothing but a header.
+    struct Inbox;
+
+    impl Placer for Inbox {
+        fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Result<Placement, String> {
+            Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+        }
+    }
+
+    fn pair() -> (Tcp, Tcp) {
+        let bind = |rank| Tcp::bind(Config::new(rank, 2, 3, vec![Ipv4Addr::LOCALHOST.into()])).unwrap();
+        let (mut one, mut other) = (bind(0), bind(1));
+        one.connect(1, &other.address()).unwrap();
+        other.connect(0, &one.address()).unwrap();
+        (one, other)
+    }
+
+    /// Polls both until something holds.
+    fn until(one: &mut Tcp, other: &mut Tcp, holds: impl Fn(&Tcp, &Tcp) -> bool) {
+        let begin = Instant::now();
+        while !holds(one, other) {
+            one.poll(&mut Inbox, &mut Vec::new());
+            other.poll(&mut Inbox, &mut Vec::new());
+            assert!(begin.elapsed() < Duration::from_secs(30));
+        }
+    }
+
+    /// Whether a rank comes to where it may sleep, and nothing wakes it: not before timers have run out.
+    fn sleeps(tcp: &mut Tcp) -> bool {
+        (0..20).any(|_| {
+            tcp.poll(&mut Inbox, &mut Vec::new());
+            let mut watched = [PollFd::new(&tcp.epoll, PollFlags::IN)];
+            let moment = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            let woken = rustix::event::poll(&mut watched, Some(&moment)).unwrap() > 0;
+            tcp.arm() && !woken
+        })
+    }
+
+    /// As a child has it that this process has forked.
+    #[test]
+    fn an_end_wakes_nobody_for_ever_though_somebody_has_a_copy_of_the_socket() {
+        for in_order in [true, false] {
+            let (mut one, mut other) = pair();
+            let (header, payload) = (Header::new(b"h").unwrap(), SendMemory::empty());
+            let message = Operation::Message { peer: 1, header, payload, token: Token(0) };
+            assert!(one.post(message).is_ok());
+            until(&mut one, &mut other, |one, other| one.is_connected(1) && other.is_connected(0));
+            let copy = rustix::io::dup(&one.peers[1].lanes[0].as_ref().unwrap().socket).unwrap();
+            if in_order {
+                other.close();
+            } else {
+                other.abort();
+            }
+            until(&mut one, &mut other, |one, _| !one.is_connected(1));
+            drop(other);
+            assert!(sleeps(&mut one), "in order: {in_order}");
+            drop(copy);
+        }
+    }
+
+    #[test]
+    fn a_stranger_that_has_left_wakes_nobody_though_somebody_has_a_copy_of_the_socket() {
+        let (mut one, mut other) = pair();
+        let stranger = std::net::TcpStream::connect(one.listeners[0].address).unwrap();
+        until(&mut one, &mut other, |one, _| !one.handshakes.is_empty());
+        let copy = rustix::io::dup(&one.handshakes.find(0).unwrap().socket).unwrap();
+        drop(stranger);
+        until(&mut one, &mut other, |one, _| one.handshakes.is_empty());
+        assert!(sleeps(&mut one));
+        drop(copy);
     }
 }

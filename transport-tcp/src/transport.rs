@@ -14,6 +14,7 @@ use ringworld_auth::Tally;
 use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::puts::exposure_of;
 use ringworld_transport::shortage::Shortage;
+use ringworld_transport::watched::{EpollSet, Watched};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
     RemoteKey, SendMemory, Token, Transport, warn,
@@ -73,7 +74,7 @@ impl Watch {
 }
 
 pub(crate) struct Listener {
-    pub(crate) socket: Socket,
+    pub(crate) socket: Watched<Socket>,
     pub(crate) address: SocketAddr,
     /// Not watched for a moment, because the process lacks descriptors.
     pub(crate) paused: bool,
@@ -87,7 +88,7 @@ pub struct Tcp {
     pub(crate) options: Options,
     /// Lanes run over all networks, and all of them carry puts in both directions.
     pub(crate) spread: bool,
-    pub(crate) epoll: OwnedFd,
+    pub(crate) epoll: EpollSet,
     pub(crate) timer: OwnedFd,
     pub(crate) timer_runs: bool,
     pub(crate) silence_timer: OwnedFd,
@@ -105,7 +106,7 @@ pub struct Tcp {
     pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
     pub(crate) life: Lifecycle,
     /// Connections to peers whose network is silent.
-    pub(crate) set_aside: Vec<Socket>,
+    pub(crate) set_aside: Vec<Watched<Socket>>,
     /// Lanes with a failed write, to be read out and given up at the next poll.
     pub(crate) troubled: Vec<(Rank, usize)>,
     /// Lanes watched for room to write.
@@ -143,7 +144,7 @@ impl Tcp {
         config.check()?;
         let system = |what| move |errno: rustix::io::Errno| BindError::System { what, source: errno.into() };
         let options = Options::probe(&config)?;
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("make an epoll set"))?;
+        let epoll = EpollSet::new().map_err(system("make an epoll set"))?;
         let timer = || {
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
                 .map_err(system("make a timer"))
@@ -166,6 +167,7 @@ impl Tcp {
                 }
                 Err(error) => return Err(error),
             };
+            let socket = Watched::new(socket, &epoll);
             watch(socket.as_fd(), Watch::Listener(listeners.len()))?;
             listeners.push(Listener { socket, address, paused: false });
         }

@@ -96,6 +96,7 @@ mod memory;
 pub mod puts;
 mod rank;
 pub mod shortage;
+pub mod watched;
 
 pub use address::Address;
 pub use error::{Cause, ConnectError};

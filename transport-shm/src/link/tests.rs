@@ -1,5 +1,6 @@
 //! Both sides of a link, in one process.
 
+use ringworld_transport::watched::EpollSet;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
@@ -21,6 +22,7 @@ fn pair() -> ([Side; 2], Mapping) {
         let memory = Mapping::open(&fd, SIZE, Writers::Both).unwrap();
         let theirs = TheirOutbox::open(&theirs.fd().try_clone_to_owned().unwrap()).unwrap();
         let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+        let socket = Watched::new(socket, &EpollSet::new().unwrap());
         Link::new(Parts { socket, memory, theirs: Arc::new(theirs), bell, process: None, first })
     };
     let links = [link(one, &outboxes[1], true), link(other, &outboxes[0], false)];
