@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
         Some(first) if first == run::EXEC_RANK => return run::exec_rank(arguments).into(),
-        Some(first) if first == run::GUARD => return run::guard().into(),
+        Some(first) if first == run::GUARD => return run::guard(arguments).into(),
         Some(first) if first == run::RUN_HOST => return run::run_host(arguments).into(),
         _ => {}
     }

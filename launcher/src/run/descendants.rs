@@ -8,10 +8,19 @@
 //! `/proc` has both; it is read whole, since the shorter list of a process's children is not in every kernel.
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::{Duration, Instant};
 
 /// How long killed processes may take to be gone; only one in the middle of a system call takes any time.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// So many looks in a row find nothing before [`end_marked`] believes that there is nothing: what is started by a
+/// process that ends at once is on no list if the look came between the two.
+const CALM: u32 = 3;
+
+/// From the first look of [`end_marked`] to the second; each pause is twice the one before.
+const PAUSE: Duration = Duration::from_millis(4);
 
 /// Whoever of the descendants loses its parent becomes a child of this process. Returns the children that it has
 /// already, as after `helper & exec ringworld run …`: they are not the job's.
@@ -56,22 +65,46 @@ fn adopted(kept: &[Pid]) -> Vec<Pid> {
         .collect()
 }
 
-/// Kills all processes in whose environment this variable has this value and that were not there before `since`.
+/// Kills all processes in whose environment this variable has this value and that were not there before `since`, until
+/// there are none.
 ///
 /// Numbers of processes mean the same only within one namespace, so others are left alone.
-pub(super) fn end_marked(name: &str, value: &str, since: u64) {
-    let mark = format!("{name}={value}");
+pub(super) fn end_marked(name: &str, value: &OsStr, since: u64) {
+    let mark = [name.as_bytes(), b"=", value.as_bytes()].concat();
+    let until = Instant::now() + PATIENCE;
+    let (mut calm, mut pause) = (0, PAUSE);
+    loop {
+        calm = if kill_marked(&mark, since) { 0 } else { calm + 1 };
+        if calm == CALM || Instant::now() + pause > until {
+            return;
+        }
+        std::thread::sleep(pause);
+        pause *= 2;
+    }
+}
+
+/// Looks once for [`end_marked`]. Says whether there was any, or one of which cannot be told yet.
+fn kill_marked(mark: &[u8], since: u64) -> bool {
     let me = rustix::process::getpid();
     let namespace = |pid: Pid| std::fs::read_link(format!("/proc/{}/ns/pid", pid.as_raw_pid())).ok();
-    let is_marked = |pid: Pid| {
-        let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_pid())).unwrap_or_default();
-        environment.split(|&b| b == 0).any(|variable| variable == mark.as_bytes())
-    };
-    for Process { pid, started, .. } in processes() {
-        if pid != me && started >= since && is_marked(pid) && namespace(pid) == namespace(me) {
+    let mut found = false;
+    for Process { pid, started, ended, .. } in processes() {
+        if pid == me || started < since || ended {
+            continue;
+        }
+        // Another user's cannot be read, nor be killed.
+        let Ok(environment) = std::fs::read(format!("/proc/{}/environ", pid.as_raw_pid())) else { continue };
+        if environment.is_empty() {
+            // It has none, or is becoming another program and has none yet.
+            found = true;
+        } else if environment.split(|&b| b == 0).any(|variable| variable == mark)
+            && namespace(pid) == namespace(me)
+        {
             let _ = kill_process(pid, Signal::KILL);
+            found = true;
         }
     }
+    found
 }
 
 /// When this process started, in the unit of the kernel, for [`end_marked`].
@@ -85,6 +118,8 @@ struct Process {
     parent: Option<Pid>,
     /// In ticks since the system started.
     started: u64,
+    /// It only waits for its parent to ask how.
+    ended: bool,
 }
 
 fn processes() -> impl Iterator<Item = Process> {
@@ -104,6 +139,7 @@ fn parse(stat: &str) -> Option<Process> {
         pid: number(pid)?,
         parent: number(fields.get(1)?),
         started: fields.get(19)?.parse().ok()?,
+        ended: matches!(*fields.first()?, "Z" | "X"),
     })
 }
 
@@ -119,6 +155,7 @@ mod tests {
             (process.pid.as_raw_pid(), process.parent.map(Pid::as_raw_pid), process.started),
             (42, Some(7), 98765)
         );
+        assert!(!process.ended && parse(&format!("42 (a) Z{}", &fields[1..])).unwrap().ended);
         // Process 1, and kernel threads, have no parent that could be named.
         assert_eq!(parse(&format!("1 (init) {}", fields.replacen('7', "0", 1))).unwrap().parent, None);
         assert_eq!(parse("nonsense"), None);

@@ -96,6 +96,7 @@ impl Guard {
         let child = Command::new(SELF)
             .arg0("ringworld")
             .arg(shim::GUARD)
+            .arg(std::process::id().to_string())
             .env_clear()
             .process_group(0)
             .stdin(Stdio::piped())

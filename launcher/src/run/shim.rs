@@ -18,7 +18,7 @@ use std::process::Command;
 /// First argument of the first role: `exec-rank PARENT NOFILE CORES PROGRAM [ARGUMENT…]`.
 pub(crate) const EXEC_RANK: &str = "exec-rank";
 
-/// First argument of the second role; what it needs comes over its standard input.
+/// First argument of the second role: `guard LAUNCHER`; what else it needs comes over its standard input.
 pub(crate) const GUARD: &str = "guard";
 
 /// The guard's word for "the job is over, you may go".
@@ -68,8 +68,13 @@ pub(crate) fn exec_rank(mut arguments: impl Iterator<Item = OsString>) -> Status
 
 /// Waits for the launcher's end. If it came without [`DONE`], kills every process group it named, and whatever else its
 /// ranks have started.
-pub(crate) fn guard() -> Status {
-    let launcher = rustix::process::getppid().map_or(0, Pid::as_raw_pid).to_string();
+///
+/// It is told the launcher's process id: its parent is somebody else if the launcher was killed before it could ask.
+pub(crate) fn guard(mut arguments: impl Iterator<Item = OsString>) -> Status {
+    let Some(launcher) = arguments.next() else {
+        complain("guard is for the launcher's own use; use `ringworld run`");
+        return Status::USAGE;
+    };
     let since = descendants::started();
     // Started through /proc/self/exe, it would be listed as `exe`. Only a matter of looks.
     let _ = rustix::thread::set_name(c"ringworld");
@@ -91,6 +96,7 @@ pub(crate) fn guard() -> Status {
         // Most often the group is gone already, killed by the kernel.
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
+    // Also a rank that was started, but not named any more.
     if let Some(since) = since {
         descendants::end_marked(PARENT, &launcher, since);
     }

@@ -1,6 +1,6 @@
 //! How jobs end: statuses, names, signals, grace, and nothing left running.
 
-use crate::common::{Running, finish, hearing, is_gone, script, state, wait_until};
+use crate::common::{Running, finish, hearing, is_gone, ringworld, script, state, wait_until};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -274,6 +274,50 @@ fn what_left_its_group_ends_with_a_launcher_that_is_killed() {
     assert!(pids.iter().all(|&pid| !is_gone(pid)), "{pids:?}");
     job.signal(Signal::KILL);
     wait_until("the escaped processes are gone", || pids.iter().all(|&pid| is_gone(pid)));
+}
+
+/// Starts a guard and `body`, as a job of a launcher that is not the guard's parent, which one that was killed early is
+/// not any more. Lets go of the guard once there are so many processes, and returns which it has left.
+fn left_by_the_guard(job: &str, body: &str, processes: usize) -> Vec<i32> {
+    let launcher = format!("{job}-{}", std::process::id());
+    let mut guard = ringworld(&["guard", &launcher]);
+    let mut guard = guard.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", body]).env("RINGWORLD_PARENT_PID", &launcher);
+    let mut shell = shell.spawn().unwrap();
+    let mark = format!("RINGWORLD_PARENT_PID={launcher}");
+    wait_until("the processes run", || marked(&mark).len() >= processes);
+    drop(guard.stdin.take());
+    wait_until("the guard ends", || guard.try_wait().unwrap().is_some());
+    let left: Vec<i32> = marked(&mark).into_iter().filter(|&pid| !is_gone(pid)).collect();
+    for &pid in &left {
+        let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL);
+    }
+    let _ = shell.kill();
+    shell.wait().unwrap();
+    left
+}
+
+/// The processes that have this in their environment.
+fn marked(mark: &str) -> Vec<i32> {
+    let has = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    let names = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.to_str()?.parse().ok()).filter(has).collect()
+}
+
+#[test]
+fn a_guard_that_starts_late_knows_its_launcher() {
+    assert_eq!(left_by_the_guard("late", "exec sleep 300", 1), Vec::<i32>::new());
+}
+
+#[test]
+fn what_starts_while_the_guard_looks_is_found() {
+    // It lists processes, and then looks at each: what this shell starts meanwhile is not on the list.
+    let body = "i=0; while [ $i -lt 500 ]; do setsid sleep 300 & i=$((i + 1)); done; wait";
+    assert_eq!(left_by_the_guard("meanwhile", body, 20), Vec::<i32>::new());
 }
 
 #[test]

@@ -276,7 +276,7 @@ fn the_guard_leaves_a_group_alone_that_is_no_longer_the_jobs() {
         sleep.spawn().unwrap()
     };
     let (mut kept, mut ended) = (group(), group());
-    let mut guard = ringworld(&["guard"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut guard = ringworld(&["guard", "0"]).stdin(Stdio::piped()).spawn().unwrap();
     let told = format!("{0}\n{1}\nnot {0}\n", kept.id(), ended.id());
     guard.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
     assert!(guard.wait().unwrap().success());
