@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
 use ringworld_trace::Account;
@@ -26,7 +27,11 @@ impl Accounts {
     /// Makes a folder for them, for this user alone.
     pub(crate) fn begin() -> Result<Self, Failure> {
         use std::os::unix::fs::DirBuilderExt as _;
-        let folder = std::env::temp_dir().join(format!("ringworld-statistics-{}", std::process::id()));
+        // The process id alone is no name: every container may have a process 1, and one that was killed leaves its
+        // folder behind. What no other process can know nobody has taken, by chance or on purpose.
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("ringworld-statistics-{}-{random:016x}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(|error| {
             Failure::system(format!("cannot make the folder {}", folder.display()), error)
         })?;

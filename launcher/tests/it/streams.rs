@@ -262,6 +262,21 @@ fn a_file_that_cannot_be_written_ends_the_job() {
 }
 
 #[test]
+fn a_folder_of_statistics_that_is_left_over_is_in_nobodys_way() {
+    // As after a launcher of this number that was killed, or one of another container that shares the folder.
+    let place = folder("statistics");
+    let launcher = env!("CARGO_BIN_EXE_ringworld");
+    let line =
+        format!("mkdir $TMPDIR/ringworld-statistics-$$; exec {launcher} run --statistics -n 2 -- true");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &line]).env("TMPDIR", &place).stdin(Stdio::null());
+    let job = finish(shell.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    assert_eq!(job.code, Some(0), "{}", job.err);
+    assert!(job.err.contains("no rank has ended a world"), "{}", job.err);
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1, "only what was there before is there");
+}
+
+#[test]
 fn variables_of_an_outer_launcher_do_not_reach_the_ranks() {
     let body = "echo ${OMPI_COMM_WORLD_RANK-none} ${PMI_RANK-none} ${SLURM_PROCID-none} $RANK $KEPT";
     let mut start = script(&["-n", "1"], body);
