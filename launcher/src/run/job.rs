@@ -83,6 +83,8 @@ pub(crate) struct Job {
     woken: UnixStream,
     /// Lines that were printed.
     lines: u64,
+    /// The user would not wait for a reader.
+    impatient: bool,
 }
 
 impl Job {
@@ -117,7 +119,16 @@ impl Job {
         }
         let rank = |label| Rank { label, lines: Default::default(), tail: Tail::default(), last: 0 };
         let ranks = labels.into_iter().map(rank).collect();
-        Ok(Self { ranks, channels, files: own, hushed: [false; 2], signals, woken, lines: 0 })
+        Ok(Self {
+            ranks,
+            channels,
+            files: own,
+            hushed: [false; 2],
+            signals,
+            woken,
+            lines: 0,
+            impatient: false,
+        })
     }
 
     /// Waits until every rank has ended and all output is written; returns what the launcher must return.
@@ -136,6 +147,9 @@ impl Job {
         crew.finish().iter().for_each(|sentence| self.say(sentence));
         // Unless waiting failed, all have ended or were given up.
         crew.bury(if result.is_ok() { Duration::ZERO } else { BURIAL });
+        // For what was said since the last wait: that output is lost, and who goes on.
+        let waited = self.wait_for_reader();
+        let result = result.and(waited);
         result.map_err(|error| Failure::system("cannot wait for the ranks", error))?;
         Ok(supervisor.status())
     }
@@ -197,17 +211,17 @@ impl Job {
         Ok(())
     }
 
-    /// Waits until all that is to be printed is written.
+    /// Waits until all that is to be printed is written. Once the user has had enough, it is never waited again.
     pub(super) fn wait_for_reader(&mut self) -> io::Result<()> {
-        while !self.channels.iter().chain(&self.files).all(|channel| channel.sink.is_empty()) {
+        while !self.impatient
+            && !self.channels.iter().chain(&self.files).all(|channel| channel.sink.is_empty())
+        {
             self.poll_own()?;
             let mut sink = [0; 64];
             // Non-blocking: empties the waker, whatever is in it.
             let _ = (&self.woken).read(&mut sink);
             // A reader that never reads must not keep Ctrl-C from working.
-            if self.signals.pending().any(|signal| signals::ENDING.contains(&signal)) {
-                break;
-            }
+            self.impatient = self.signals.pending().any(|signal| signals::ENDING.contains(&signal));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What goes in and out: lines, tags, bytes, standard input, environment, and sentences for mistakes.
 
 use crate::common::{Running, command, finish, script};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -125,6 +125,27 @@ fn output_that_cannot_be_written_is_an_error() {
             .stderr(std::fs::File::options().write(true).open("/dev/full").unwrap()),
     );
     assert_eq!(job.code, Some(1));
+}
+
+#[test]
+fn that_output_is_lost_is_said_also_to_a_slow_reader() {
+    let (mut reader, mut said) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&said, true).unwrap();
+    while said.write(&[b'.'; 4096]).is_ok() {}
+    rustix::io::ioctl_fionbio(&said, false).unwrap();
+    // A line without an end, whose pipe stays open, is printed last of all.
+    let mut start = script(&["-n", "2"], "sleep 300 & printf hi");
+    start.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap()).stderr(said);
+    let mut job = Running::start(&mut start);
+    drop(start);
+    let begun = std::time::Instant::now();
+    while !job.has_ended() && begun.elapsed() < std::time::Duration::from_millis(500) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(job.finish().code, Some(1));
+    assert!(text.contains("cannot write to standard output: No space left"), "{}", text.trim_matches('.'));
 }
 
 #[test]
