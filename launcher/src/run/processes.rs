@@ -15,9 +15,10 @@ use super::shortage::Shortage;
 use super::supervisor::Ending;
 use crate::cli::Stdin;
 use crate::exit::Failure;
-use ringworld_bootstrap::raise_descriptor_limit;
+use ringworld_auth::Secret;
+use ringworld_bootstrap::{hand_over, raise_descriptor_limit};
 use rustix::event::PollFlags;
-use rustix::io::FdFlags;
+use rustix::io::{Errno, FdFlags};
 use rustix::process::{Pid, Resource, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::SIGKILL;
 use std::ffi::OsString;
@@ -41,6 +42,13 @@ const TERMINAL_CHECK: Duration = Duration::from_millis(250);
 
 /// How long ranks may take to end that are killed because another could not be started.
 pub(super) const BURIAL: Duration = Duration::from_secs(5);
+
+/// Room for what a launcher has open before it has ranks, and for the number of the secret, which is past those that
+/// scripts use.
+const FILES: u64 = 64;
+
+/// Those that it has open for each: two outputs, an input, and a connection to the master.
+const FILES_PER_RANK: u64 = 4;
 
 /// Reads per look at a rank that has ended: enough for a full pipe, and an end to a grandchild's flood.
 const LAST_READS: usize = 32;
@@ -437,6 +445,27 @@ pub(super) fn watch_input<'a>(input: Option<&'a Input>, watch: &mut Watch<'a>) {
             }
         }
     }
+}
+
+/// Hands the secret of a job to its ranks, so many on this host.
+pub(super) fn hand_to_ranks(secret: &Secret, ranks: usize) -> Result<OwnedFd, Failure> {
+    let what = "cannot hand the secret to the ranks";
+    hand_over(secret).map_err(|error| {
+        // The number that it is to have is beyond the limit, or there is none left.
+        let too_few = [Errno::INVAL, Errno::MFILE].map(|errno| Some(errno.raw_os_error()));
+        match rustix::process::getrlimit(Resource::Nofile).current {
+            Some(limit) if too_few.contains(&error.raw_os_error()) => {
+                let needed = FILES + FILES_PER_RANK * ranks as u64;
+                let ranks = crate::units::counted(ranks, "rank");
+                let why = format!(
+                    "this process may have {limit} files open (RLIMIT_NOFILE), and needs up to {needed} for {ranks} \
+                     on this host; raise the limit (`ulimit -n`)"
+                );
+                Failure::system(what, why)
+            }
+            _ => Failure::system(what, error),
+        }
+    })
 }
 
 /// Two pipes per rank may be more files than the usual limit allows. Returns the limit as it was.

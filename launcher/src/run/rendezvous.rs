@@ -6,12 +6,13 @@
 
 use super::complain::complain;
 use super::environment::{Plan, Rendezvous};
+use super::processes::hand_to_ranks;
 use super::restart::{Bounds, Limits};
 use super::supervisor::Account;
 use crate::cli::{Assignment, Endpoint, RunOptions};
 use crate::exit::Failure;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Elastic, Master, MasterConfig, MasterHandle, Settings, hand_over, serve_hosts};
+use ringworld_bootstrap::{Elastic, Master, MasterConfig, MasterHandle, Settings, serve_hosts};
 use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, ToSocketAddrs as _};
 use std::time::Duration;
@@ -77,9 +78,7 @@ pub(crate) fn open(options: &RunOptions, ranks: usize) -> Result<(Plan, Witness)
         return Ok((plan, Witness::default()));
     };
     if given.secret.is_empty() {
-        let handed = hand_over(&new_secret()?);
-        plan.secret =
-            Some(handed.map_err(|error| Failure::system("cannot hand a secret to the ranks", error))?);
+        plan.secret = Some(hand_to_ranks(&new_secret()?, ranks)?);
     }
     if given.job.is_none() {
         plan.job = Some(format!("run-{parent}"));

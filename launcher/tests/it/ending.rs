@@ -359,3 +359,25 @@ fn a_small_limit_on_open_files_is_raised_for_the_launcher_and_kept_for_the_ranks
     let job = finish(&mut limited);
     assert_eq!((job.code, job.sorted()), (Some(0), vec!["64"; 60]), "{}", job.err);
 }
+
+#[test]
+fn a_limit_on_open_files_that_is_too_low_is_named() {
+    let limited = |limit: &str, options: &str| {
+        let launcher = env!("CARGO_BIN_EXE_ringworld");
+        let line = format!("ulimit {limit} 24; exec {launcher} run {options} -- true");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &line]).stdin(std::process::Stdio::null());
+        shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        finish(&mut shell)
+    };
+    let job = limited("-n", "-n 2");
+    assert_eq!((job.code, job.err.lines().count()), (Some(1), 1), "{}", job.err);
+    for part in ["may have 24 files open", "RLIMIT_NOFILE", "2 ranks", "72", "ulimit -n"] {
+        assert!(job.err.contains(part), "{part}: {}", job.err);
+    }
+    // One that may be raised is, also where a launcher of one host hands the secret on.
+    for options in ["-n 2", "--hosts localhost:2"] {
+        let job = limited("-Sn", options);
+        assert_eq!((job.code, job.err.as_str()), (Some(0), ""), "{options}");
+    }
+}

@@ -8,7 +8,7 @@ use super::super::complain::complain;
 use super::super::crew::{Crew as _, News, Token, Watch};
 use super::super::environment::{self, Plan, Rendezvous};
 use super::super::job::{Signals, listen, waker};
-use super::super::processes::{Processes, Spec, raise_open_files};
+use super::super::processes::{Processes, Spec, hand_to_ranks, raise_open_files};
 use super::super::restart::Bounds;
 use super::super::sink::Sink;
 use super::super::{parts, rendezvous};
@@ -18,7 +18,7 @@ use crate::cli::{Assignment, Endpoint, Part};
 use crate::exit::{Failure, Status};
 use crate::signals;
 use ringworld_auth::Secret;
-use ringworld_bootstrap::{Answer, Settings, Sighting, hand_over, interfaces};
+use ringworld_bootstrap::{Answer, Settings, Sighting, interfaces};
 use rustix::event::PollFlags;
 use signal_hook::consts::{SIGCHLD, SIGTSTP};
 use std::ffi::{OsStr, OsString};
@@ -246,9 +246,9 @@ impl Agent {
             // Programs that form no world need none.
             Err(why) => self.say(&Up::Say(why)),
         }
-        let handed = hand_over(&secret).map_err(system("cannot hand the secret to the ranks"))?;
-        plan.secret = Some(handed);
+        // Before it is needed: whatever led here has given back what the first launcher had.
         let nofile = raise_open_files();
+        plan.secret = Some(hand_to_ranks(&secret, of.len())?);
         let ranks = parts::prepare(&parts, &of, &plan, start.bind_to)?;
         let (input, feed): (PipeReader, _) = io::pipe().map_err(system("cannot prepare the job"))?;
         let feed = File::from(OwnedFd::from(feed));
