@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::arguments::StatusOut;
 use crate::comms::{self, Comm};
 use crate::errhandlers::{Handler, raise};
 use crate::error::{Error, Result, error};
+use crate::host::error_out;
+use crate::requests::{Request, existing};
 use crate::standard::{self, ERR_ARG, ERR_UNSUPPORTED_OPERATION};
+use crate::status::Status;
 
 /// Of a call on a communicator.
 #[inline]
@@ -51,6 +55,35 @@ pub(crate) fn of_request(call: &str, comm: Option<&Arc<Comm>>, why: &Error) -> i
     match comm {
         Some(comm) => raise(&comm.handler(), comm.handle().0, call, why),
         None => nowhere(call, why),
+    }
+}
+
+/// Of a call that does something else with a request: it concerns the request's communicator, if there is one.
+pub(crate) fn on_request(
+    call: &str,
+    handle: standard::Request,
+    body: impl FnOnce(&Arc<Request>) -> Result<()>,
+) -> i32 {
+    match existing(handle) {
+        Err(why) => nowhere(call, &why),
+        Ok(request) => match body(&request) {
+            Ok(()) => 0,
+            Err(why) => of_request(call, request.comm.as_deref(), &why),
+        },
+    }
+}
+
+/// The status of what has failed.
+pub(crate) fn of_failed(why: &Error) -> Status {
+    let (source, tag) = why.of.unwrap_or((Status::EMPTY.source, Status::EMPTY.tag));
+    Status { source, tag, error: error_out(why.code()), ..Status::EMPTY }
+}
+
+/// Tells the program which message could not be received, where that is known: with a wildcard it could not find out.
+#[cold]
+pub(crate) fn tell_failed(why: &Error, status: StatusOut) {
+    if why.of.is_some() {
+        status.set(&of_failed(why));
     }
 }
 

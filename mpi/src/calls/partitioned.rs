@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::shared::buffer;
+use super::shared::{buffer, number};
 use crate::arguments::{Address, Handles, IntOut, Ints};
 use crate::error::{Result, fail};
-use crate::guard::{on_comm, on_none};
+use crate::guard::{on_comm, on_request};
 use crate::partitioned::Partitioned;
-use crate::requests::{self, existing};
+use crate::requests;
 use crate::standard::{Comm, Datatype, ERR_REQUEST, Info, Request};
 use crate::work::Work;
 
@@ -63,37 +63,38 @@ pub fn precv_init(
     prepare("MPI_Precv_init", false, partitions, (buf, count, datatype), (source, tag), comm, request)
 }
 
-fn of(request: Request) -> Result<Arc<Partitioned>> {
-    match &existing(request)?.partitioned {
-        Some(partitioned) => Ok(Arc::clone(partitioned)),
+/// Of a call on a partitioned request.
+fn on_parts(call: &str, request: Request, body: impl FnOnce(&Partitioned) -> Result<()>) -> i32 {
+    on_request(call, request, |request| match &request.partitioned {
+        Some(partitioned) => body(partitioned),
         None => fail(ERR_REQUEST, "the request is not a partitioned one"),
-    }
+    })
 }
 
 pub fn pready(partition: i32, request: Request) -> i32 {
-    on_none("MPI_Pready", || of(request)?.ready(partition.into()))
+    on_parts("MPI_Pready", request, |of| of.ready(partition.into()))
 }
 
 pub fn pready_range(partition_low: i32, partition_high: i32, request: Request) -> i32 {
-    on_none("MPI_Pready_range", || {
-        let partitioned = of(request)?;
-        (partition_low..=partition_high).try_for_each(|place| partitioned.ready(place.into()))
+    on_parts("MPI_Pready_range", request, |of| {
+        (partition_low..=partition_high).try_for_each(|place| of.ready(place.into()))
     })
 }
 
 pub fn pready_list(length: i32, array_of_partitions: Ints, request: Request) -> i32 {
-    on_none("MPI_Pready_list", || {
-        let partitioned = of(request)?;
-        array_of_partitions
-            .vec(length.max(0) as usize)
-            .into_iter()
-            .try_for_each(|place| partitioned.ready(place))
+    on_parts("MPI_Pready_list", request, |of| {
+        let length = number(length.into(), "the number of parts")?;
+        array_of_partitions.vec(length).into_iter().try_for_each(|place| of.ready(place))
     })
 }
 
 pub fn parrived(request: Request, partition: i32, flag: IntOut) -> i32 {
-    on_none("MPI_Parrived", || {
-        flag.flag(if request == Request::NULL { true } else { of(request)?.arrived(partition.into())? });
+    if request == Request::NULL {
+        flag.flag(true);
+        return 0;
+    }
+    on_parts("MPI_Parrived", request, |of| {
+        flag.flag(of.arrived(partition.into())?);
         Ok(())
     })
 }

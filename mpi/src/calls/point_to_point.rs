@@ -8,7 +8,7 @@ use crate::buffered;
 use crate::comms::{self, Held, tags};
 use crate::datatypes::Buffer;
 use crate::error::{Result, fail};
-use crate::guard::{on_comm, on_none};
+use crate::guard::{of_request, on_comm, on_none};
 use crate::matched;
 use crate::point_to_point::{Matched, Mode, Receive, Send, exchange};
 use crate::requests;
@@ -447,18 +447,33 @@ pub fn improbe(
     })
 }
 
-/// The receive of a message that was set aside, and whose it is.
-fn receive_matched(buffer: Buffer, message: Handles<Message>) -> Result<(Option<Arc<comms::Comm>>, Work)> {
-    if message.get(0) == Message::NO_PROC {
+/// Receives a message that was set aside, as `then` says. What is wrong concerns the communicator that it came by.
+fn on_message(
+    call: &str,
+    (buf, count, datatype): (Address, i64, Datatype),
+    message: Handles<Message>,
+    then: impl FnOnce(Option<&Arc<comms::Comm>>, Work) -> Result<()>,
+) -> i32 {
+    let handle = message.get(0);
+    let mut comm = None;
+    let receive = || {
+        let buffer = buffer(buf, count, datatype)?;
+        if handle == Message::NO_PROC {
+            message.set(Message::NULL);
+            return then(None, Work::Done(Status::FROM_NOBODY));
+        }
+        let Some(found) = matched::take(handle) else {
+            return fail(ERR_REQUEST, "there is no such message, or it has been received");
+        };
         message.set(Message::NULL);
-        return Ok((None, Work::Done(Status::FROM_NOBODY)));
-    }
-    let Some(found) = matched::take(message.get(0)) else {
-        return fail(ERR_REQUEST, "there is no such message, or it has been received");
+        let comm = &*comm.insert(Arc::clone(&found.comm));
+        then(Some(comm), found.start(buffer)?)
     };
-    message.set(Message::NULL);
-    let comm = Arc::clone(&found.comm);
-    Ok((Some(comm), found.start(buffer)?))
+    match receive() {
+        Ok(()) => 0,
+        // One that has not been taken is still there.
+        Err(why) => of_request(call, comm.or_else(|| matched::comm(handle)).as_ref(), &why),
+    }
 }
 
 pub fn mrecv(
@@ -468,8 +483,7 @@ pub fn mrecv(
     message: Handles<Message>,
     status: StatusOut,
 ) -> i32 {
-    on_none("MPI_Mrecv", || {
-        let (_, mut work) = receive_matched(buffer(buf, count, datatype)?, message)?;
+    on_message("MPI_Mrecv", (buf, count, datatype), message, |_, mut work| {
         status.set(&work.wait()?);
         Ok(())
     })
@@ -482,9 +496,8 @@ pub fn imrecv(
     message: Handles<Message>,
     request: Handles<Request>,
 ) -> i32 {
-    on_none("MPI_Imrecv", || {
-        let (comm, work) = receive_matched(buffer(buf, count, datatype)?, message)?;
-        request.set(requests::active(comm.map(Held::Counted), work));
+    on_message("MPI_Imrecv", (buf, count, datatype), message, |comm, work| {
+        request.set(requests::active(comm.map(Held::from), work));
         Ok(())
     })
 }

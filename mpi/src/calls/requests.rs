@@ -9,9 +9,8 @@ use crate::comms::Held;
 use crate::datatypes;
 use crate::error::{Error, Result, error, fail};
 use crate::generalized::Generalized;
-use crate::guard::{nowhere, of_request, on_none};
-use crate::host::error_out;
-use crate::requests::{self, Awaited, Request as Object, existing, get, take};
+use crate::guard::{nowhere, of_failed, of_request, on_none, on_request, tell_failed};
+use crate::requests::{self, Awaited, Request as Object, get, take};
 use crate::standard::{Datatype, ERR_ARG, ERR_IN_STATUS, Request, UNDEFINED};
 use crate::status::Status;
 use crate::work::Work;
@@ -47,18 +46,10 @@ fn say(call: &str, comm: Option<&Held>, ended: Result<Status>, status: StatusOut
             0
         }
         Err(why) => {
-            if why.of.is_some() {
-                status.set(&of_failed(&why));
-            }
+            tell_failed(&why, status);
             of_request(call, comm.map(|comm| &**comm), &why)
         }
     }
-}
-
-/// The status of what has failed.
-fn of_failed(why: &Error) -> Status {
-    let (source, tag) = why.of.unwrap_or((Status::EMPTY.source, Status::EMPTY.tag));
-    Status { source, tag, error: error_out(why.code()), ..Status::EMPTY }
 }
 
 pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
@@ -356,27 +347,61 @@ pub fn testsome(
     }
 }
 
-/// What is known of one that stays as it is; whether it has ended.
-fn look(request: Request) -> Result<Option<Status>> {
-    let Some(object) = get(request)? else { return Ok(Some(Status::EMPTY)) };
-    if !object.has_ended() {
-        return Ok(None);
+/// What a look finds at a request, which stays as it is.
+enum Seen {
+    /// It is not active, or there is none.
+    Inactive,
+    UnderWay,
+    Ended(Result<Status>),
+}
+
+fn look(request: Option<&Object>) -> Seen {
+    let Some(request) = request.filter(|request| request.is_active()) else { return Seen::Inactive };
+    if !request.has_ended() {
+        return Seen::UnderWay;
     }
-    if let (Some(generalized), true) = (&object.generalized, object.is_active()) {
-        return generalized.query().map(Some);
+    match &request.generalized {
+        Some(generalized) => Seen::Ended(generalized.query()),
+        None => request.end().map_or(Seen::UnderWay, Seen::Ended),
     }
-    object.end().transpose()
+}
+
+/// Whose error handler is called.
+fn comm_of(request: Option<&Arc<Object>>) -> Option<&Held> {
+    request?.comm.as_ref()
+}
+
+/// Gives each its status. What is wrong with one is there, and the communicator of the first such one is told.
+fn show_each(call: &str, seen: Vec<(Option<Held>, Result<Status>)>, statuses: StatusOut) -> i32 {
+    let mut failed = None;
+    for (place, (comm, ended)) in seen.into_iter().enumerate() {
+        match ended {
+            Ok(status) => statuses.put(place, &status),
+            Err(why) => {
+                statuses.put(place, &of_failed(&why));
+                failed.get_or_insert((comm, error(ERR_IN_STATUS, why.text)));
+            }
+        }
+    }
+    failed.map_or(0, |(comm, why)| of_request(call, comm.as_deref(), &why))
 }
 
 pub fn request_get_status(request: Request, flag: IntOut, status: StatusOut) -> i32 {
-    on_none("MPI_Request_get_status", || {
-        let found = look(request)?;
-        flag.flag(found.is_some());
-        if let Some(found) = found {
-            status.set(&found);
+    let call = "MPI_Request_get_status";
+    let object = match get(request) {
+        Err(why) => return nowhere(call, &why),
+        Ok(object) => object,
+    };
+    let seen = look(object.as_deref());
+    flag.flag(!matches!(seen, Seen::UnderWay));
+    match seen {
+        Seen::Inactive => {
+            status.put(0, &Status::EMPTY);
+            0
         }
-        Ok(())
-    })
+        Seen::UnderWay => 0,
+        Seen::Ended(ended) => say(call, comm_of(object.as_ref()), ended, status),
+    }
 }
 
 pub fn request_get_status_all(
@@ -385,19 +410,21 @@ pub fn request_get_status_all(
     flag: IntOut,
     array_of_statuses: StatusOut,
 ) -> i32 {
-    on_none("MPI_Request_get_status_all", || {
-        let handles = array_of_requests.vec(count.max(0) as usize);
-        let found = handles.into_iter().map(look).collect::<Result<Vec<_>>>()?;
-        flag.flag(found.iter().all(Option::is_some));
-        if found.iter().all(Option::is_some) {
-            found
-                .iter()
-                .flatten()
-                .enumerate()
-                .for_each(|(place, status)| array_of_statuses.put(place, status));
-        }
-        Ok(())
-    })
+    let call = "MPI_Request_get_status_all";
+    let objects = match all(count, array_of_requests) {
+        Err(why) => return nowhere(call, &why),
+        Ok(objects) => objects,
+    };
+    // Each makes progress, whatever the others have come to.
+    let found = objects.iter().map(|object| match look(object.as_deref()) {
+        Seen::Inactive => Some((None, Ok(Status::EMPTY))),
+        Seen::UnderWay => None,
+        Seen::Ended(ended) => Some((comm_of(object.as_ref()).cloned(), ended)),
+    });
+    let found: Vec<_> = found.collect();
+    let have_ended = found.iter().all(Option::is_some);
+    flag.flag(have_ended);
+    if have_ended { show_each(call, found.into_iter().flatten().collect(), array_of_statuses) } else { 0 }
 }
 
 pub fn request_get_status_any(
@@ -407,27 +434,29 @@ pub fn request_get_status_any(
     flag: IntOut,
     status: StatusOut,
 ) -> i32 {
-    on_none("MPI_Request_get_status_any", || {
-        let mut live = false;
-        for (place, handle) in array_of_requests.vec(count.max(0) as usize).into_iter().enumerate() {
-            if !get(handle)?.is_some_and(|object| object.is_active()) {
-                continue;
-            }
-            live = true;
-            if let Some(found) = look(handle)? {
+    let call = "MPI_Request_get_status_any";
+    let objects = match all(count, array_of_requests) {
+        Err(why) => return nowhere(call, &why),
+        Ok(objects) => objects,
+    };
+    let mut live = false;
+    for (place, object) in objects.iter().enumerate() {
+        match look(object.as_deref()) {
+            Seen::Inactive => {}
+            Seen::UnderWay => live = true,
+            Seen::Ended(ended) => {
                 indx.set(place as i64);
                 flag.flag(true);
-                status.set(&found);
-                return Ok(());
+                return say(call, comm_of(object.as_ref()), ended, status);
             }
         }
-        indx.set(UNDEFINED.into());
-        flag.flag(!live);
-        if !live {
-            status.put(0, &Status::EMPTY);
-        }
-        Ok(())
-    })
+    }
+    indx.set(UNDEFINED.into());
+    flag.flag(!live);
+    if !live {
+        status.put(0, &Status::EMPTY);
+    }
+    0
 }
 
 pub fn request_get_status_some(
@@ -437,22 +466,25 @@ pub fn request_get_status_some(
     array_of_indices: IntOut,
     array_of_statuses: StatusOut,
 ) -> i32 {
-    on_none("MPI_Request_get_status_some", || {
-        let (mut live, mut found) = (0, 0);
-        for (place, handle) in array_of_requests.vec(incount.max(0) as usize).into_iter().enumerate() {
-            if !get(handle)?.is_some_and(|object| object.is_active()) {
-                continue;
-            }
-            live += 1;
-            if let Some(status) = look(handle)? {
-                array_of_indices.put(found, place as i64);
-                array_of_statuses.put(found, &status);
-                found += 1;
+    let call = "MPI_Request_get_status_some";
+    let objects = match all(incount, array_of_requests) {
+        Err(why) => return nowhere(call, &why),
+        Ok(objects) => objects,
+    };
+    let (mut live, mut found) = (false, Vec::new());
+    for (place, object) in objects.iter().enumerate() {
+        match look(object.as_deref()) {
+            Seen::Inactive => continue,
+            Seen::UnderWay => {}
+            Seen::Ended(ended) => {
+                array_of_indices.put(found.len(), place as i64);
+                found.push((comm_of(object.as_ref()).cloned(), ended));
             }
         }
-        outcount.set(if live == 0 { UNDEFINED.into() } else { found as i64 });
-        Ok(())
-    })
+        live = true;
+    }
+    outcount.set(if live { found.len() as i64 } else { UNDEFINED.into() });
+    show_each(call, found, array_of_statuses)
 }
 
 pub fn request_free(request: Handles<Request>) -> i32 {
@@ -464,20 +496,23 @@ pub fn request_free(request: Handles<Request>) -> i32 {
 }
 
 pub fn cancel(request: Handles<Request>) -> i32 {
-    on_none("MPI_Cancel", || existing(request.get(0))?.cancel())
+    on_request("MPI_Cancel", request.get(0), |request| request.cancel())
 }
 
 pub fn start(request: Handles<Request>) -> i32 {
-    on_none("MPI_Start", || existing(request.get(0))?.start())
+    on_request("MPI_Start", request.get(0), |request| request.start())
 }
 
 pub fn startall(count: i32, array_of_requests: Handles<Request>) -> i32 {
-    on_none("MPI_Startall", || {
-        array_of_requests
-            .vec(count.max(0) as usize)
-            .into_iter()
-            .try_for_each(|handle| existing(handle)?.start())
-    })
+    let call = "MPI_Startall";
+    match vec(count, array_of_requests) {
+        Err(why) => nowhere(call, &why),
+        Ok(handles) => {
+            let mut codes =
+                handles.into_iter().map(|handle| on_request(call, handle, |request| request.start()));
+            codes.find(|code| *code != 0).unwrap_or(0)
+        }
+    }
 }
 
 pub fn test_cancelled(status: StatusOut, flag: IntOut) -> i32 {
@@ -557,5 +592,5 @@ pub fn grequest_start(
 }
 
 pub fn grequest_complete(request: Request) -> i32 {
-    on_none("MPI_Grequest_complete", || requests::complete(request))
+    on_request("MPI_Grequest_complete", request, |_| requests::complete(request))
 }
