@@ -13,7 +13,7 @@ use crate::datatypes::{Buffer, Owned};
 use crate::error::Result;
 use crate::sessions;
 use crate::status::Status;
-use crate::work::{Work, all_well, end_of, status_of};
+use crate::work::{Work, all_well, end_of, not_received, status_of};
 
 /// How a send ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +125,15 @@ impl Receive {
         let Some(from) = self.from else { return Ok(Status::FROM_NOBODY) };
         let call = Call::Receive { from, tag: self.tag };
         let first = self.comm.first_peer();
+        let run = |memory| match self.comm.all.run_foreign(&call, None, Some(memory)) {
+            Ok(status) => Ok(status_of(status, first)),
+            Err(why) => Err(not_received(why, first)),
+        };
         if let Some(memory) = self.buffer.dense() {
-            return Ok(status_of(self.comm.all.run_foreign(&call, None, Some(memory))?, first));
+            return run(memory);
         }
         let mut packed = Owned::new(self.buffer.bytes());
-        let status = status_of(self.comm.all.run_foreign(&call, None, Some(packed.foreign()))?, first);
+        let status = run(packed.foreign())?;
         self.buffer.unpack(&packed.bytes()[..status.bytes as usize]);
         Ok(status)
     }
@@ -187,9 +191,11 @@ pub(crate) fn exchange(send: &Send, receive: &Receive) -> Result<Status> {
         && let (Some(input), Some(output)) = (send.buffer.dense(), receive.buffer.dense())
         && send.mode == Mode::Standard
     {
-        let all = &send.comm.all;
-        let status = all.send_recv_foreign((input, to, send.tag), (output, from, receive.tag))?;
-        return Ok(status_of(Some(status), receive.comm.first_peer()));
+        let (all, first) = (&send.comm.all, receive.comm.first_peer());
+        return match all.send_recv_foreign((input, to, send.tag), (output, from, receive.tag)) {
+            Ok(status) => Ok(status_of(Some(status), first)),
+            Err(why) => Err(not_received(why, first)),
+        };
     }
     let mut received = receive.start()?;
     let mut sent = send.start()?;

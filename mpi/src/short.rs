@@ -16,9 +16,10 @@ use crate::bare::Bare;
 use crate::comms::{self, Comm};
 use crate::datatypes::basic;
 use crate::errhandlers::raise;
+use crate::guard::tell_failed;
 use crate::operations;
 use crate::standard::{self, ANY_SOURCE, ANY_TAG};
-use crate::work::status_of;
+use crate::work::{not_received, status_of};
 
 /// The memory of a call, if it is of the plain kind.
 #[inline]
@@ -124,7 +125,7 @@ pub(crate) fn recv(
             }
             Some(0)
         }
-        Err(why) => Some(failed(call, comm, why)),
+        Err(why) => Some(failed_receive(call, comm, why, out)),
     }
 }
 
@@ -149,7 +150,7 @@ pub(crate) fn sendrecv(
             }
             Some(0)
         }
-        Err(why) => Some(failed(call, comm, why)),
+        Err(why) => Some(failed_receive(call, comm, why, out)),
     }
 }
 
@@ -520,4 +521,13 @@ fn are_aligned(op: &Reducer, input: Option<Foreign>, output: Option<Foreign>) ->
 #[cold]
 fn failed(call: &str, comm: &Comm, why: ringworld::Error) -> i32 {
     raise(&comm.handler(), comm.handle().0, call, &why.into())
+}
+
+/// The same of a message that was to come.
+#[cold]
+fn failed_receive(call: &str, comm: &Comm, why: ringworld::Error, out: StatusOut) -> i32 {
+    // The ranks of the one group.
+    let why = not_received(why, 0);
+    tell_failed(&why, out);
+    raise(&comm.handler(), comm.handle().0, call, &why)
 }

@@ -61,17 +61,21 @@ pub(crate) fn end_of(ended: Ended, first: usize) -> Result<Status> {
     match ended {
         Ok(status) => Ok(status_of(status, first)),
         Err(ringworld::Error::Cancelled { .. }) => Ok(Status { cancelled: true, ..Status::EMPTY }),
-        Err(why) => {
-            let of = match &why {
-                ringworld::Error::Truncated { source_rank, tag, .. } => {
-                    let tag = i32::try_from(*tag).unwrap_or(UNDEFINED);
-                    Some(((source_rank - first.min(*source_rank)) as i32, tag))
-                }
-                _ => None,
-            };
-            Err(Error { of, ..why.into() })
-        }
+        Err(why) => Err(not_received(why, first)),
     }
+}
+
+/// Why a message could not be received, and which.
+#[cold]
+pub(crate) fn not_received(why: ringworld::Error, first: usize) -> Error {
+    let of = match &why {
+        ringworld::Error::Truncated { source_rank, tag, .. } => {
+            let tag = i32::try_from(*tag).unwrap_or(UNDEFINED);
+            Some(((source_rank - first.min(*source_rank)) as i32, tag))
+        }
+        _ => None,
+    };
+    Error { of, ..why.into() }
 }
 
 /// The first failure of several operations.

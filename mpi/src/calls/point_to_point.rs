@@ -8,7 +8,7 @@ use crate::buffered;
 use crate::comms::{self, Held, tags};
 use crate::datatypes::Buffer;
 use crate::error::{Result, fail};
-use crate::guard::{of_request, on_comm, on_none};
+use crate::guard::{of_request, on_comm, on_none, tell_failed};
 use crate::matched;
 use crate::point_to_point::{Matched, Mode, Receive, Send, exchange};
 use crate::requests;
@@ -192,6 +192,21 @@ pub fn rsend_init(
     prepare_as("MPI_Rsend_init", Mode::Standard, (buf, count, datatype), (dest, tag), comm, request)
 }
 
+/// Gives the program the status of a message that has come, or could not.
+#[inline]
+fn received(ended: Result<Status>, status: StatusOut) -> Result<()> {
+    match ended {
+        Ok(found) => {
+            status.set(&found);
+            Ok(())
+        }
+        Err(why) => {
+            tell_failed(&why, status);
+            Err(why)
+        }
+    }
+}
+
 pub fn recv(
     buf: Address,
     count: i64,
@@ -206,8 +221,7 @@ pub fn recv(
         return code;
     }
     on_comm(call, comm, |comm| {
-        status.set(&Receive::new(comm, buffer(buf, count, datatype)?, source, tag)?.run()?);
-        Ok(())
+        received(Receive::new(comm, buffer(buf, count, datatype)?, source, tag)?.run(), status)
     })
 }
 
@@ -270,8 +284,7 @@ pub fn sendrecv(
     on_comm(name, comm, |comm| {
         let send = Send::new(comm, buffer(sendbuf, sendcount, sendtype)?, dest, sendtag, Mode::Standard)?;
         let receive = Receive::new(comm, buffer(recvbuf, recvcount, recvtype)?, source, recvtag)?;
-        status.set(&exchange(&send, &receive)?);
-        Ok(())
+        received(exchange(&send, &receive), status)
     })
 }
 
@@ -339,8 +352,7 @@ pub fn sendrecv_replace(
         let (_copy, bytes) = replacing(&whole)?;
         let send = Send::new(comm, bytes, dest, sendtag, Mode::Standard)?;
         let receive = Receive::new(comm, whole, source, recvtag)?;
-        status.set(&exchange(&send, &receive)?);
-        Ok(())
+        received(exchange(&send, &receive), status)
     })
 }
 
@@ -483,10 +495,7 @@ pub fn mrecv(
     message: Handles<Message>,
     status: StatusOut,
 ) -> i32 {
-    on_message("MPI_Mrecv", (buf, count, datatype), message, |_, mut work| {
-        status.set(&work.wait()?);
-        Ok(())
-    })
+    on_message("MPI_Mrecv", (buf, count, datatype), message, |_, mut work| received(work.wait(), status))
 }
 
 pub fn imrecv(

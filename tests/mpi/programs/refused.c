@@ -52,7 +52,7 @@ static void messages(void)
     MPI_Request request;
     MPI_Status status;
     MPI_Datatype spread;
-    int way, kind;
+    int way, kind, code;
     WELL(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spread));
     WELL(MPI_Type_commit(&spread));
     /* Of elements without holes, and of others. */
@@ -61,11 +61,27 @@ static void messages(void)
         for (way = 0; way < 4; way++) {
             const int source = way % 2 ? MPI_ANY_SOURCE : before, tag = way / 2 ? MPI_ANY_TAG : TAG;
             sends();
+            status = fresh();
+            REFUSED(MPI_Recv(got, 1, type, source, tag, comm, &status), MPI_ERR_TRUNCATE);
+            is_of_neighbour(&status);
+            status = fresh();
+            code = MPI_Sendrecv(given, LONG, MPI_INT, next, TAG, got, 1, type, source, tag, comm, &status);
+            REFUSED(code, MPI_ERR_TRUNCATE);
+            is_of_neighbour(&status);
+            /* What was sent first comes first, and what is sent with it fits. */
+            sends();
+            status = fresh();
+            code = MPI_Sendrecv_replace(got, 1, type, next, TAG, source, tag, comm, &status);
+            REFUSED(code, MPI_ERR_TRUNCATE);
+            is_of_neighbour(&status);
+            WELL(MPI_Recv(got, 1, type, before, TAG, comm, MPI_STATUS_IGNORE));
+            sends();
             WELL(MPI_Mprobe(source, tag, comm, &message, MPI_STATUS_IGNORE));
             status = fresh();
             REFUSED(MPI_Mrecv(got, -1, type, &message, &status), MPI_ERR_COUNT);
             CHECK(message != MPI_MESSAGE_NULL);
             REFUSED(MPI_Mrecv(got, 1, type, &message, &status), MPI_ERR_TRUNCATE);
+            is_of_neighbour(&status);
             CHECK(message == MPI_MESSAGE_NULL);
             sends();
             WELL(MPI_Mprobe(source, tag, comm, &message, MPI_STATUS_IGNORE));
