@@ -29,7 +29,8 @@ fn memory(address: Address, count: i64, datatype: standard::Datatype) -> Option<
         return None;
     }
     let size = basic::dense_size(datatype)?;
-    Some(address.foreign(usize::try_from(count).ok()?.checked_mul(size)?))
+    // As numbers with a sign: no more than memory can have.
+    Some(address.foreign(usize::try_from(count.checked_mul(size as i64)?).ok()?))
 }
 
 /// The communicator, if its ranks are the runtime's.

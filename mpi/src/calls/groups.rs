@@ -1,5 +1,6 @@
 //! Groups.
 
+use super::shared::number;
 use crate::arguments::{Handles, IntOut, Ints};
 use crate::error::{Result, fail};
 use crate::groups::{get, insert, remove};
@@ -37,10 +38,11 @@ pub fn group_compare(group1: Group, group2: Group, result: IntOut) -> i32 {
 pub fn group_translate_ranks(group1: Group, n: i32, ranks1: Ints, group2: Group, ranks2: IntOut) -> i32 {
     on_none("MPI_Group_translate_ranks", || {
         let (from, to) = (get(group1)?, get(group2)?);
+        let n = number(n.into(), RANKS)?;
         if n > 0 && (ranks1.is_null() || ranks2.is_null()) {
             return fail(ERR_ARG, "NULL was given for ranks");
         }
-        for place in 0..n.max(0) as usize {
+        for place in 0..n {
             let rank = ranks1.get(place);
             let translated = if rank == i64::from(PROC_NULL) {
                 PROC_NULL.into()
@@ -81,8 +83,14 @@ pub fn group_difference(group1: Group, group2: Group, newgroup: Handles<Group>) 
     })
 }
 
-/// Ranks of a group.
-fn ranks(given: impl IntoIterator<Item = i64>) -> Result<Vec<usize>> {
+const RANKS: &str = "the number of ranks";
+
+/// As many ranks of a group as were given.
+fn ranks(n: i32, given: Ints) -> Result<Vec<usize>> {
+    valid(given.vec(number(n.into(), RANKS)?))
+}
+
+fn valid(given: impl IntoIterator<Item = i64>) -> Result<Vec<usize>> {
     let rank = |rank: i64| usize::try_from(rank).or_else(|_| fail(ERR_RANK, format!("{rank} is no rank")));
     given.into_iter().map(rank).collect()
 }
@@ -94,14 +102,14 @@ fn of_ranks(made: ringworld::Result<ringworld::Group>) -> Result<ringworld::Grou
 
 pub fn group_incl(group: Group, n: i32, ranks: Ints, newgroup: Handles<Group>) -> i32 {
     on_none("MPI_Group_incl", || {
-        give(newgroup, of_ranks(get(group)?.include(self::ranks(ranks.vec(n.max(0) as usize))?))?);
+        give(newgroup, of_ranks(get(group)?.include(self::ranks(n, ranks)?))?);
         Ok(())
     })
 }
 
 pub fn group_excl(group: Group, n: i32, ranks: Ints, newgroup: Handles<Group>) -> i32 {
     on_none("MPI_Group_excl", || {
-        give(newgroup, of_ranks(get(group)?.exclude(self::ranks(ranks.vec(n.max(0) as usize))?))?);
+        give(newgroup, of_ranks(get(group)?.exclude(self::ranks(n, ranks)?))?);
         Ok(())
     })
 }
@@ -109,7 +117,7 @@ pub fn group_excl(group: Group, n: i32, ranks: Ints, newgroup: Handles<Group>) -
 /// The ranks of ranges (first, last, stride).
 fn ranges(n: i32, given: Ints) -> Result<Vec<usize>> {
     let mut all = Vec::new();
-    for place in 0..n.max(0) as usize {
+    for place in 0..number(n.into(), "the number of ranges")? {
         let [first, last, stride] = [0, 1, 2].map(|at| given.get(3 * place + at));
         if stride == 0 || (last - first) * stride.signum() < 0 {
             return fail(ERR_ARG, format!("the range from {first} to {last} by {stride} cannot be"));
@@ -117,7 +125,7 @@ fn ranges(n: i32, given: Ints) -> Result<Vec<usize>> {
         let steps = (last - first) / stride;
         all.extend((0..=steps).map(|step| first + step * stride));
     }
-    ranks(all)
+    valid(all)
 }
 
 pub fn group_range_incl(group: Group, n: i32, ranges: Ints, newgroup: Handles<Group>) -> i32 {

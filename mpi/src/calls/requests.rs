@@ -17,6 +17,11 @@ use crate::work::Work;
 
 /// Takes the end of a request, for which it waits.
 fn finish(call: &str, requests: Handles<Request>, place: usize, request: &Object, status: StatusOut) -> i32 {
+    if request.is_persistent() && !request.is_active() {
+        // Nothing has ended: the empty status has no error, either.
+        status.put(0, &Status::EMPTY);
+        return 0;
+    }
     let (ended, handle) = take(requests.get(place), request);
     requests.put(place, handle);
     say(call, request.comm.as_ref(), ended, status)

@@ -49,19 +49,11 @@ impl Map {
         }
     }
 
-    /// The one basic type that it is made of, if it is one.
-    pub(crate) fn uniform(&self) -> Option<&'static Basic> {
+    /// The basic type that it is, if it is one.
+    pub(crate) fn basic(&self) -> Option<&'static Basic> {
         match self {
             Self::Basic(basic) => Some(basic),
-            Self::Repeat { inner, .. } => inner.uniform(),
-            Self::List(list) => {
-                let (_, first) = list.first()?;
-                let first = first.uniform()?;
-                let same = |(_, inner): &(i64, Arc<Self>)| {
-                    inner.uniform().is_some_and(|other| other.handle == first.handle)
-                };
-                list.iter().all(same).then_some(first)
-            }
+            Self::Repeat { .. } | Self::List(_) => None,
         }
     }
 

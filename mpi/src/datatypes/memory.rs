@@ -65,11 +65,26 @@ fn nowhere(address: Address, datatype: &Datatype) -> Result<()> {
     Ok(())
 }
 
+/// As many bytes as memory can have, which is also how far an address can be moved.
+const MOST: usize = isize::MAX as usize;
+
+#[cold]
+fn too_long(count: usize, datatype: &Datatype) -> Result<Buffer> {
+    let size = datatype.size;
+    fail(
+        ERR_COUNT,
+        format!("{count} elements of {size} bytes cannot be in memory, which has at most {MOST} bytes"),
+    )
+}
+
 impl Buffer {
     #[inline]
     pub(crate) fn new(address: Address, count: i64, datatype: Arc<Datatype>) -> Result<Self> {
         match usize::try_from(count) {
             Ok(count) => {
+                if count.checked_mul(datatype.size).is_none_or(|bytes| bytes > MOST) {
+                    return too_long(count, &datatype);
+                }
                 if address.is_constant() && count > 0 && datatype.size > 0 {
                     nowhere(address, &datatype)?;
                 }

@@ -104,9 +104,11 @@ pub(crate) fn reducer(
     datatype: &Arc<Datatype>,
 ) -> Result<Reducer> {
     if let Some(op) = builtin(op) {
-        let basic = datatype.map.uniform();
-        return basic
-            .map_or_else(|| fail(ERR_OP, not_for(op, "a datatype of several kinds")), |basic| of(op, basic));
+        // Those that Fortran asks for by their precision are the standard's, too.
+        return match datatype.map.basic().filter(|_| !datatype.made) {
+            Some(basic) => of(op, basic),
+            None => fail(ERR_OP, not_for(op, "a datatype that the program has made")),
+        };
     }
     if op == standard::Op::REPLACE || op == standard::Op::NO_OP {
         return fail(ERR_OP, "MPI_REPLACE and MPI_NO_OP are for one-sided communication only");

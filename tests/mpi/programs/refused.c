@@ -1,5 +1,7 @@
 /* What is wrong with a request or a message is told to its communicator, by whichever call finds it: that one alone has
- * its errors returned here, and all others end the world. With it: statuses of messages that are too long. Each rank sends to its neighbour. The last line of each says that all was right. */
+ * its errors returned here, and all others end the world. With it: statuses of messages that are too long and of
+ * requests that are not active, counts that cannot be, operations that a datatype does not have, and buffers larger
+ * than memory. Each rank sends to its neighbour. The last line of each says that all was right. */
 #include "check.h"
 
 enum { TAG = 5, LONG = 5, OTHER = 77 };
@@ -186,6 +188,144 @@ static void requests_at_the_wrong_time(void)
     WELL(MPI_Request_free(&requests[1]));
 }
 
+/* Those that are not active and those that are none have the empty status, with its error. */
+static void inactive(void)
+{
+    MPI_Request requests[2], none = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int i, flag;
+    WELL(MPI_Recv_init(got, 1, MPI_INT, before, TAG, comm, &requests[0]));
+    WELL(MPI_Precv_init(got, 1, 1, MPI_INT, before, TAG, comm, MPI_INFO_NULL, &requests[1]));
+    for (i = 0; i < 2; i++) {
+        status = fresh();
+        WELL(MPI_Wait(&requests[i], &status));
+        is_empty(&status);
+        status = fresh();
+        flag = 0;
+        WELL(MPI_Test(&requests[i], &flag, &status));
+        CHECK(flag);
+        is_empty(&status);
+        status = fresh();
+        flag = 0;
+        WELL(MPI_Request_get_status(requests[i], &flag, &status));
+        CHECK(flag && requests[i] != MPI_REQUEST_NULL);
+        is_empty(&status);
+        WELL(MPI_Request_free(&requests[i]));
+    }
+    status = fresh();
+    flag = 0;
+    WELL(MPI_Request_get_status(none, &flag, &status));
+    CHECK(flag);
+    is_empty(&status);
+}
+
+/* Numbers of requests and of ranks: errors of no communicator, which go to MPI_COMM_SELF. */
+static void numbers(void)
+{
+    MPI_Request none = MPI_REQUEST_NULL;
+    MPI_Group all, some = MPI_GROUP_NULL;
+    MPI_Status status;
+    int place, flag, ranks[1] = {0}, ranges[1][3] = {{0, 0, 1}};
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    REFUSED(MPI_Startall(-1, &none), MPI_ERR_ARG);
+    REFUSED(MPI_Request_get_status_all(-1, &none, &flag, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Request_get_status_any(-1, &none, &place, &flag, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Request_get_status_some(-1, &none, &place, ranks, &status), MPI_ERR_ARG);
+    WELL(MPI_Comm_group(comm, &all));
+    REFUSED(MPI_Group_incl(all, -1, ranks, &some), MPI_ERR_ARG);
+    REFUSED(MPI_Group_excl(all, -1, ranks, &some), MPI_ERR_ARG);
+    REFUSED(MPI_Group_range_incl(all, -1, ranges, &some), MPI_ERR_ARG);
+    REFUSED(MPI_Group_range_excl(all, -1, ranges, &some), MPI_ERR_ARG);
+    REFUSED(MPI_Group_translate_ranks(all, -1, ranks, all, ranks), MPI_ERR_ARG);
+    CHECK(some == MPI_GROUP_NULL);
+    WELL(MPI_Group_free(&all));
+    WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
+static void adds(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    int i;
+    (void)type;
+    for (i = 0; i < *length; i++)
+        ((int *)inout)[2 * i] += ((int *)in)[2 * i], ((int *)inout)[2 * i + 1] += ((int *)in)[2 * i + 1];
+}
+
+/* The standard's operations are for its own datatypes; those of the program are for all. */
+static void operations(void)
+{
+    MPI_Datatype pair, same, fortran;
+    MPI_Op op;
+    MPI_Request request;
+    int in[2] = {1, 2}, out[2] = {0, 0}, counts[64], i;
+    float one = 1, sum = 0;
+    CHECK(size <= 64);
+    for (i = 0; i < size; i++)
+        counts[i] = 1;
+    WELL(MPI_Type_contiguous(2, MPI_INT, &pair));
+    WELL(MPI_Type_commit(&pair));
+    WELL(MPI_Type_dup(MPI_INT, &same));
+    REFUSED(MPI_Allreduce(in, out, 1, pair, MPI_SUM, comm), MPI_ERR_OP);
+    REFUSED(MPI_Allreduce(in, out, 1, same, MPI_SUM, comm), MPI_ERR_OP);
+    REFUSED(MPI_Reduce(in, out, 1, pair, MPI_MAX, rank, comm), MPI_ERR_OP);
+    REFUSED(MPI_Scan(in, out, 1, pair, MPI_SUM, comm), MPI_ERR_OP);
+    REFUSED(MPI_Exscan(in, out, 1, pair, MPI_SUM, comm), MPI_ERR_OP);
+    REFUSED(MPI_Reduce_scatter(in, out, counts, pair, MPI_SUM, comm), MPI_ERR_OP);
+    REFUSED(MPI_Reduce_scatter_block(in, out, 1, pair, MPI_SUM, comm), MPI_ERR_OP);
+    REFUSED(MPI_Iallreduce(in, out, 1, pair, MPI_SUM, comm, &request), MPI_ERR_OP);
+    CHECK(out[0] == 0 && out[1] == 0);
+    WELL(MPI_Op_create(adds, 1, &op));
+    WELL(MPI_Allreduce(in, out, 1, pair, op, comm));
+    CHECK(out[0] == size && out[1] == 2 * size);
+    WELL(MPI_Op_free(&op));
+    WELL(MPI_Type_free(&same));
+    WELL(MPI_Type_free(&pair));
+    /* Those that Fortran asks for by their precision are the standard's. */
+    WELL(MPI_Type_create_f90_real(6, 30, &fortran));
+    WELL(MPI_Allreduce(&one, &sum, 1, fortran, MPI_SUM, comm));
+    CHECK(sum == (float)size);
+}
+
+/* More bytes than memory can have, whether or not their number fits into 64 bits. */
+static void lengths(void)
+{
+    static const int bits[] = {60, 61, 62};
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Datatype spread, types[2];
+    size_t i, kind;
+    WELL(MPI_Type_create_resized(MPI_DOUBLE, 0, 2 * sizeof(double), &spread));
+    WELL(MPI_Type_commit(&spread));
+    types[0] = MPI_DOUBLE, types[1] = spread;
+    WELL(MPI_Send(given, 1, MPI_INT, next, TAG, comm));
+    WELL(MPI_Mprobe(before, TAG, comm, &message, MPI_STATUS_IGNORE));
+    for (i = 0; i < sizeof bits / sizeof *bits; i++) {
+        const MPI_Count many = (MPI_Count)1 << bits[i];
+        for (kind = 0; kind < 2; kind++) {
+            const MPI_Datatype type = types[kind];
+            REFUSED(MPI_Send_c(given, many, type, next, TAG, comm), MPI_ERR_COUNT);
+            REFUSED(MPI_Ssend_c(given, many, type, next, TAG, comm), MPI_ERR_COUNT);
+            REFUSED(MPI_Bsend_c(given, many, type, next, TAG, comm), MPI_ERR_COUNT);
+            REFUSED(MPI_Rsend_c(given, many, type, next, TAG, comm), MPI_ERR_COUNT);
+            REFUSED(MPI_Isend_c(given, many, type, next, TAG, comm, &request), MPI_ERR_COUNT);
+            REFUSED(MPI_Send_init_c(given, many, type, next, TAG, comm, &request), MPI_ERR_COUNT);
+            REFUSED(MPI_Recv_c(got, many, type, before, TAG, comm, &status), MPI_ERR_COUNT);
+            REFUSED(MPI_Irecv_c(got, many, type, before, TAG, comm, &request), MPI_ERR_COUNT);
+            REFUSED(MPI_Recv_init_c(got, many, type, before, TAG, comm, &request), MPI_ERR_COUNT);
+            REFUSED(MPI_Mrecv_c(got, many, type, &message, &status), MPI_ERR_COUNT);
+            REFUSED(MPI_Imrecv_c(got, many, type, &message, &request), MPI_ERR_COUNT);
+            REFUSED(MPI_Sendrecv_c(given, many, type, next, TAG, got, 1, MPI_INT, before, TAG, comm, &status),
+                    MPI_ERR_COUNT);
+            REFUSED(MPI_Sendrecv_c(given, 1, MPI_INT, next, TAG, got, many, type, before, TAG, comm, &status),
+                    MPI_ERR_COUNT);
+            REFUSED(MPI_Sendrecv_replace_c(got, many, type, next, TAG, before, TAG, comm, &status), MPI_ERR_COUNT);
+            REFUSED(MPI_Bcast_c(got, many, type, 0, comm), MPI_ERR_COUNT);
+        }
+    }
+    WELL(MPI_Mrecv(got, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+    WELL(MPI_Type_free(&spread));
+}
+
 int main(int argc, char **argv)
 {
     WELL(MPI_Init(&argc, &argv));
@@ -198,6 +338,10 @@ int main(int argc, char **argv)
     messages();
     looks();
     requests_at_the_wrong_time();
+    inactive();
+    numbers();
+    operations();
+    lengths();
     WELL(MPI_Comm_free(&comm));
     WELL(MPI_Finalize());
     printf("rank %d of %d is done\n", rank, size);
