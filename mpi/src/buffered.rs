@@ -3,7 +3,7 @@
 //! Messages are copied into memory of this library; that of the program only says how much may be under way. So a
 //! program is held to what it has asked for, and gets the error that it would get elsewhere.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Result, fail};
 use crate::standard::{BSEND_OVERHEAD, ERR_BUFFER};
@@ -14,6 +14,8 @@ use crate::work::Work;
 #[derive(Default)]
 pub(crate) struct Pool {
     state: Mutex<State>,
+    /// What was awaited has been sent.
+    sent: Condvar,
 }
 
 #[derive(Default)]
@@ -21,10 +23,15 @@ struct State {
     /// Address and size; without a limit, when messages may be buffered automatically.
     attached: Option<(usize, i64)>,
     under_way: Vec<(Work, i64)>,
+    /// Those that threads wait for, which have taken them out: how many, and their bytes.
+    awaited: (usize, i64),
 }
 
 /// The process's own.
-pub(crate) static PROCESS: Pool = Pool { state: Mutex::new(State { attached: None, under_way: Vec::new() }) };
+pub(crate) static PROCESS: Pool = Pool {
+    state: Mutex::new(State { attached: None, under_way: Vec::new(), awaited: (0, 0) }),
+    sent: Condvar::new(),
+};
 
 impl Pool {
     fn state(&self) -> MutexGuard<'_, State> {
@@ -56,11 +63,25 @@ impl Pool {
         }
     }
 
-    /// Waits until all has been sent.
+    /// Waits until all has been sent, also what another thread waits for.
     pub(crate) fn flush(&self) -> Result<()> {
+        let mut state = self.state();
         loop {
-            let Some((mut work, _)) = self.state().under_way.pop() else { return Ok(()) };
-            work.wait()?;
+            if let Some((mut work, bytes)) = state.under_way.pop() {
+                state.awaited.0 += 1;
+                state.awaited.1 += bytes;
+                drop(state);
+                let ended = work.wait();
+                state = self.state();
+                state.awaited.0 -= 1;
+                state.awaited.1 -= bytes;
+                self.sent.notify_all();
+                ended?;
+            } else if state.awaited.0 > 0 {
+                state = self.sent.wait(state).unwrap_or_else(PoisonError::into_inner);
+            } else {
+                return Ok(());
+            }
         }
     }
 
@@ -68,14 +89,14 @@ impl Pool {
     pub(crate) fn poll(&self) -> Option<Result<Status>> {
         let mut state = self.state();
         state.under_way.retain_mut(|(work, _)| work.poll().is_none());
-        state.under_way.is_empty().then_some(Ok(Status::EMPTY))
+        (state.under_way.is_empty() && state.awaited.0 == 0).then_some(Ok(Status::EMPTY))
     }
 
     /// Takes one message more, if there is room for it.
     pub(crate) fn take(&self, bytes: usize, begin: impl FnOnce() -> Result<Work>) -> Result<()> {
         let mut state = self.state();
         state.under_way.retain_mut(|(work, _)| work.poll().is_none());
-        let used: i64 = state.under_way.iter().map(|(_, bytes)| bytes).sum();
+        let used = state.awaited.1 + state.under_way.iter().map(|(_, bytes)| bytes).sum::<i64>();
         let bytes = bytes as i64 + BSEND_OVERHEAD as i64;
         // What is asked of programs is the data and the overhead; some count with less of it.
         let needed = used + bytes - BSEND_OVERHEAD as i64;
@@ -100,5 +121,56 @@ impl Pool {
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Pool")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Arc, Barrier};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn whoever_flushes_waits_for_what_another_thread_waits_for() {
+        const BYTES: usize = 100;
+        let (pool, has_left) = (Pool::default(), Arc::new(AtomicBool::new(false)));
+        let asked = Arc::new(Barrier::new(2));
+        pool.attach(64, 300).unwrap();
+        let begin = || {
+            let (has_left, asked, mut first) = (Arc::clone(&has_left), Arc::clone(&asked), true);
+            Ok(Work::Poll(Box::new(move || {
+                // The first to ask is the one that waits.
+                if std::mem::take(&mut first) {
+                    asked.wait();
+                }
+                has_left.load(Ordering::Acquire).then_some(Ok(Status::EMPTY))
+            })))
+        };
+        pool.take(BYTES, begin).unwrap();
+        let early = AtomicUsize::new(0);
+        let flush = || {
+            pool.flush().unwrap();
+            if !has_left.load(Ordering::Acquire) {
+                early.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        thread::scope(|threads| {
+            threads.spawn(flush);
+            asked.wait();
+            assert!(pool.poll().is_none(), "it has not been sent");
+            assert!(
+                pool.take(BYTES + 101, || Ok(Work::Done(Status::EMPTY))).is_err(),
+                "its memory is in use"
+            );
+            threads.spawn(flush);
+            thread::sleep(Duration::from_millis(50));
+            has_left.store(true, Ordering::Release);
+        });
+        assert_eq!(early.into_inner(), 0);
+        assert!(pool.poll().is_some());
+        assert_eq!(pool.detach().unwrap(), (64, 300));
     }
 }
