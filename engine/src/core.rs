@@ -433,12 +433,15 @@ impl Core {
     /// Forgets what was called on a communicator that this process has dropped; whether it could: a collective that
     /// nobody waits for may still be under way.
     pub fn forget(&mut self, context: u64) -> bool {
-        let shows = self.runs.has_channel(context);
-        let forgotten = self.runs.forget(context);
-        if forgotten && shows {
-            self.router.leave(context);
+        if self.runs.has_channel(context) {
+            // What others remind of can only be compared while this rank knows what it has called.
+            self.progress();
+            self.runs.leave(context, &mut self.router);
+            if let Some(trouble) = self.runs.take_trouble() {
+                self.seen(trouble);
+            }
         }
-        forgotten
+        self.runs.forget(context)
     }
 
     /// How many communicators it remembers calls of.

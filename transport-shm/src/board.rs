@@ -5,7 +5,7 @@
 //! of a few channels:
 //!
 //! ```text
-//! NAMES     a word for each place: the channel that has it, 0 for none
+//! NAMES     a word for each place: the channel that has it, 0 for none; left (1) channel + 1 (63)
 //! place     PASSED  word: all before this number is not needed by the owner any more
 //!           CELLS   lines:  word | label (24) | the first bytes      word: there (1) where (5) length (26) number (32)
 //!           REST    as many rooms for what is longer
@@ -20,6 +20,10 @@
 //! **One of two notices.** Who shows something under k passes a fence and looks whether anybody has PASSED beyond k,
 //! which is mostly somebody who has looked already; who passes a number passes a fence and then looks what is shown
 //! before it. So it cannot be that both see nothing.
+//!
+//! **Who leaves a channel** marks its name, passes a fence and looks at all that is shown there, before it says that it
+//! has passed that. Nothing is shown to whoever has that mark; who finds it only after showing something has been seen,
+//! or is not sure of it.
 //! Neighbours: `outbox.rs` has the memory, `showing.rs` knows the peers.
 
 use ringworld_transport::{Label, Shown};
@@ -47,6 +51,7 @@ const CELL: usize = 2 * LINE;
 const REST: usize = CELL + CELLS as usize * LINE;
 const PLACE: usize = (REST + CELLS as usize * STRIDE).next_multiple_of(LINE);
 
+const LEFT: u64 = 1 << 63;
 const THERE: u64 = 1 << 63;
 const ROOM_AT: u32 = 58;
 const LENGTH: u64 = (1 << 26) - 1;
@@ -85,15 +90,21 @@ impl Board {
         (0..PLACES).map(Place)
     }
 
-    /// Where a channel is, if it has a place. Channels are not numbered up to the highest of all numbers.
+    /// Where a channel is, if it has a place, also where the owner takes no part any more. Channels are not numbered
+    /// beyond half of all numbers.
     pub(crate) fn find(self, memory: &impl Shared, channel: u64) -> Option<Place> {
-        Self::places().find(|place| self.has(memory, *place, channel))
+        Self::places().find(|place| self.keeps(memory, *place, channel))
     }
 
-    /// Whether a channel has this place.
+    /// Whether a channel in which the owner takes part has this place.
     #[inline]
     pub(crate) fn has(self, memory: &impl Shared, place: Place, channel: u64) -> bool {
         memory.load(self.name(place)) == channel.wrapping_add(1)
+    }
+
+    /// Whether a channel has this place, or had it last.
+    pub(crate) fn keeps(self, memory: &impl Shared, place: Place, channel: u64) -> bool {
+        memory.load(self.name(place)) & !LEFT == channel.wrapping_add(1)
     }
 
     /// Gives a place, which nobody else uses, to a channel that begins with this number.
@@ -103,6 +114,11 @@ impl Board {
         }
         memory.store(self.passed_word(place), u64::from(number));
         memory.store(self.name(place), channel.wrapping_add(1));
+    }
+
+    /// The owner takes part in the channel of a place no more. What is shown there stays. To be followed by a fence.
+    pub(crate) fn leave(self, memory: &impl Shared, place: Place, channel: u64) {
+        memory.store(self.name(place), LEFT | channel.wrapping_add(1));
     }
 
     /// All before this number is not needed any more. To be followed by a fence.
@@ -453,6 +469,10 @@ mod tests {
         let place = Place(2);
         board.open(&memory, place, 5, 0);
         board.show(&memory, (place, 0, 0), &[1; LABEL], b"old");
+        board.leave(&memory, place, 5);
+        assert!(!board.has(&memory, place, 5) && board.keeps(&memory, place, 5));
+        assert_eq!(board.find(&memory, 5), Some(place));
+        assert!(board.shown(&memory, place, 0).is_some(), "it stays");
         board.open(&memory, place, 6, 0);
         assert_eq!((board.find(&memory, 5), board.find(&memory, 6)), (None, Some(place)));
         assert_eq!(board.shown(&memory, place, 0), None);

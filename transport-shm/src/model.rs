@@ -309,6 +309,30 @@ fn passed_and_shown(numbers: u32, preemptions: usize, fault: Fault) {
     });
 }
 
+/// One shows something while the other leaves: it is seen by a last look, or finds that nobody will look.
+fn left_and_shown(fault: Fault) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let memory = Arc::new(Memory::with(2 * board::SIZE, fault));
+        let place = Board::places().next().unwrap();
+        for board in BOARDS {
+            board.open(&*memory, place, CHANNEL, 0);
+        }
+        let other = Arc::clone(&memory);
+        let shows = thread::spawn(move || {
+            BOARDS[0].show(&*other, (place, 0, 0), &[1; 24], &[]);
+            other.fence();
+            BOARDS[1].has(&*other, place, CHANNEL)
+        });
+        BOARDS[1].leave(&*memory, place, CHANNEL);
+        memory.fence();
+        let is_seen = BOARDS[0].shown(&*memory, place, 0).is_some();
+        let is_there = shows.join().unwrap();
+        assert!(is_seen || !is_there, "it was noticed by nobody");
+    });
+}
+
 #[test]
 fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
     let mut model = loom::model::Builder::new();
@@ -357,6 +381,17 @@ fn what_is_wanted_stays_until_it_is_passed() {
 #[test]
 fn what_one_shows_and_the_other_passes_is_noticed_by_one() {
     passed_and_shown(2, 3, Fault::None);
+}
+
+#[test]
+fn what_one_shows_while_the_other_leaves_is_noticed_by_one() {
+    left_and_shown(Fault::None);
+}
+
+#[test]
+#[should_panic(expected = "noticed by nobody")]
+fn leaving_without_a_fence_is_found() {
+    left_and_shown(Fault::Unfenced);
 }
 
 #[test]

@@ -45,8 +45,8 @@ impl Shm {
         if !room.is_known || !readers.iter().all(|reader| room.admits(number, reader.passed)) {
             for reader in readers.iter_mut() {
                 let Some(theirs) = &peers[reader.rank].board else { return Showing::Not };
-                // Who takes no part any more looks at nothing.
-                reader.passed = theirs.passed(reader.place, channel).unwrap_or(number);
+                // Who is no more on its board looks at nothing.
+                reader.passed = theirs.passed_at_last(reader.place, channel).unwrap_or(number);
             }
             room = rooms.find(number, payload.len(), || behind(readers, number));
             if !readers.iter().all(|reader| room.admits(number, reader.passed)) {
@@ -68,6 +68,7 @@ impl Shm {
             if let Some(reader) = readers.iter_mut().find(|reader| reader.rank == *rank)
                 && let Peer { board: Some(theirs), state: State::Open(link), .. } = &mut peers[*rank]
             {
+                // Who has left meanwhile has mostly taken this before, and stays among the readers.
                 let passed = theirs.passed(reader.place, channel);
                 reader.passed = passed.unwrap_or(reader.passed);
                 if passed.is_none_or(|passed| board::is_behind(number, passed)) {
@@ -83,7 +84,7 @@ impl Shm {
     #[inline]
     pub(crate) fn shown_by(&mut self, from: Rank, channel: u64, number: u32) -> Option<Shown> {
         let theirs = self.peers.get_mut(from)?.board.as_mut()?;
-        let place = theirs.place(channel)?;
+        let place = theirs.place_of_shown(channel)?;
         TheirOutbox::BOARD.shown(theirs.outbox.memory(), place, number)
     }
 
@@ -98,7 +99,7 @@ impl Shm {
         into: &mut [u8],
     ) {
         if let Some(theirs) = self.peers.get_mut(from).and_then(|peer| peer.board.as_mut())
-            && let Some(place) = theirs.place(channel)
+            && let Some(place) = theirs.place_of_shown(channel)
         {
             let is_near = !self.outbox.is_far();
             theirs.outbox.read_shown((place, number), offset, into, is_near);
@@ -134,7 +135,7 @@ impl Shm {
             let past = |reader: &Reader| match (&peers[reader.rank], channel.last) {
                 (Peer { state: State::Gone(_), .. }, _) | (_, None) => true,
                 (Peer { board: Some(theirs), .. }, Some(last)) => {
-                    let passed = theirs.passed(reader.place, channel.name);
+                    let passed = theirs.passed_at_last(reader.place, channel.name);
                     passed.is_none_or(|passed| board::is_behind(last, passed))
                 }
                 _ => true,
@@ -147,8 +148,11 @@ impl Shm {
 
     /// See [`ringworld_transport::Transport::leave`].
     pub(crate) fn leave_channel(&mut self, channel: u64) {
+        let memory = self.outbox.memory();
         if let Some(known) = self.channels.iter_mut().find(|known| known.name == channel) {
             known.left = true;
+            Board::OF_OUTBOX.leave(memory, known.place, channel);
+            memory.fence();
         }
     }
 }

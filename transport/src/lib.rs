@@ -460,7 +460,7 @@ pub trait Transport: Send {
     /// bits.
     ///
     /// It cannot where somebody has not passed what this would replace ([`Showing::Full`]), where one of them takes no
-    /// part in the channel yet, or has no connection to this rank; nor where there are too many channels.
+    /// part in the channel yet or any more, or has no connection to this rank; nor where there are too many channels.
     ///
     /// At most as many bytes as [`Capabilities::show`] says; they are read during the call only.
     fn show(&mut self, to: &[Rank], channel: u64, number: u32, label: &Label, payload: &[u8]) -> Showing {
@@ -486,8 +486,9 @@ pub trait Transport: Send {
         false
     }
 
-    /// Takes part in `channel` no more. What this rank shows there stays until those to whom it was shown have passed
-    /// it.
+    /// Takes part in `channel` no more: nothing is shown to this rank there from here on. Whatever was shown before is
+    /// seen by a look that comes after this, until this rank [passes](Transport::pass) it. What this rank shows there
+    /// stays until those to whom it was shown have passed it.
     fn leave(&mut self, channel: u64) {
         let _nothing = channel;
     }

@@ -213,6 +213,7 @@ impl Core {
         let here = match &what.mine {
             Mine::Finished => "finished that one long ago".into(),
             Mine::NeverCalled => "is leaving the world and has never called it".into(),
+            Mine::Dropped => "has dropped the communicator and has never called it".into(),
             Mine::Called(called) => {
                 let more = Signature::compare(what.theirs, called.signature);
                 format!("called {}{more}", self.quoted(called))

@@ -45,6 +45,8 @@ pub(crate) enum Mine {
     Finished,
     /// It has not called it, and never will.
     NeverCalled,
+    /// Nor this one, for it has dropped the communicator.
+    Dropped,
 }
 
 impl Context {

@@ -17,8 +17,10 @@
 //! **Who calls something else** is found as with messages, by the signature that what is shown has with it. Nobody
 //! reads what it does not want; so before a rank lets go of a number it looks what the others show there
 //! ([`Runs::pass`]), as soon as it sees that all have come so far, and at the end of the world also beyond its last one
-//! ([`Runs::uncalled_shown`]). Where somebody may have let go before, it is told by a reminder. Neighbours: `run` has
-//! the steps, `router` the transport, `channel` how far this rank has come, `agreement` does the same for messages.
+//! ([`Runs::uncalled_shown`]). Where somebody may have let go before, it is told by a reminder. Who forgets a
+//! communicator could compare none, so it [leaves](Runs::leave) first, and is sent messages from then on. Neighbours:
+//! `run` has the steps, `router` the transport, `channel` how far this rank has come, `agreement` does the same for
+//! messages.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +34,7 @@ use super::super::signature::agree;
 use super::super::sync::thread;
 use super::Runs;
 use super::channel::Channel;
-use super::context::{Context, Disagreement, Mine};
+use super::context::{Called, Context, Disagreement, Mine};
 use super::exchange::{Exchange, Look, Trouble};
 use super::run::{Planned, Run, Wires};
 
@@ -351,16 +353,31 @@ impl Runs {
         for number in open {
             let next = self.contexts[&number].next;
             self.pass_up_to(next, number, router);
-            let context = &self.contexts[&number];
-            let trouble = (0..AHEAD).find_map(|step| {
-                let sequence = next.wrapping_add(step);
-                let (source, shown) = context.shown(number, sequence, router).next()?;
-                let disagreement = Disagreement { sequence, theirs: shown.label, mine: Mine::NeverCalled };
-                Some(Trouble::Disagree(source, number, disagreement))
-            });
+            let trouble = self.contexts[&number].uncalled(number, || Mine::NeverCalled, router);
             if let Some(trouble) = trouble {
                 self.trouble.get_or_insert(trouble);
             }
+        }
+    }
+
+    /// Before a communicator is forgotten, if nothing is under way there: looks once more at what others show, and lets
+    /// go of all of it, so that they can use its place again.
+    ///
+    /// Others may be far behind, and some may still hold the communicator, so nothing is waited for. Who has shown
+    /// this rank something before it leaves is seen here, also where that number was passed, and the reminder may still
+    /// be on its way. Who comes later sends it, and a message that nobody here has called for is found at the end
+    /// ([`Runs::uncalled`]). Only when it has looked does this rank pass what is there, for then others may replace it.
+    pub(crate) fn leave(&mut self, number: u64, router: &mut Router) {
+        let Some(context) = self.contexts.get(&number) else { return };
+        if !context.is_open() || !context.under_way.is_empty() {
+            return;
+        }
+        router.leave(number);
+        let unwanted = context.recent.iter().find_map(|called| context.differs(called, number, router));
+        let trouble = unwanted.or_else(|| context.uncalled(number, || Mine::Dropped, router));
+        router.pass(number, context.next);
+        if let Some(trouble) = trouble {
+            self.trouble.get_or_insert(trouble);
         }
     }
 
@@ -377,12 +394,28 @@ impl Context {
 
     /// Somebody shows, under a number that this rank has done with, what it has not called.
     fn unwanted(&self, number: u64, sequence: u32, router: &mut Router) -> Option<Trouble> {
-        let called = *self.recent.iter().rev().find(|called| called.sequence == sequence)?;
+        let called = self.recent.iter().rev().find(|called| called.sequence == sequence)?;
+        self.differs(called, number, router)
+    }
+
+    /// Somebody shows something else than this rank has called.
+    fn differs(&self, called: &Called, number: u64, router: &mut Router) -> Option<Trouble> {
+        let sequence = called.sequence;
         let (source, shown) = self
             .shown(number, sequence, router)
             .find(|(_, shown)| !agree(&called.signature, &shown.label))?;
-        let disagreement = Disagreement { sequence, theirs: shown.label, mine: Mine::Called(called) };
+        let disagreement = Disagreement { sequence, theirs: shown.label, mine: Mine::Called(*called) };
         Some(Trouble::Disagree(source, number, disagreement))
+    }
+
+    /// Somebody shows something beyond the last collective of this rank, which says why it has not called it.
+    fn uncalled(&self, number: u64, mine: fn() -> Mine, router: &mut Router) -> Option<Trouble> {
+        (0..AHEAD).find_map(|step| {
+            let sequence = self.next.wrapping_add(step);
+            let (source, shown) = self.shown(number, sequence, router).next()?;
+            let disagreement = Disagreement { sequence, theirs: shown.label, mine: mine() };
+            Some(Trouble::Disagree(source, number, disagreement))
+        })
     }
 
     /// What the others show under a number.

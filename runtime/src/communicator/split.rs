@@ -452,7 +452,9 @@ impl Communicator {
     }
 
     /// Lets the engine forget the communicators that were dropped since the last one was made: so what it
-    /// remembers is bounded by those alive, however many there were.
+    /// remembers is bounded by those alive, however many there were. Others may still be in one of them, and this may
+    /// come before or after the exchange: what they do there from now on is not shown to this rank but sent, and so is
+    /// found although it is forgotten.
     fn forget_dropped(&self) {
         let context_ids = &self.inner.shared.context_ids;
         let mut dropped = context_ids.take_dropped();

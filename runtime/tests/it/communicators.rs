@@ -234,3 +234,138 @@ fn threads_that_make_communicators_at_once_never_share_a_number() {
         }
     }
 }
+
+#[cfg(feature = "shm")]
+mod boards {
+    use std::os::fd::BorrowedFd;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use crate::common::world_over;
+    use ringworld::testing::Choice;
+    use ringworld_transport::{
+        Address, Capabilities, Cause, ConnectError, Event, Label, Operation, Placer, Posted, RecvMemory,
+        Refused, RemoteKey, Showing, Shown, Token, Transport,
+    };
+    use ringworld_transport_shm::{Config, Shm};
+
+    const CALLS: u64 = 100;
+
+    /// Counts what is shown.
+    struct Counting(Shm, Arc<AtomicU64>);
+
+    impl Transport for Counting {
+        fn capabilities(&self) -> &Capabilities {
+            self.0.capabilities()
+        }
+
+        fn address(&self) -> Address {
+            self.0.address()
+        }
+
+        fn connect(&mut self, peer: usize, address: &Address) -> Result<(), ConnectError> {
+            self.0.connect(peer, address)
+        }
+
+        fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+            self.0.post(operation)
+        }
+
+        fn show(
+            &mut self,
+            to: &[usize],
+            channel: u64,
+            number: u32,
+            label: &Label,
+            payload: &[u8],
+        ) -> Showing {
+            let showing = self.0.show(to, channel, number, label, payload);
+            let is_shown = matches!(showing, Showing::Done | Showing::Unsure);
+            self.1.fetch_add(is_shown.into(), Ordering::SeqCst);
+            showing
+        }
+
+        fn shown(&mut self, from: usize, channel: u64, number: u32) -> Option<Shown> {
+            self.0.shown(from, channel, number)
+        }
+
+        fn copy_shown(&mut self, from: usize, channel: u64, number: u32, offset: usize, into: &mut [u8]) {
+            self.0.copy_shown(from, channel, number, offset, into);
+        }
+
+        fn pass(&mut self, channel: u64, number: u32) -> bool {
+            self.0.pass(channel, number)
+        }
+
+        fn leave(&mut self, channel: u64) {
+            self.0.leave(channel);
+        }
+
+        fn expose(&mut self, peer: usize, memory: RecvMemory, token: Token) -> Result<RemoteKey, Cause> {
+            self.0.expose(peer, memory, token)
+        }
+
+        fn poll(&mut self, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
+            self.0.poll(placer, events)
+        }
+
+        fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+            self.0.wait_fd()
+        }
+
+        fn arm(&mut self) -> bool {
+            self.0.arm()
+        }
+
+        fn disconnect(&mut self, peer: usize, cause: Cause) {
+            self.0.disconnect(peer, cause);
+        }
+
+        fn close(&mut self) {
+            self.0.close();
+        }
+
+        fn abort(&mut self) {
+            self.0.abort();
+        }
+    }
+
+    /// A board has room for few communicators: those that are dropped must make room for others, whatever was called
+    /// there.
+    #[test]
+    fn communicators_that_come_and_go_are_shown_like_the_first() {
+        for (size, calls) in [2, 4].into_iter().flat_map(|size| (0..=5).map(move |calls| (size, calls))) {
+            let shown: Vec<Arc<AtomicU64>> = (0..size).map(|_| Arc::default()).collect();
+            let mut all: Vec<Shm> =
+                (0..size).map(|rank| Shm::bind(Config::new(rank, size, 1)).unwrap()).collect();
+            let addresses: Vec<Address> = all.iter().map(Transport::address).collect();
+            for (rank, shm) in all.iter_mut().enumerate() {
+                for (peer, address) in addresses.iter().enumerate().filter(|(peer, _)| *peer != rank) {
+                    shm.connect(peer, address).unwrap();
+                }
+            }
+            let counting = |(shm, shown): (Shm, &Arc<AtomicU64>)| {
+                Box::new(Counting(shm, Arc::clone(shown))) as Box<dyn Transport>
+            };
+            let all = all.into_iter().zip(&shown).map(counting).collect();
+            let choice = |_| Choice { shows: true, ranks_per_host: size, ..Choice::default() };
+            world_over("boards", all, choice, |rank| {
+                // Until all are connected.
+                (0..8).for_each(|_| rank.barrier().unwrap());
+                for number in 0..100 {
+                    let made = rank.duplicate().unwrap();
+                    (0..calls).for_each(|_| made.barrier().unwrap());
+                    // Who only gives goes ahead of the others.
+                    (0..number % 7).for_each(|_| made.broadcast(&mut [number; 10], calls % size).unwrap());
+                }
+                let last = rank.duplicate().unwrap();
+                // Some may not have come to it by the first.
+                last.barrier().unwrap();
+                let count = || shown[rank.rank()].load(Ordering::SeqCst);
+                let before = count();
+                (0..CALLS).for_each(|_| last.barrier().unwrap());
+                assert_eq!(count() - before, CALLS, "{size} ranks after {calls} calls");
+            });
+        }
+    }
+}

@@ -6,7 +6,11 @@
 
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "shm")]
+use crate::common::owned_world;
 use crate::common::{Wire, patient, small, wires, world};
+#[cfg(feature = "shm")]
+use ringworld::testing::{Choice, Hub};
 use ringworld::{Communicator, Error, Op, Options, Result, UserOp};
 
 /// Well above the 300 ms in which a lost connection is only a suspicion.
@@ -245,5 +249,65 @@ fn a_disagreement_in_flight_among_right_collectives_is_found() {
             text.contains("40 x u32") && text.contains("41 x u32") && text.contains("communicator 0")
         };
         assert!(results.iter().filter_map(|r| r.as_ref().err()).any(told), "{wire:?}: {results:?}");
+    }
+}
+
+#[cfg(feature = "shm")]
+type Last = fn(&Communicator) -> Result<()>;
+
+/// Two ranks call so many barriers on a communicator of their own, then each its last call, of which none waits for
+/// the other, and drop it. Then they make another one.
+#[cfg(feature = "shm")]
+fn part_and_drop(barriers: usize, last: [Last; 2], late: Option<usize>) -> Vec<Result<()>> {
+    let hub = Some(Hub::new(2));
+    let choice = Choice { remind: Duration::from_millis(30), hub, ranks_per_host: 2, ..Choice::default() };
+    owned_world(Wire::Shm, 2, &choice, |rank| {
+        let calls = || {
+            // Shown, not sent: the ranks are connected by then, and all have come to the communicator.
+            (0..8).try_for_each(|_| rank.barrier())?;
+            let made = rank.duplicate()?;
+            (0..barriers).try_for_each(|_| made.barrier())?;
+            if late == Some(rank.rank()) {
+                std::thread::sleep(Duration::from_millis(30));
+            }
+            last[rank.rank()](&made)?;
+            drop(made);
+            rank.duplicate()?.barrier()?;
+            rank.barrier()
+        };
+        let called = calls();
+        let ended = rank.finish();
+        called.and(ended)
+    })
+}
+
+/// What is shown in a communicator is looked at before that is forgotten, and what comes after that is found as well.
+#[cfg(feature = "shm")]
+#[test]
+fn a_disagreement_is_found_although_the_communicator_is_dropped_at_once() {
+    let own: Last = |c| c.broadcast(&mut [7u32; 2], c.rank());
+    let nothing: Last = |c| c.broadcast(&mut [0u32; 0], 0);
+    let none: Last = |_| Ok(());
+    let again: Last = |c| (0..2).try_for_each(|_| c.broadcast(&mut [7u32; 2], c.rank()));
+    for (name, last) in [
+        ("root", [own, own]),
+        ("nothing", [nothing, own]),
+        ("none", [none, own]),
+        ("once more", [own, again]),
+    ] {
+        for (barriers, late) in
+            (1..=5).flat_map(|barriers| [None, Some(0), Some(1)].map(|late| (barriers, late)))
+        {
+            let results = part_and_drop(barriers, last, late);
+            let told = |result: &Result<()>| {
+                let text = result.as_ref().err().map(ToString::to_string).unwrap_or_default();
+                text.contains("disagree") && text.contains("broadcast(8 x bytes, root 1)")
+            };
+            assert!(results.iter().any(told), "{name} after {barriers} barriers, {late:?} late: {results:?}");
+        }
+    }
+    for (barriers, last) in (0..=5).flat_map(|barriers| [none, nothing].map(|last| (barriers, last))) {
+        let results = part_and_drop(barriers, [last, last], None);
+        assert!(results.iter().all(Result::is_ok), "{barriers} barriers: {results:?}");
     }
 }

@@ -120,7 +120,7 @@ pub fn what_is_shown_stays_until_all_have_passed_it(fabric: &mut dyn Fabric) {
     h.finish();
 }
 
-/// Nothing is shown to a rank that takes no part in the channel, nor to one without a connection.
+/// Nothing is shown to a rank that takes no part in the channel, or no more, nor to one without a connection.
 pub fn nothing_is_shown_to_who_is_not_there(fabric: &mut dyn Fabric) {
     let promise = "nothing_is_shown_to_who_is_not_there";
     {
@@ -136,6 +136,10 @@ pub fn nothing_is_shown_to_who_is_not_there(fabric: &mut dyn Fabric) {
         h.check(showing == Showing::Not, "a rank shows something in a channel in which it takes no part");
         let showing = show(&mut h, 0, &[1], 0, longest);
         h.check(showing == Showing::Done, "nothing is shown to a rank that is there");
+        h.end(1).transport().leave(CHANNEL);
+        let showing = show(&mut h, 0, &[1], 1, longest);
+        h.check(showing == Showing::Not, "something is shown to a rank that takes no part any more");
+        must_see(&mut h, 1, 0, 0, longest);
         h.finish();
     }
     let mut h = Harness::new(fabric, 2, promise);
