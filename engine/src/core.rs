@@ -648,6 +648,7 @@ impl Core {
                 }
             }
             Event::Filled { token } => self.machine.filled(token.0),
+            Event::Undelivered { peer } => self.undelivered(peer),
             Event::PeerDown { peer, cause } => self.down(peer, cause),
             Event::PeerClosed { peer } => self.peer_finished(peer),
             Event::Broken { cause } => self.broken(cause),

@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 
+use ringworld_protocol::Envelope;
 use ringworld_transport::loopback::Loopback;
 use ringworld_transport::{
     Cause, Event, Label, Operation, Placer, Posted, RecvMemory, Refused, Region, RegionId, RemoteKey,
     Showing, Shown, Token, Transport,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// What transports have registered of memory: which transport, and its name for it. Mostly nothing.
@@ -33,6 +35,10 @@ pub(crate) struct Router {
     shows: Option<(usize, usize)>,
     stalled: Vec<VecDeque<Operation>>,
     stalled_peers: Vec<usize>,
+    /// Peers with which a connection has been seen to stand: what was accepted for them arrives, or its loss is seen.
+    met: Vec<bool>,
+    /// Of the others, the first that a collective has sent there. It may be complete for its sender and never leave.
+    first_sent: FxHashMap<usize, Envelope>,
 }
 
 /// When an operation is to leave.
@@ -67,7 +73,22 @@ impl Router {
         let longest = transports.iter().map(|transport| transport.capabilities().show);
         let shows = longest.enumerate().find(|(_, longest)| *longest > 0);
         let stalled_peers = Vec::new();
-        Self { loopback, transports, routes, inject, coalesces, delivers, shows, stalled, stalled_peers }
+        // This rank needs no connection to itself.
+        let met = routes.iter().map(Option::is_none).collect();
+        let first_sent = FxHashMap::default();
+        Self {
+            loopback,
+            transports,
+            routes,
+            inject,
+            coalesces,
+            delivers,
+            shows,
+            stalled,
+            stalled_peers,
+            met,
+            first_sent,
+        }
     }
 
     /// Whether short messages of a rank, or of any, are delivered whole. Others would be placed in bounce memory on
@@ -297,6 +318,29 @@ impl Router {
             .copied()
             .flatten()
             .is_some_and(|index| self.transports[index].is_connected(peer))
+    }
+
+    /// A collective is about to send this to a peer, and not by [`Router::inject`].
+    #[inline]
+    pub(crate) fn note_first(&mut self, peer: usize, envelope: &Envelope) {
+        if !self.met[peer] {
+            self.note_unmet(peer, envelope);
+        }
+    }
+
+    #[cold]
+    fn note_unmet(&mut self, peer: usize, envelope: &Envelope) {
+        if self.is_linked(peer) {
+            self.met[peer] = true;
+            self.first_sent.remove(&peer);
+        } else {
+            self.first_sent.entry(peer).or_insert(*envelope);
+        }
+    }
+
+    /// The first that a collective has sent to a peer, as long as no connection to it has been seen.
+    pub(crate) fn take_first(&mut self, peer: usize) -> Option<Envelope> {
+        self.first_sent.remove(&peer)
     }
 
     pub(crate) fn close(&mut self) -> usize {

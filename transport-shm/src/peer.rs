@@ -120,6 +120,11 @@ impl Peer {
         self.queue.is_empty() && self.puts.is_empty()
     }
 
+    /// Whether messages that have been taken over have not left.
+    pub(crate) fn keeps_any(&self) -> bool {
+        self.kept > 0
+    }
+
     fn holds_no_slots(&self) -> bool {
         !matches!(&self.state, State::Open(link) if link.holds_slots())
     }

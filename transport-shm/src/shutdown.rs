@@ -5,7 +5,7 @@
 //! process has mapped, and is read first. Neighbours: `peer.rs` has the state, `transport.rs` calls in.
 
 use ringworld_transport::lifecycle::Step;
-use ringworld_transport::{Cause, Rank};
+use ringworld_transport::{Cause, Event, Rank};
 
 use crate::peer::State;
 use crate::transport::Shm;
@@ -55,7 +55,8 @@ impl Shm {
 
     /// While closing: moves every connection on, and ends when there is none left.
     pub(crate) fn advance_shutdowns(&mut self) {
-        let mut left = false;
+        // Whoever has been answered has something to say, which is to be read before this rank leaves.
+        let mut left = self.pending.has_known();
         for rank in 0..self.peers.len() {
             self.advance_shutdown(rank);
             left |= match self.peers[rank].state {
@@ -65,6 +66,8 @@ impl Shm {
                 State::Idle | State::Gone(_) => false,
             };
         }
+        // As does whoever has come since. Who comes later finds nobody, and knows that it was not heard.
+        left = left || (self.accept() && self.pending.has_known());
         if !left {
             self.end_everything();
             self.life.closed();
@@ -74,6 +77,9 @@ impl Shm {
     /// The peer is down: drops everything of it, and reports that once.
     pub(crate) fn fail(&mut self, rank: Rank, cause: Cause) {
         let Some(peer) = self.peers.get_mut(rank) else { return };
+        if peer.keeps_any() {
+            self.life.defer(Event::Undelivered { peer: rank });
+        }
         if peer.shutdown.fail(rank, &cause, &mut self.life) {
             self.release(rank, cause);
         }

@@ -158,6 +158,12 @@ impl Engine {
         let end = &mut self.ends[rank];
         let settled = |link: &Link| matches!(link.state, LinkState::Finished) && link.open_sends == 0;
         let quiet = end.links.get(&peer).is_some_and(settled);
+        // What waits at a rank that was not there has not gone anywhere.
+        let refused = matches!(cause, Cause::Unreachable(_) | Cause::Rejected(_));
+        let is_complete = |link: &Link| link.messages.iter().any(|message| message.token.is_none());
+        if refused && end.links.get(&peer).is_some_and(is_complete) {
+            end.due.push(Event::Undelivered { peer });
+        }
         if end.take_down(peer, cause.clone()) && !quiet {
             end.due.push(Event::PeerDown { peer, cause });
         }

@@ -373,6 +373,11 @@ impl PendingHandshakes {
         *self = Self::default();
     }
 
+    /// Whether `wanted` is true of one.
+    pub(crate) fn any(&self, wanted: impl Fn(&Pending) -> bool) -> bool {
+        self.slots.iter().any(|slot| slot.pending.as_deref().is_some_and(&wanted))
+    }
+
     /// Slots of which `wanted` is true.
     pub(crate) fn select(&self, wanted: impl Fn(&Pending) -> bool) -> Vec<usize> {
         let slots = self.slots.iter().enumerate();

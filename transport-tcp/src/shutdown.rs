@@ -8,11 +8,12 @@ use std::net::Shutdown;
 
 use ringworld_transport::lifecycle::{Control, Step};
 use ringworld_transport::puts::{Exposures, PutQueue};
-use ringworld_transport::{Cause, Rank};
+use ringworld_transport::{Cause, Event, Rank};
 
 use crate::framing::Prelude;
 use crate::lane::{Ended, Lane, Outgoing};
 use crate::peer::{Peer, State};
+use crate::pending::{Pending, Role};
 use crate::transport::Tcp;
 
 impl Tcp {
@@ -94,10 +95,27 @@ impl Tcp {
                 State::Idle | State::Gone(_) => false,
             };
         }
-        if !left {
+        // Whoever has begun a connection has something to say, which is to be read before this rank leaves. Who comes
+        // later finds nobody, and knows that it was not heard.
+        if !left && !self.is_awaited() {
             self.end_everything();
             self.life.closed();
         }
+    }
+
+    /// Whether a peer makes its first connection to this rank, or has come to make it.
+    fn is_awaited(&mut self) -> bool {
+        for index in 0..self.listeners.len() {
+            self.accept(index);
+        }
+        let peers = &self.peers;
+        let awaits = |pending: &Pending| match &pending.role {
+            Role::Challenged(responder) => {
+                responder.lane == 0 && matches!(peers[responder.from].state, State::Idle)
+            }
+            _ => false,
+        };
+        self.handshakes.any(awaits) || peers.iter().any(|peer| matches!(peer.state, State::Open))
     }
 
     /// The orderly end of a connection is over.
@@ -112,6 +130,9 @@ impl Tcp {
     /// The peer is down: drops everything of it, and reports that once.
     pub(crate) fn fail(&mut self, rank: Rank, cause: Cause) {
         let Some(peer) = self.peers.get_mut(rank) else { return };
+        if peer.waiting.keeps_any() {
+            self.life.defer(Event::Undelivered { peer: rank });
+        }
         if peer.shutdown.fail(rank, &cause, &mut self.life) {
             self.release(rank, cause);
         }

@@ -38,6 +38,11 @@ impl Waiting {
         self.frames.is_empty()
     }
 
+    /// Whether messages that have been taken over are among them.
+    pub(crate) fn keeps_any(&self) -> bool {
+        self.kept > 0
+    }
+
     /// Hands all of them to the connection.
     pub(crate) fn take_frames(&mut self) -> VecDeque<Outgoing> {
         self.kept = 0;

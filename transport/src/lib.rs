@@ -47,8 +47,10 @@
 //! the receiver's help all the same: the transport takes it over into memory of its own, and sends it in its turn when
 //! the connection stands. It does so as long as what it keeps for that peer is less than [`KEPT`] bytes; the runtime
 //! bounds that too, by the credits it has with each peer. What was kept is an accepted operation like any other:
-//! [`Transport::close`] delivers it, [`Transport::abort`] and [`Event::PeerDown`] drop it. Its sender may have gone on
-//! to compute, and the connection needs polls of both sides: [`Transport::owes`] tells that they are still needed here.
+//! [`Transport::close`] delivers it, [`Transport::abort`] and [`Event::PeerDown`] drop it. Its sender takes
+//! it for sent, so before that `PeerDown` comes [`Event::Undelivered`]. He may have gone on to compute, and the
+//! connection needs polls of both sides: [`Transport::owes`] tells that they are still needed here. A side that closes
+//! goes on with the connections that others have begun to it.
 //!
 //! **Memory.** [`SendMemory`] and [`RecvMemory`] are spans of somebody else's memory, promised by an
 //! `unsafe` constructor to stay valid until the operation completes. Dropping one is always safe and
@@ -327,6 +329,12 @@ pub enum Event {
     Filled {
         /// The token of the exposure.
         token: Token,
+    },
+    /// Messages for the peer that were complete for whoever posted them will never leave: they were kept for a
+    /// connection that has not come to stand. Reported before the [`Event::PeerDown`] that drops them.
+    Undelivered {
+        /// Who.
+        peer: Rank,
     },
     /// The peer is gone or out of reach. Ends every operation, placement and exposure of that peer.
     PeerDown {

@@ -12,10 +12,10 @@ use super::super::calls::CallId;
 use super::super::fault::Fault;
 use super::super::last_calls::LastCalls;
 use super::super::owners::{Owner, RunId};
-use super::super::runs::{Called, Disagreement, Mine};
+use super::super::runs::{Called, Disagreement, Mine, Runs};
 use super::super::signature::{Signature, SignatureBytes, describe_site};
 use super::Core;
-use super::suspicion::Desertion;
+use super::suspicion::{Desertion, Doubt};
 
 /// How long the others, and the master, have to say what a rank has called that has left. The error is the better for
 /// it, and the end still inside the promised second.
@@ -118,28 +118,77 @@ impl Core {
         }
         // Not asked at every poll what time it is.
         if !self.doubts.is_empty() && !self.inbox.is_full() {
-            self.doubts.0.retain(|(_, until)| Instant::now() < *until);
+            let is_due = |doubt: &Doubt| Instant::now() >= doubt.until;
+            while let Some(due) = self.doubts.0.iter().position(is_due) {
+                let Doubt { peer, unread, .. } = self.doubts.0.remove(due);
+                if let Some(unread) = unread {
+                    self.never_read(peer, &unread, &LastCalls::default());
+                }
+            }
         }
     }
 
     /// A connection has ended without a goodbye, to a rank that has left, or while this rank leaves.
     pub(super) fn doubt(&mut self, peer: usize) {
-        if self.doubts.0.iter().all(|(other, _)| *other != peer) {
-            self.doubts.0.push((peer, Instant::now() + ANSWER));
+        self.doubt_whether_read(peer, None);
+    }
+
+    /// What had been accepted for a peer never left, and whoever sent it has gone on. Where that was a collective, the
+    /// peer cannot have done its part in it: it has left without calling it, or it is dead, as the control plane knows.
+    pub(super) fn undelivered(&mut self, peer: usize) {
+        if let Some(unread) = self.router.take_first(peer) {
+            self.doubt_whether_read(peer, Some(unread));
+        }
+    }
+
+    fn doubt_whether_read(&mut self, peer: usize, unread: Option<Envelope>) {
+        if let Some(doubt) = self.doubts.0.iter_mut().find(|doubt| doubt.peer == peer) {
+            doubt.unread = doubt.unread.take().or(unread);
+        } else {
+            self.doubts.0.push(Doubt { peer, until: Instant::now() + ANSWER, unread });
             self.control.ask_last_calls(peer);
         }
     }
 
     pub(super) fn heard_last_calls(&mut self, rank: usize, calls: &LastCalls) {
-        self.doubts.0.retain(|(peer, _)| *peer != rank);
+        let doubted = self.doubts.0.iter().position(|doubt| doubt.peer == rank);
+        let unread = doubted.and_then(|index| self.doubts.0.remove(index).unread);
         if self.desertion.as_ref().is_some_and(|desertion| desertion.peer == rank) {
             return self.convict(calls);
         }
         let differs = |context: &u64| self.runs.first_disagreement(*context, calls.of_context(*context));
         let first = calls.contexts().into_iter().find_map(|context| Some((context, differs(&context)?)));
         if let Some((context, disagreement)) = first {
-            self.disagree(rank, context, &disagreement);
+            return self.disagree(rank, context, &disagreement);
         }
+        if let Some(unread) = unread {
+            self.never_read(rank, &unread, calls);
+        }
+    }
+
+    /// A rank has left, and has not read what a collective of this rank had sent there.
+    fn never_read(&mut self, peer: usize, unread: &Envelope, last: &LastCalls) {
+        let (context, sequence) = (unread.context, Runs::sequence_of(unread));
+        let (done, before) = self.in_the_end(context, sequence, last);
+        let how = if done { "without reading it" } else { "without calling it" };
+        let detail = format!(
+            "{} called {} as collective #{sequence} of communicator {} and sent something to {}, which has left the \
+             world {how}{before}",
+            self.rank_on_host(self.rank),
+            self.described(&unread.signature),
+            context / 2,
+            self.rank_on_host(peer),
+        );
+        self.tell(Fault::Mismatch { detail });
+    }
+
+    /// Whether a rank that has left had called a collective, and in words what it called last on that communicator.
+    fn in_the_end(&self, context: u64, sequence: u32, last: &LastCalls) -> (bool, String) {
+        let Some(last) = last.last(context) else { return (false, String::new()) };
+        let call = self.described(&last.signature);
+        let words = format!("; its last collective on this communicator was #{}, {call}", last.sequence);
+        // Numbers go round the circle; what has not been called lies ahead.
+        (last.sequence.wrapping_sub(sequence) < u32::MAX / 2, words)
     }
 
     fn convict(&mut self, last: &LastCalls) {
@@ -148,14 +197,8 @@ impl Core {
         if let Some(disagreement) = self.runs.first_disagreement(context, last.of_context(context)) {
             return self.disagree(peer, context, &disagreement);
         }
-        let last = last.last(context);
-        // Numbers go round the circle; what has not been called lies ahead.
-        let is_done = |number: u32| number.wrapping_sub(called.sequence) < u32::MAX / 2;
-        let how = if last.is_some_and(|last| is_done(last.sequence)) { "" } else { " without calling it" };
-        let before = last.map_or_else(String::new, |last| {
-            let call = self.described(&last.signature);
-            format!("; its last collective on this communicator was #{}, {call}", last.sequence)
-        });
+        let (done, before) = self.in_the_end(context, called.sequence, last);
+        let how = if done { "" } else { " without calling it" };
         let detail = format!(
             "{} called {} as collective #{} of communicator {} and needs {}, which has left the world{how}{before}",
             self.rank_on_host(self.rank),

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::time::Instant;
 
+use ringworld_protocol::Envelope;
+
 use super::super::runs::Called;
 
 /// A peer whose connection has been lost: its death, or the echo of another's.
@@ -74,7 +76,15 @@ impl Desertion {
 /// that they have called something else. So they are asked what they have called, and until when an answer is waited
 /// for.
 #[derive(Default)]
-pub(super) struct Doubts(pub(super) Vec<(usize, Instant)>);
+pub(super) struct Doubts(pub(super) Vec<Doubt>);
+
+/// One of them.
+pub(super) struct Doubt {
+    pub(super) peer: usize,
+    pub(super) until: Instant,
+    /// The first that a collective of this rank has sent there, where it is known that it was not read.
+    pub(super) unread: Option<Envelope>,
+}
 
 impl Doubts {
     pub(super) fn is_empty(&self) -> bool {
@@ -82,6 +92,6 @@ impl Doubts {
     }
 
     pub(super) fn until(&self) -> Option<Instant> {
-        self.0.iter().map(|(_, until)| *until).min()
+        self.0.iter().map(|doubt| doubt.until).min()
     }
 }

@@ -15,6 +15,11 @@ use super::context::{Called, Context, Disagreement, Mine};
 use super::tag::{REMINDER, is_reminder, sequence_of, tag};
 
 impl Runs {
+    /// Which collective a message that this rank has sent is of.
+    pub(crate) fn sequence_of(envelope: &Envelope) -> u32 {
+        sequence_of(envelope.tag)
+    }
+
     /// Compares a message of a collective with what this rank has called in the same communicator. One that can belong
     /// to no call of this rank is a disagreement.
     ///

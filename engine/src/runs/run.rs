@@ -294,6 +294,7 @@ impl Run {
                 if wires.send_at_once(to, &envelope, data) {
                     return Ok(None);
                 }
+                wires.router.note_first(to, &envelope);
                 Some(wires.machine.send(to, envelope, data, Mode::Standard))
             }
             Action::Recv { .. } => {

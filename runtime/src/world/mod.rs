@@ -164,12 +164,14 @@ impl World {
     /// Ends this rank's part, as dropping the `World` does, and says whether all has gone well.
     ///
     /// The end looks once more at what the others have called: a program whose calls and whose `finish` return `Ok` on
-    /// every rank has made the same collectives on every rank. A drop can only log what it finds, as an error.
+    /// every rank has made the same collectives on every rank; but for those of no elements, which send nothing. A drop
+    /// can only log what it finds, as an error.
     ///
     /// # Errors
     ///
-    /// [`Error::Mismatch`] when others have called collectives that this rank has not, or others; and whatever else has
-    /// ended the world before, even if a call has returned it already.
+    /// [`Error::Mismatch`] when others have called collectives that this rank has not, or others, or have left without
+    /// reading what a collective of this rank has sent to them; and whatever else has ended the world before, even if a
+    /// call has returned it already.
     ///
     /// ```
     /// let world = ringworld::World::builder().world_size(1).build()?;

@@ -313,6 +313,29 @@ fn a_collective_that_a_leaving_rank_has_never_called_is_told_by_it() {
     }
 }
 
+/// Whoever only sends and leaves may do so before there is a connection, to a rank that leaves as well: one of the two
+/// finds out in any case.
+#[test]
+fn a_first_message_to_a_rank_that_leaves_without_the_call_is_an_error_on_one_of_them() {
+    for wire in wires() {
+        for (called_after, left_after) in (0..6).flat_map(|_| [(0, 0), (0, 3), (3, 0), (30, 0), (0, 30)]) {
+            let choice = Choice { hub: Some(Hub::new(2)), ..small() };
+            let results = owned_world(wire, 2, &choice, |rank| {
+                let wait = if rank.rank() == 0 { called_after } else { left_after };
+                std::thread::sleep(Duration::from_millis(wait));
+                let called = if rank.rank() == 0 { rank.broadcast(&mut [7u8; 3], 0) } else { Ok(()) };
+                called.and(rank.finish())
+            });
+            let errors: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+            let told = errors.iter().any(|error| {
+                matches!(error, Error::Mismatch { .. })
+                    && error.to_string().contains("broadcast(3 x bytes, root 0) ")
+            });
+            assert!(told, "{wire:?}, after {called_after} and {left_after} ms: {results:?}");
+        }
+    }
+}
+
 /// Whoever waits for a rank that has left is told what that one called last, and who did not call what.
 #[test]
 fn a_rank_that_leaves_without_a_call_is_quoted_and_not_called_dead() {

@@ -224,6 +224,28 @@ fn memory_that_a_transport_still_fills_is_not_given_back_for_a_word_of_the_contr
     }
 }
 
+/// What a collective has sent is complete for its caller, and nobody else hears that it never left.
+#[test]
+fn a_collective_whose_message_never_left_is_an_error_of_the_end() {
+    for (calls, is_told) in [(true, true), (false, false)] {
+        let script = Scripted::new();
+        script.with().linked = false;
+        let world = script.world();
+        if calls {
+            world.broadcast(&mut [7u8; 3], 0).unwrap();
+        } else {
+            world.send(&[7u8; 3], 1, 1).unwrap();
+        }
+        world.peer_has_left(1);
+        script.with().events.push(Event::Undelivered { peer: 1 });
+        script.with().loses(&[1]);
+        let ended = world.finish();
+        let told = matches!(&ended, Err(error @ Error::Mismatch { .. })
+            if error.to_string().contains("left the world without calling it"));
+        assert_eq!(told, is_told, "{ended:?}");
+    }
+}
+
 #[test]
 fn a_receive_that_nobody_fills_any_more_ends_with_its_peer() {
     let script = Scripted::new();

@@ -88,6 +88,9 @@ impl Ibverbs {
     /// The peer is down: drops everything of it, and reports that once.
     pub(super) fn fail(&mut self, rank: Rank, cause: Cause) {
         let Some(peer) = self.peers.get_mut(rank) else { return };
+        if peer.kept > 0 {
+            self.life.defer(Event::Undelivered { peer: rank });
+        }
         if peer.shutdown.fail(rank, &cause, &mut self.life) {
             self.release(rank, cause);
         }

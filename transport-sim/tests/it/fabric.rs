@@ -179,7 +179,8 @@ fn a_killed_rank_is_down_for_all_and_all_are_down_for_it() {
     assert!(nodes[2].told.is_empty());
     let _ = nodes[2].send(1, b"x", vec![], 0).unwrap();
     run(&fabric, &mut nodes);
-    assert_eq!(nodes[2].told, ["down 1: no connection could be made: rank 1 is not there"]);
+    let down = "down 1: no connection could be made: rank 1 is not there";
+    assert_eq!(nodes[2].told, ["Undelivered { peer: 1 }", down], "it was complete, and never left");
     nodes[1].sim.close();
     run(&fabric, &mut nodes);
     assert_eq!(nodes[1].times_told("closed"), 1, "close ends for a killed rank too: {:?}", nodes[1].told);

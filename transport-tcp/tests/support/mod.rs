@@ -143,6 +143,8 @@ impl Side {
                 Event::Filled { .. } => self.filled += 1,
                 Event::Sent { .. } => self.sent += 1,
                 Event::PeerDown { peer, cause } => self.down.push((peer, cause)),
+                // The kit asks for it where it matters.
+                Event::Undelivered { .. } => {}
                 Event::PeerClosed { peer } => self.closed_peers.push(peer),
                 Event::Closed => self.closed = true,
                 Event::Broken { cause } => self.broken.push(cause),

@@ -104,6 +104,8 @@ pub(super) struct End {
     /// The names of all regions that were ever registered.
     pub(super) regions: Vec<RegionId>,
     pub(super) down: Vec<(Rank, Cause)>,
+    /// Peers for which something that was complete never left.
+    pub(super) undelivered: Vec<Rank>,
     pub(super) closed_peers: Vec<Rank>,
     pub(super) closed: bool,
     /// Whether [`Harness::step`] polls it.
@@ -128,6 +130,7 @@ impl End {
             memories: Vec::new(),
             regions: Vec::new(),
             down: Vec::new(),
+            undelivered: Vec::new(),
             closed_peers: Vec::new(),
             closed: false,
             polled: true,
@@ -259,6 +262,13 @@ impl End {
             Event::Sent { token } => self.sent(token),
             Event::Received { peer, token } => self.received(peer, token),
             Event::Filled { token } => self.filled(token),
+            Event::Undelivered { peer } if self.is_down(peer) => {
+                Err(format!("Undelivered for rank {peer} after its PeerDown"))
+            }
+            Event::Undelivered { peer } => {
+                self.undelivered.push(peer);
+                Ok(())
+            }
             Event::PeerDown { peer, cause } => self.peer_down(peer, cause),
             Event::PeerClosed { peer } => self.peer_closed(peer),
             Event::Closed if self.closed => Err("a second Closed".to_owned()),

@@ -160,7 +160,8 @@ pub fn a_vanished_peer_does_not_hold_up_close(fabric: &mut dyn Fabric) {
 }
 
 /// A first message to a rank that closes meanwhile, which never heard of the sender, arrives; or the sender is told
-/// that the peer is lost, and not that it has finished: somebody has to find out what became of the message.
+/// that the peer is lost, and not that it has finished: somebody has to find out what became of the message. Where it
+/// was complete for its sender, that is told that it never left.
 pub fn a_first_message_to_a_rank_that_closes_is_not_lost_in_silence(fabric: &mut dyn Fabric) {
     for turns in 0..8 {
         let mut h = Harness::new(fabric, 2, "a_first_message_to_a_rank_that_closes_is_not_lost_in_silence");
@@ -184,6 +185,8 @@ pub fn a_first_message_to_a_rank_that_closes_is_not_lost_in_silence(fabric: &mut
         let told = down.iter().any(|(_, cause)| *cause != Cause::Finished);
         let arrived = h.end(1).received_from(0).count() == 1;
         h.check(arrived || told, format!("it was lost, and the sender was told {down:?}"));
+        let said = h.end(0).undelivered == [1] || !h.end(0).all_sent();
+        h.check(arrived || said, "it was complete, and lost, and the sender was not told that it never left");
         h.finish();
     }
 }
