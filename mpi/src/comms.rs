@@ -15,8 +15,8 @@ use crate::buffered::Pool;
 use crate::errhandlers::{self, Handler};
 use crate::error::{Result, error, fail};
 use crate::info::Info;
+use crate::numbers::Numbers;
 use crate::objects::Table;
-use crate::partitioned::Numbers;
 use crate::standard::{self, ANY_SOURCE, ANY_TAG, ERR_COMM, ERR_RANK, ERR_TAG, PROC_NULL};
 use crate::topology::Topology;
 

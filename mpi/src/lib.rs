@@ -78,6 +78,7 @@ pub mod kind;
 mod making;
 mod matched;
 mod neighbourhood;
+mod numbers;
 mod objects;
 mod operations;
 mod partitioned;
