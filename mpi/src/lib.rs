@@ -29,7 +29,7 @@
 //! ```text
 //! calls/            every function: handles resolved, arguments checked, errors given to handlers
 //! comms.rs          communicators, and intercommunicators as communicators of both groups
-//! point_to_point.rs short.rs work.rs requests.rs bare.rs buffered.rs generalized.rs partitioned.rs
+//! point_to_point.rs short.rs work.rs requests.rs bare.rs buffered.rs generalized.rs partitioned.rs numbers.rs
 //! plan.rs           a collective with its memory, which is run, begun, or begun again and again
 //! collectives.rs inter.rs neighbourhood.rs steps.rs
 //! datatypes/        layouts, constructors, packing, external32
