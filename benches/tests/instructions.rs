@@ -197,17 +197,17 @@ fn holds(path: &Path) {
     let least = loop {
         for (runs, times) in [(&mut once, path.times), (&mut twice, 2 * path.times)] {
             runs.push(collected(path.name, times).unwrap_or_else(|error| panic!("{error}")));
-            // What disturbs a run can only add to it. In the difference of two runs it may also be missing, so the
-            // least disturbed of each are compared.
+            // What disturbs a run can only add to it. In the difference of two runs it may also be missing, so those
+            // that are disturbed alike are compared.
             runs.sort_unstable();
         }
         let counts: Vec<u64> = std::iter::zip(&twice, &once)
             .map(|(twice, once)| twice.saturating_sub(*once) / path.times / path.each)
             .collect();
         // Turns of threads make some counts larger and some smaller than the true one; it is what repeats.
-        let agrees = |other: &u64| counts[0].abs_diff(*other) <= counts[0].max(*other) * path.apart / 100;
-        let least = counts[0];
-        if least > 0 && counts[1..].iter().any(agrees) && (least <= ceiling || counts.len() == COUNTS) {
+        if let Some(least) = least_repeated(&counts, path.apart)
+            && (least <= ceiling || counts.len() == COUNTS)
+        {
             break least;
         }
         assert!(
@@ -226,6 +226,24 @@ fn holds(path: &Path) {
         path.name,
         path.times
     );
+}
+
+/// The least of the counts with which another agrees within so many per cent.
+fn least_repeated(counts: &[u64], apart: u64) -> Option<u64> {
+    let mut counts = counts.to_vec();
+    counts.sort_unstable();
+    counts.windows(2).find_map(|pair| match *pair {
+        [less, more] if less > 0 && more - less <= more * apart / 100 => Some(less),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_count_that_is_off_is_not_what_repeats() {
+    assert_eq!(least_repeated(&[2632, 2359, 2378, 2377, 2181, 2368], 5), Some(2359));
+    assert_eq!(least_repeated(&[100, 101], 1), Some(100));
+    assert_eq!(least_repeated(&[0, 0, 100, 103], 2), None);
+    assert_eq!(least_repeated(&[100], 5), None);
 }
 
 /// Why nothing can be counted here.
