@@ -34,7 +34,7 @@ pub type Ending = Result<Option<Done>, Failure>;
 
 #[derive(Default)]
 struct Call {
-    /// How many calls were here before.
+    /// How many calls have been here.
     turn: u32,
     ending: Option<Ending>,
     lent: [Option<BufferId>; 2],

@@ -5,6 +5,7 @@
 //! knows what has been read, `peer.rs` has the state, `transport.rs` calls in.
 
 use std::net::Shutdown;
+use std::time::{Duration, Instant};
 
 use ringworld_transport::lifecycle::{Control, Step};
 use ringworld_transport::puts::{Exposures, PutQueue};
@@ -15,6 +16,10 @@ use crate::lane::{Ended, Lane, Outgoing};
 use crate::peer::{Peer, State};
 use crate::pending::{Pending, Role};
 use crate::transport::Tcp;
+
+/// How long a rank that has nothing else to do before it ends waits for first connections that others make. It takes
+/// them a trip or two: who is later finds nobody, and knows that it was not heard.
+const LAST_CALL: Duration = Duration::from_secs(1);
 
 impl Tcp {
     /// A lane has ended, as its socket says.
@@ -103,8 +108,13 @@ impl Tcp {
         }
     }
 
-    /// Whether a peer makes its first connection to this rank, or has come to make it.
+    /// Whether a peer makes its first connection to this rank, or has come to make it. Not for
+    /// long: somebody may repeat recorded Hellos, and is not to keep a rank from its end.
     fn is_awaited(&mut self) -> bool {
+        let is_late = self.last_call.get_or_insert_with(Instant::now).elapsed() >= LAST_CALL;
+        if is_late {
+            return false;
+        }
         for index in 0..self.listeners.len() {
             self.accept(index);
         }
@@ -185,7 +195,6 @@ impl Tcp {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::time::{Duration, Instant};
 
     use ringworld_transport::{
         Header, Operation, Placement, Placer, RecvMemory, SendMemory, Token, Transport as _,
@@ -253,6 +262,34 @@ mod tests {
             assert!(sleeps(&mut one), "in order: {in_order}");
             drop(copy);
         }
+    }
+
+    /// Its first message was good, and may be one that somebody has recorded.
+    #[test]
+    fn who_never_proves_who_it_is_does_not_keep_a_rank_from_its_end_for_ever() {
+        let (mut one, mut other) = pair();
+        let (header, payload) = (Header::new(b"h").unwrap(), SendMemory::empty());
+        let message = Operation::Message { peer: 0, header, payload, token: Token(0) };
+        assert!(other.post(message).is_ok());
+        let is_challenged = |one: &Tcp| one.handshakes.any(|it| matches!(it.role, Role::Challenged(_)));
+        let begin = Instant::now();
+        while !is_challenged(&one) {
+            // Only until it has sent its first message.
+            if one.handshakes.is_empty() || !one.handshakes.any(|it| matches!(it.role, Role::Unauthenticated))
+            {
+                other.poll(&mut Inbox, &mut Vec::new());
+            }
+            one.poll(&mut Inbox, &mut Vec::new());
+            assert!(begin.elapsed() < Duration::from_secs(30));
+        }
+        let mut events = Vec::new();
+        one.close();
+        (0..50).for_each(|_| _ = one.poll(&mut Inbox, &mut events));
+        let has_closed = |events: &[Event]| events.iter().any(|event| matches!(event, Event::Closed));
+        assert!(!has_closed(&events), "it waits for whoever may have something to say");
+        one.last_call = Instant::now().checked_sub(LAST_CALL);
+        one.poll(&mut Inbox, &mut events);
+        assert!(has_closed(&events), "{events:?}");
     }
 
     #[test]

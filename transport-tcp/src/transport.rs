@@ -105,6 +105,8 @@ pub struct Tcp {
     /// Further lanes to be tried again, and when.
     pub(crate) lane_retries: Vec<(Rank, usize, Instant)>,
     pub(crate) life: Lifecycle,
+    /// Since when nothing keeps a rank that closes but first connections that others make.
+    pub(crate) last_call: Option<Instant>,
     /// Connections to peers whose network is silent.
     pub(crate) set_aside: Vec<Watched<Socket>>,
     /// Lanes with a failed write, to be read out and given up at the next poll.
@@ -206,6 +208,7 @@ impl Tcp {
             lane_retries: Vec::new(),
             life: Lifecycle::default(),
             set_aside: Vec::new(),
+            last_call: None,
             troubled: Vec::new(),
             blocked: 0,
             coalescing: Vec::new(),

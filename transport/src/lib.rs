@@ -48,7 +48,7 @@
 //! the connection stands. It does so as long as what it keeps for that peer is less than [`KEPT`] bytes; the runtime
 //! bounds that too, by the credits it has with each peer. What was kept is an accepted operation like any other:
 //! [`Transport::close`] delivers it, [`Transport::abort`] and [`Event::PeerDown`] drop it. Its sender takes
-//! it for sent, so before that `PeerDown` comes [`Event::Undelivered`]. He may have gone on to compute, and the
+//! it for sent, so before that `PeerDown` comes [`Event::Undelivered`]. The sender may have gone on to compute, and the
 //! connection needs polls of both sides: [`Transport::owes`] tells that they are still needed here. A side that closes
 //! goes on with the connections that others have begun to it.
 //!
