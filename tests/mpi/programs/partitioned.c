@@ -207,16 +207,11 @@ static void all(void)
 int main(int argc, char **argv)
 {
     WELL(MPI_Init(&argc, &argv));
-    WELL(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    WELL(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    next = (rank + 1) % size;
-    before = (rank + size - 1) % size;
+    find_place(&next, &before);
     comm = MPI_COMM_WORLD;
     all();
     WELL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     all();
     WELL(MPI_Comm_free(&comm));
-    WELL(MPI_Finalize());
-    printf("rank %d of %d is done\n", rank, size);
-    return 0;
+    return finish();
 }

@@ -329,10 +329,7 @@ static void lengths(void)
 int main(int argc, char **argv)
 {
     WELL(MPI_Init(&argc, &argv));
-    WELL(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    WELL(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    next = (rank + 1) % size;
-    before = (rank + size - 1) % size;
+    find_place(&next, &before);
     WELL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     WELL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     messages();
@@ -343,7 +340,5 @@ int main(int argc, char **argv)
     operations();
     lengths();
     WELL(MPI_Comm_free(&comm));
-    WELL(MPI_Finalize());
-    printf("rank %d of %d is done\n", rank, size);
-    return 0;
+    return finish();
 }

@@ -454,10 +454,7 @@ int main(int argc, char **argv)
     WELL(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads));
     CHECK(threads == MPI_THREAD_MULTIPLE);
     WELL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    WELL(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    WELL(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    next = (rank + 1) % size;
-    before = (rank + size - 1) % size;
+    find_place(&next, &before);
     comm = MPI_COMM_WORLD;
     all();
     WELL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
@@ -482,7 +479,5 @@ int main(int argc, char **argv)
         WELL(MPI_Test_cancelled(&statuses[i], &flag));
         CHECK(flag);
     }
-    WELL(MPI_Finalize());
-    printf("rank %d of %d is done\n", rank, size);
-    return 0;
+    return finish();
 }
