@@ -19,7 +19,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use crate::folder::{Folder, Missed, file_name};
 
 /// Changes with the layout of addresses, links or outboxes.
-pub(crate) const VERSION: u8 = 9;
+pub(crate) const VERSION: u8 = 10;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const LENGTH: usize = 34;
 
@@ -175,7 +175,7 @@ mod tests {
             assert_eq!(Place::parse(&place.address()), Ok(place));
         }
         for wrong in
-            [vec![], vec![VERSION], vec![VERSION; 33], vec![VERSION; 34], vec![VERSION; 35], vec![10; 34]]
+            [vec![], vec![VERSION], vec![VERSION; 33], vec![VERSION; 34], vec![VERSION; 35], vec![11; 34]]
         {
             assert!(Place::parse(&Address::new(wrong.clone())).is_err(), "{wrong:?}");
         }

@@ -7,7 +7,7 @@
 //! ```text
 //! NAMES     a word for each place: the channel that has it, 0 for none; left (1) channel + 1 (63)
 //! place     PASSED  word: all before this number is not needed by the owner any more
-//!           CELLS   lines:  word | label (24) | the first bytes      word: there (1) where (5) length (26) number (32)
+//!           CELLS   lines:  word | label (24) | the first bytes     word: there (1) where (11) length (20) number (32)
 //!           REST    as many rooms for what is longer
 //! ```
 //!
@@ -28,6 +28,7 @@
 
 use ringworld_transport::{Label, Shown};
 
+use crate::memory::{LINE, within_line};
 use crate::ring::Shared;
 
 /// How many channels have a place. A communicator has one.
@@ -42,9 +43,10 @@ const STRIDE: usize = if cfg!(ringworld_model) { LONGEST } else { LONGEST + (8 <
 /// Bytes of the whole.
 pub(crate) const SIZE: usize = LINE + PLACES * PLACE;
 
-const LINE: usize = 64;
 const WORD: usize = 8;
 const LABEL: usize = size_of::<Label>();
+/// So long a rest begins as far [within a line](within_line) as it does where it comes from.
+const ALIGNED: usize = 4 << 10;
 /// How many bytes of a payload lie beside its word.
 const BESIDE: usize = LINE - WORD - LABEL;
 const CELL: usize = 2 * LINE;
@@ -53,8 +55,10 @@ const PLACE: usize = (REST + CELLS as usize * STRIDE).next_multiple_of(LINE);
 
 const LEFT: u64 = 1 << 63;
 const THERE: u64 = 1 << 63;
+/// Where the rest is: the room, and how far within it.
 const ROOM_AT: u32 = 58;
-const LENGTH: u64 = (1 << 26) - 1;
+const WITHIN_AT: u32 = 52;
+const LENGTH: u64 = (1 << 20) - 1;
 const _: () = assert!(32 % CELLS == 0 && LONGEST as u64 <= LENGTH);
 
 /// Where a channel is on a board.
@@ -81,8 +85,8 @@ impl Board {
         self.passed_word(place) + CELL + (number % CELLS) as usize * LINE
     }
 
-    fn rest(self, place: Place, room: u32) -> usize {
-        self.passed_word(place) + REST + (room % CELLS) as usize * STRIDE
+    fn rest(self, place: Place, room: u32, within: usize) -> usize {
+        self.passed_word(place) + REST + (room % CELLS) as usize * STRIDE + within % LINE
     }
 
     /// All places.
@@ -150,11 +154,13 @@ impl Board {
         memory.order_writes();
         memory.write(cell + WORD, label);
         memory.write(cell + WORD + LABEL, beside);
+        // What is short takes as few lines as it can.
+        let within = if rest.len() < ALIGNED { 0 } else { within_line(rest) };
         if !rest.is_empty() {
-            memory.write(self.rest(place, room), rest);
+            memory.write(self.rest(place, room, within), rest);
         }
-        let room = u64::from(room % CELLS) << ROOM_AT;
-        memory.store(cell, THERE | room | (payload.len() as u64) << 32 | u64::from(number));
+        let at = u64::from(room % CELLS) << ROOM_AT | (within as u64) << WITHIN_AT;
+        memory.store(cell, THERE | at | (payload.len() as u64) << 32 | u64::from(number));
     }
 
     /// What is shown under a number, if it is: to look is allowed after it was passed, too, when it may be replaced
@@ -194,8 +200,9 @@ impl Board {
         }
         if !rest.is_empty() {
             // Whatever it says, it is one of them.
-            let room = (memory.load(self.cell(place, number)) >> ROOM_AT) as u32;
-            memory.read(self.rest(place, room) + (offset + here - BESIDE), rest);
+            let word = memory.load(self.cell(place, number));
+            let at = self.rest(place, (word >> ROOM_AT) as u32, (word >> WITHIN_AT) as usize);
+            memory.read(at + (offset + here - BESIDE), rest);
         }
     }
 }

@@ -6,8 +6,8 @@
 //! MESSAGE   header, payload                          detail: length of the header
 //! BEGIN     length of the payload (8), header        detail: likewise; pieces follow,
 //!                                                    and no other message before the last
-//! PIECE     first slot (4), length (4)
-//! PUT       key (8), offset (8), first slot (4), length (4)
+//! PIECE     first slot (2), from there (2), length (4)
+//! PUT       key (8), offset (8), first slot (2), from there (2), length (4)
 //! BRIEF     key (8), offset (8), payload             a put that needs no slot
 //! FIN, FIN_ACK                                       see `ringworld_transport::lifecycle`
 //! ```
@@ -29,7 +29,7 @@ use ringworld_transport::{
 
 use crate::board;
 use crate::memory::{Mapping, stream};
-use crate::outbox::{self, Outbox, TheirOutbox};
+use crate::outbox::{self, Outbox, Piece, TheirOutbox};
 use crate::pace::{self, Copy};
 use crate::ring::{self, Consumer, PastCaches, Producer, Record, Shared as _};
 use crate::slots::Run;
@@ -308,10 +308,10 @@ impl Link {
                     return sent;
                 }
                 // All of it or nothing: once begun it would wait for slots, which others may hold.
-                let Some(run) = self.fill_slots(payload, TWO_RECORDS, outbox) else { return false };
+                let Some((run, piece)) = self.fill_slots(payload, TWO_RECORDS, outbox) else { return false };
                 let begun = self.announce(outgoing.header.as_bytes(), payload.len());
                 debug_assert!(begun, "room that was there has gone");
-                self.name_slots(PIECE, run, &[&in_slots(run, payload)]);
+                self.name_slots(PIECE, run, &[&piece.word().to_le_bytes()]);
                 return true;
             }
             if !self.announce(outgoing.header.as_bytes(), payload.len()) {
@@ -324,8 +324,8 @@ impl Link {
             let longest = if exchanges { EXCHANGED } else { piece(payload.len()) };
             let rest = &payload[outgoing.sent..];
             let bytes = &rest[..longest.min(rest.len())];
-            let Some(run) = self.fill_slots(bytes, 8, outbox) else { return false };
-            self.name_slots(PIECE, run, &[&in_slots(run, bytes)]);
+            let Some((run, piece)) = self.fill_slots(bytes, 8, outbox) else { return false };
+            self.name_slots(PIECE, run, &[&piece.word().to_le_bytes()]);
             outgoing.sent += bytes.len();
         }
         true
@@ -359,9 +359,8 @@ impl Link {
                 self.wake();
             } else {
                 let run = outbox.trim(run, bytes.len());
-                outbox.fill(run, bytes);
-                let piece = in_slots(run, bytes);
-                self.name_slots(PUT, run, &[&key, &offset, &piece]);
+                let piece = outbox.fill(run, bytes);
+                self.name_slots(PUT, run, &[&key, &offset, &piece.word().to_le_bytes()]);
             }
             puts.written(&fragment, events);
             moved = true;
@@ -407,13 +406,12 @@ impl Link {
     }
 
     /// Puts bytes into slots, if there are any, and room for a record of `record` bytes that names them.
-    fn fill_slots(&mut self, bytes: &[u8], record: usize, outbox: &mut Outbox) -> Option<Run> {
+    fn fill_slots(&mut self, bytes: &[u8], record: usize, outbox: &mut Outbox) -> Option<(Run, Piece)> {
         if !self.producer.has_room(&self.memory, record) {
             return None;
         }
         let run = self.free_slots(bytes.len(), DEPTH, outbox)?;
-        outbox.fill(run, bytes);
-        Some(run)
+        Some((run, outbox.fill(run, bytes)))
     }
 
     /// Sends the record that names slots. There must be room for it.
@@ -598,7 +596,8 @@ impl Link {
 
     fn take_piece(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
         let [word] = self.words(record)?;
-        let (slot, length) = piece_of(word)?;
+        let piece = piece_of(word)?;
+        let length = piece.length();
         let incoming = self.incoming.as_mut().ok_or("a piece of no message")?;
         if length > incoming.length - incoming.arrived {
             return Err(format!(
@@ -608,7 +607,7 @@ impl Link {
         }
         let room = incoming.memory.len().saturating_sub(incoming.arrived).min(length);
         let into = incoming.memory.as_mut_slice().get_mut(incoming.arrived..).unwrap_or_default();
-        self.theirs.read(slot, &mut into[..room], incoming.length);
+        self.theirs.read(piece, &mut into[..room], incoming.length);
         incoming.arrived += length;
         if incoming.arrived == incoming.length
             && let Some(Incoming { token, memory, .. }) = self.incoming.take()
@@ -621,18 +620,18 @@ impl Link {
 
     fn take_put(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
         let [key, offset] = self.words(record)?;
-        let (slot, length) = if record.kind == BRIEF {
+        let (piece, length) = if record.kind == BRIEF {
             (None, record.length - 16)
         } else {
             let [_, _, word] = self.words(record)?;
-            let (slot, length) = piece_of(word)?;
-            (Some(slot), length)
+            let piece = piece_of(word)?;
+            (Some(piece), piece.length())
         };
         let at = inward.exposures.claim(key, offset, length)?;
         let whole = inward.exposures.whole(key);
         let into = inward.exposures.memory(key, at, length);
-        match slot {
-            Some(slot) => self.theirs.read(slot, into, whole),
+        match piece {
+            Some(piece) => self.theirs.read(piece, into, whole),
             None => self.consumer.read(&self.memory, 16, into),
         }
         inward.exposures.arrived(key, length, inward.events);
@@ -650,16 +649,11 @@ impl Link {
     }
 }
 
-/// How a record names a piece that lies in slots.
-fn in_slots(run: Run, bytes: &[u8]) -> [u8; 8] {
-    (u64::from(run.first) | (bytes.len() as u64) << 32).to_le_bytes()
-}
-
-/// The first slot of a piece, and how many bytes it has.
-fn piece_of(word: u64) -> Result<(u16, usize), String> {
-    let (slot, length) = (word as u32, (word >> 32) as usize);
-    let first = TheirOutbox::piece(slot, length).filter(|_| length > 0);
-    Ok((first.ok_or_else(|| format!("{length} bytes in slot {slot}"))?, length))
+/// What a record names.
+fn piece_of(word: u64) -> Result<Piece, String> {
+    let [slot, within] = [word as u16, (word >> 16) as u16];
+    Piece::of(word)
+        .ok_or_else(|| format!("{} bytes in slot {slot}, {within} behind its beginning", word >> 32))
 }
 
 #[cfg(test)]

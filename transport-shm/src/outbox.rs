@@ -19,13 +19,15 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use crate::board::{self, Board, Place};
-use crate::memory::{MapError, Mapping, Writers, stream};
+use crate::memory::{LINE, MapError, Mapping, Writers, stream, within_line};
 use crate::pace::{self, Copy, Pace};
 use crate::ring::ByWords;
 use crate::slots::{self, Run, SLOTS, Slots};
 
 /// Bytes of a slot.
 pub(crate) const SLOT: usize = 8 << 10;
+/// From one slot to the next: a piece begins as far [within a line](within_line) as it does where it comes from.
+const STRIDE: usize = SLOT + LINE;
 /// The longest piece of a payload.
 pub(crate) const LONGEST: usize = slots::LONGEST * SLOT;
 /// Bytes of all slots.
@@ -41,7 +43,7 @@ const FEW: usize = 8;
 /// is faster.
 const BY_WORDS: Range<usize> = 2 << 10..24 << 10;
 /// Bytes of the whole.
-pub(crate) const SIZE: usize = (FIRST + SLOTS * SLOT).next_multiple_of(4096);
+pub(crate) const SIZE: usize = (FIRST + SLOTS * STRIDE).next_multiple_of(4096);
 
 const EPOCH: usize = 0;
 /// Not at a page: slots would then begin a few bytes before or behind what programs send and receive, modulo a page,
@@ -115,9 +117,10 @@ impl Outbox {
         self.slots.trim(run, slots_of(bytes))
     }
 
-    /// Fills slots that have been taken for so many bytes.
-    pub(crate) fn fill(&mut self, run: Run, bytes: &[u8]) {
-        let at = place(run.first);
+    /// Fills slots that have been taken for so many bytes, and says where in them they lie.
+    pub(crate) fn fill(&mut self, run: Run, bytes: &[u8]) -> Piece {
+        let piece = Piece { slot: run.first, within: within_line(bytes) as u16, length: bytes.len() as u32 };
+        let at = piece.place();
         let way = self.way(bytes.len());
         // What has not been written before is memory that the system has yet to find.
         let is_used_again = self.slots.is_used_again(run, bytes.len().div_ceil(SLOT));
@@ -126,6 +129,7 @@ impl Outbox {
             Copy::PastCaches => self.memory.write_past_caches(at, bytes),
             Copy::Timed => self.timed(bytes.len(), is_used_again, |memory| memory.write(at, bytes)),
         }
+        piece
     }
 
     /// Whether peers seem to be far.
@@ -198,8 +202,38 @@ fn slots_of(bytes: usize) -> usize {
     bytes.div_ceil(SLOT).next_power_of_two()
 }
 
-fn place(slot: u16) -> usize {
-    FIRST + usize::from(slot) * SLOT
+/// Where a part of a payload lies in an outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// The first slot.
+    slot: u16,
+    /// How far behind the beginning of that.
+    within: u16,
+    length: u32,
+}
+
+impl Piece {
+    /// As records name it: slot (2), within (2), length (4), little-endian.
+    pub(crate) fn word(self) -> u64 {
+        u64::from(self.slot) | u64::from(self.within) << 16 | u64::from(self.length) << 32
+    }
+
+    /// What a record names, if there can be such a piece: one of at least a byte that lies in an outbox, whoever has
+    /// written the word.
+    pub(crate) fn of(word: u64) -> Option<Self> {
+        let piece = Self { slot: word as u16, within: (word >> 16) as u16, length: (word >> 32) as u32 };
+        let (slot, within, length) = (usize::from(piece.slot), usize::from(piece.within), piece.length());
+        let lies_inside = slot < SLOTS && within < LINE && within + length <= (SLOTS - slot) * STRIDE;
+        (lies_inside && (1..=LONGEST).contains(&length)).then_some(piece)
+    }
+
+    pub(crate) fn length(self) -> usize {
+        self.length as usize
+    }
+
+    fn place(self) -> usize {
+        FIRST + usize::from(self.slot) * STRIDE + usize::from(self.within)
+    }
 }
 
 /// That of a peer.
@@ -226,13 +260,6 @@ impl TheirOutbox {
         Some(self.0.load(EPOCH)).filter(|epoch| epoch % 2 == 1)
     }
 
-    /// The first slot of a piece of so many bytes, if there can be such a piece.
-    pub(crate) fn piece(slot: u32, length: usize) -> Option<u16> {
-        let is_possible =
-            (slot as usize) < SLOTS && length <= LONGEST && length <= ROOM - slot as usize * SLOT;
-        is_possible.then_some(slot as u16)
-    }
-
     /// Copies what is shown on its board from `offset` on, as far as there is any.
     #[inline]
     pub(crate) fn read_shown(
@@ -248,9 +275,12 @@ impl TheirOutbox {
         }
     }
 
-    /// Copies bytes of a piece that [is possible](Self::piece), of a payload that has `whole` bytes.
-    pub(crate) fn read(&self, slot: u16, into: &mut [u8], whole: usize) {
-        let at = place(slot);
+    /// Copies the beginning of a piece, as much as there is room for and no more than there is, of a payload that has
+    /// `whole` bytes.
+    pub(crate) fn read(&self, piece: Piece, into: &mut [u8], whole: usize) {
+        let at = piece.place();
+        let there = into.len().min(piece.length());
+        let into = &mut into[..there];
         match stream::may_be_better() {
             true if pace::is_too_long_for_caches(whole) => self.0.read_past_caches(at, into),
             true => self.0.read_by_words(at, into),
@@ -270,11 +300,14 @@ mod tests {
         let all: Vec<Run> = std::iter::from_fn(|| outbox.take(LONGEST)).collect();
         assert_eq!(all.len() * LONGEST, ROOM);
         let last = *all.iter().max_by_key(|run| run.first).unwrap();
-        outbox.fill(last, &[9; LONGEST]);
-        let slot = TheirOutbox::piece(last.first.into(), LONGEST).unwrap();
+        // Wherever within a line it begins.
+        let bytes = [9; LONGEST + LINE];
+        let from = LINE - 1 - within_line(&bytes);
+        let piece = outbox.fill(last, &bytes[from..from + LONGEST]);
+        assert_eq!((piece.within, Piece::of(piece.word())), (63, Some(piece)));
         for whole in [LONGEST, pace::TOO_LONG] {
             let mut bytes = [0; LONGEST];
-            theirs.read(slot, &mut bytes, whole);
+            theirs.read(piece, &mut bytes, whole);
             assert!(bytes.iter().all(|byte| *byte == 9), "of a payload of {whole} bytes");
         }
     }
@@ -307,14 +340,27 @@ mod tests {
 
     #[test]
     fn no_piece_lies_outside() {
-        let last = SLOTS as u32 - 1;
-        for (slot, length) in [(0, LONGEST), (last, SLOT), (last - 1, 2 * SLOT), (last, 0)] {
-            assert_eq!(TheirOutbox::piece(slot, length).map(u32::from), Some(slot), "{length}");
-        }
-        for (slot, length) in
-            [(0, LONGEST + 1), (last, SLOT + 1), (last + 1, 0), (u32::MAX, 1), (0, usize::MAX)]
+        let last = SLOTS as u64 - 1;
+        let word = |slot: u64, within: u64, length: usize| slot | within << 16 | (length as u64) << 32;
+        for (slot, within, length) in
+            [(0, 0, LONGEST), (last, 63, SLOT), (last - 1, 64 - 1, 2 * SLOT), (last, 0, 1)]
         {
-            assert_eq!(TheirOutbox::piece(slot, length), None, "{slot} {length}");
+            let piece = Piece::of(word(slot, within, length)).unwrap();
+            assert!(piece.place() + piece.length() <= SIZE && piece.length() == length, "{piece:?}");
+        }
+        let impossible = [
+            (0, 0, LONGEST + 1),
+            (last, 0, STRIDE + 1),
+            (last, 1, STRIDE),
+            (last + 1, 0, 1),
+            (u64::from(u16::MAX), 0, 1),
+            (0, 64, 1),
+            (0, u64::from(u16::MAX), 1),
+            (0, 0, u32::MAX as usize),
+            (0, 0, 0),
+        ];
+        for (slot, within, length) in impossible {
+            assert_eq!(Piece::of(word(slot, within, length)), None, "{slot} {within} {length}");
         }
     }
 

@@ -113,7 +113,8 @@ fn whatever_stands_in_a_ring_is_refused_or_harmless() {
             let mut body = vec![0; (random() % 64) as usize];
             body.fill_with(|| if random() % 3 == 0 { random() as u8 } else { 0 });
             if random() % 2 == 0 {
-                let words = [key, random() % 3, (random() % 600) | ((random() % 2_000) << 32)];
+                let words =
+                    [key, random() % 3, (random() % 600) | (random() % 70) << 16 | (random() % 2_000) << 32];
                 body = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 body.rotate_left(8 * (random() % 3) as usize);
                 body.truncate(24 - 4 * (random() % 5) as usize);

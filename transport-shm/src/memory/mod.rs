@@ -21,6 +21,18 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::process::{Resource, getrlimit};
 
+/// Bytes of a line of the caches.
+pub(crate) const LINE: usize = 64;
+
+/// How far within a line bytes begin. Where they lie in shared memory they begin as far within one: then the C
+/// library's `rep movsb` need not fetch the lines that it overwrites, on AMD's newest processors at least. In pieces of
+/// 32 KiB, 256 KiB to and fro takes 4.1 us so and 5.0 otherwise between near cores of a Zen 5 EPYC, between far ones 9
+/// and 35, whatever else is done about it.
+#[inline]
+pub(crate) fn within_line(bytes: &[u8]) -> usize {
+    bytes.as_ptr() as usize % LINE
+}
+
 /// Whose writes a mapping admits once its descriptor has been given away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
