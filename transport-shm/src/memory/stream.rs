@@ -50,15 +50,19 @@ pub(super) unsafe fn copy_past_caches(from: *const u8, into: *mut u8, length: us
     unsafe { std::arch::x86_64::_mm_sfence() };
 }
 
-/// Copies bytes word by word, as the C library does not do it with many.
+/// Copies bytes word by word, as the C library does not do it with many. By wide words where none of them lies across
+/// two lines: between near cores streams of 256 KiB and more take 0.90 to 0.93 of the time so, ping-pongs 0.94 to 0.97.
 ///
 /// # Safety
 ///
 /// As for [`copy_past_caches`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) unsafe fn copy_by_words(from: *const u8, into: *mut u8, length: usize) {
-    // SAFETY: the caller's promise, and every processor of this architecture has the instructions.
-    unsafe { copy_lines(from, into, length, lines::by_words) };
+    let alike = (from as usize).wrapping_sub(into as usize).is_multiple_of(lines::WIDE);
+    let is_wide = alike && std::arch::is_x86_feature_detected!("avx");
+    let lines = if is_wide { lines::by_words_avx } else { lines::by_words };
+    // SAFETY: the caller's promise, and the processor has the instructions.
+    unsafe { copy_lines(from, into, length, lines) };
 }
 
 /// Copies bytes; whole lines of the target by `lines`, what is before and behind them as always.
@@ -90,13 +94,14 @@ unsafe fn copy_lines(from: *const u8, into: *mut u8, length: usize, lines: lines
 }
 
 /// Copies of whole lines. Past the caches by the widest words: to and fro between far cores of an EPYC a message of 8
-/// KiB takes 7 % less time so than with words of 16 bytes, streams of 8 to 16 KiB likewise. Out of slots they gain as
-/// much between far cores, and lose an eighth in streams between near ones, where the source begins within a line.
+/// KiB takes 7 % less time so than with words of 16 bytes, streams of 8 to 16 KiB likewise. Out of slots they gain, too,
+/// but lost an eighth in streams between near cores where the source began within a line and the target did not.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod lines {
     use std::arch::x86_64::*;
 
     pub(super) const LINE: usize = 64;
+    pub(super) const WIDE: usize = size_of::<__m256i>();
 
     /// From where, to where, which is the beginning of a line, and how many bytes, which are whole lines.
     pub(super) type Copy = unsafe fn(*const u8, *mut u8, usize);
@@ -128,6 +133,7 @@ mod lines {
     copy!(past_caches_avx, "avx", __m256i, _mm256_loadu_si256, _mm256_stream_si256);
     // Volatile, or the compiler makes a call of the C library of it.
     copy!(by_words, "sse2", __m128i, _mm_loadu_si128, <*mut __m128i>::write_volatile);
+    copy!(by_words_avx, "avx", __m256i, _mm256_loadu_si256, <*mut __m256i>::write_volatile);
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
@@ -146,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_copied_is_the_same_and_nothing_around_it_changes() {
         let source: Vec<u8> = (0..9_000u32).map(|index| (index * 7 + 1) as u8).collect();
-        for (begin, from) in [(0, 0), (1, 0), (15, 3), (16, 16), (63, 1), (64, 33)] {
+        for (begin, from) in [(0, 0), (1, 0), (15, 3), (16, 16), (63, 1), (64, 33), (3, 35)] {
             for length in [0, 1, 15, 63, 64, 65, 127, 128, 1000, 4096, 8191] {
                 for copy in [copy_past_caches, copy_by_words] {
                     let mut room = vec![0u8; 9_000];
