@@ -1,4 +1,7 @@
 //! Generalized requests, whose operations are the program's own (MPI 5.0, section 13.2).
+//!
+//! Its functions may call this library, also about the request that they belong to: so none is called under the lock of
+//! that request.
 
 #![allow(unsafe_code)]
 
@@ -56,10 +59,11 @@ impl Generalized {
         returned(unsafe { (host().call_free)(self.free, self.extra) })
     }
 
-    /// Frees it when its end is taken.
-    pub(crate) fn finish(&self, ended: Result<Status>) -> Result<Status> {
+    /// When its end is taken: what that is, and then it is freed, whatever is wrong with its status.
+    pub(crate) fn finish(&self) -> Result<Status> {
+        let status = self.query();
         let freed = self.free();
-        let status = ended?;
+        let status = status?;
         freed.map(|()| status)
     }
 

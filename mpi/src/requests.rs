@@ -6,9 +6,10 @@ use crate::bare::{self, Bare, Look};
 use crate::comms::{self, Comm, Held};
 use crate::error::{Result, fail};
 use crate::generalized::Generalized;
+use crate::inside;
 use crate::objects::Table;
 use crate::partitioned::Partitioned;
-use crate::standard::{self, ERR_REQUEST};
+use crate::standard::{self, ERR_OTHER, ERR_REQUEST};
 use crate::status::Status;
 use crate::work::{Names, Pause, Work, wait_for_news};
 
@@ -279,7 +280,8 @@ impl Request {
             }
         };
         match &self.generalized {
-            Some(generalized) => generalized.finish(ended),
+            // What the program says of it, asked after the phase has been given back.
+            Some(generalized) => generalized.finish(),
             None => ended,
         }
     }
@@ -290,7 +292,19 @@ impl Request {
     }
 
     /// Withdraws receives that nothing has matched, also those that a thread waits for.
+    ///
+    /// # Errors
+    ///
+    /// Those of a generalized request's function. Within an operation of the program's: this thread may have locked the
+    /// phase, and has locked the engine.
     pub(crate) fn cancel(&self) -> Result<()> {
+        if inside::an_operation() {
+            return fail(
+                ERR_OTHER,
+                "it was called by an operation that the program has made, within a reduction, where MPI allows no \
+                 communication; cancel the request when the reduction has returned",
+            );
+        }
         let names = loop {
             if let Some(names) = &*self.awaited() {
                 break names.clone();

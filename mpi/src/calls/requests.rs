@@ -591,7 +591,8 @@ pub fn grequest_start(
         state: AtomicU8::new(0),
     });
     let of = Arc::clone(&generalized);
-    let work = Work::Poll(Box::new(move || of.is_complete().then(|| of.query())));
+    // What its status is, whoever takes its end asks the program.
+    let work = Work::Poll(Box::new(move || of.is_complete().then_some(Ok(Status::EMPTY))));
     request.set(requests::generalized(work, generalized));
     0
 }

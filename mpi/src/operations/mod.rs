@@ -13,6 +13,7 @@ use crate::datatypes::basic::{self, Basic, Nature};
 use crate::datatypes::{Buffer, Datatype, Owned};
 use crate::error::{Error, Result, error, fail};
 use crate::host::{Function, host};
+use crate::inside;
 use crate::objects::Table;
 use crate::standard::{self, ERR_OP};
 
@@ -152,7 +153,9 @@ fn of_program(made: &Made, handle: standard::Datatype, datatype: &Arc<Datatype>)
         let (left, right) = (left.pointer(), right.pointer());
         // SAFETY: it is what the program has made the operation with; both runs have that many elements of the
         // datatype.
-        unsafe { (host().call_op)(function, left, right, count as i64, handle, wide) }
+        inside::calling_an_operation(|| unsafe {
+            (host().call_op)(function, left, right, count as i64, handle, wide);
+        });
     };
     let combine = move |left: &[u8], right: &mut [u8]| {
         let count = left.len() / size;

@@ -260,11 +260,22 @@ static int release(void *extra)
     return MPI_SUCCESS;
 }
 
+static int withdrawn;
+
 static int withdraw(void *extra, int complete)
 {
     (void)extra;
-    (void)complete;
+    withdrawn += 1 + complete;
     return MPI_SUCCESS;
+}
+
+static MPI_Request looked_into;
+
+/* What the program says of its request, which it cancels meanwhile. */
+static int query_and_cancel(void *extra, MPI_Status *status)
+{
+    WELL(MPI_Cancel(&looked_into));
+    return query(extra, status);
 }
 
 /* Of the program's own, freed before they are complete, and afterwards: whatever comes last frees what they have. */
@@ -289,6 +300,83 @@ static void generalized(void)
     WELL(MPI_Grequest_complete(request));
     WELL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK(queried == 1 && freed == 2);
+}
+
+/* Its own functions may call this library, also about the request that they belong to; each way of taking its end asks
+ * once what that is. */
+static void generalized_that_looks_into_itself(void)
+{
+    enum { WAIT, TEST, WAITALL, TESTALL, WAITANY, TESTANY, WAITSOME, TESTSOME, LOOK, WAYS };
+    int way, flag, count, place;
+    MPI_Request request;
+    for (way = 0; way < WAYS; way++) {
+        queried = freed = withdrawn = 0, flag = count = 1, place = 0;
+        WELL(MPI_Grequest_start(query_and_cancel, release, withdraw, NULL, &request));
+        looked_into = request;
+        WELL(MPI_Grequest_complete(request));
+        if (way == WAIT)
+            WELL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        else if (way == TEST)
+            WELL(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+        else if (way == WAITALL)
+            WELL(MPI_Waitall(1, &request, statuses));
+        else if (way == TESTALL)
+            WELL(MPI_Testall(1, &request, &flag, statuses));
+        else if (way == WAITANY)
+            WELL(MPI_Waitany(1, &request, &place, statuses));
+        else if (way == TESTANY)
+            WELL(MPI_Testany(1, &request, &place, &flag, statuses));
+        else if (way == WAITSOME)
+            WELL(MPI_Waitsome(1, &request, &count, &place, statuses));
+        else if (way == TESTSOME)
+            WELL(MPI_Testsome(1, &request, &count, &place, statuses));
+        else
+            WELL(MPI_Request_get_status(request, &flag, statuses));
+        CHECK(flag && count == 1 && place == 0);
+        CHECK(queried == 1 && withdrawn == 2 && freed == (way != LOOK));
+        if (way == LOOK)
+            WELL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(request == MPI_REQUEST_NULL && freed == 1);
+    }
+}
+
+static int refused_within;
+
+/* An operation must not communicate. Where it cancels something nevertheless it is told so, and waits for nothing. */
+static void add_and_cancel(void *left, void *right, int *count, MPI_Datatype *datatype)
+{
+    int i;
+    (void)datatype;
+    refused_within += class_of(MPI_Cancel(&looked_into)) == MPI_ERR_OTHER;
+    for (i = 0; i < *count; i++)
+        ((int *)right)[i] += ((int *)left)[i];
+}
+
+static void cancelled_within_an_operation(void)
+{
+    int i, flag, sum, one = 1;
+    MPI_Op op;
+    MPI_Request request;
+    WELL(MPI_Op_create(add_and_cancel, 0, &op));
+    refused_within = 0;
+    for (i = 0; i < 3; i++) {
+        WELL(MPI_Irecv(in, 1, MPI_INT, before, TAG, comm, &looked_into));
+        WELL(MPI_Iallreduce(&one, &sum, 1, MPI_INT, op, comm, &request));
+        for (flag = 0; i == 0 && !flag;)
+            WELL(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+        if (i == 1)
+            WELL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        if (i == 2)
+            WELL(MPI_Waitall(1, &request, MPI_STATUSES_IGNORE));
+        CHECK(sum == size);
+        WELL(MPI_Cancel(&looked_into));
+        WELL(MPI_Wait(&looked_into, &statuses[0]));
+        WELL(MPI_Test_cancelled(&statuses[0], &flag));
+        CHECK(flag);
+    }
+    WELL(MPI_Allreduce(&refused_within, &sum, 1, MPI_INT, MPI_SUM, comm));
+    CHECK(sum > 0 || size == 1);
+    WELL(MPI_Op_free(&op));
 }
 
 /* Beside one that is not active, twice, and for a message that has not come yet. */
@@ -442,6 +530,8 @@ static void all(void)
     cancelled_and_freed();
     cancelled_by_another_thread();
     generalized();
+    generalized_that_looks_into_itself();
+    cancelled_within_an_operation();
     beside_inactive_ones();
     wrong();
     of_all_kinds();
