@@ -29,7 +29,8 @@
 //! ```text
 //! calls/            every function: handles resolved, arguments checked, errors given to handlers
 //! comms.rs          communicators, and intercommunicators as communicators of both groups
-//! point_to_point.rs short.rs work.rs requests.rs bare.rs buffered.rs generalized.rs partitioned.rs numbers.rs
+//! point_to_point.rs short.rs work.rs requests.rs bare.rs freed.rs
+//! buffered.rs generalized.rs partitioned.rs numbers.rs
 //! plan.rs           a collective with its memory, which is run, begun, or begun again and again
 //! collectives.rs inter.rs neighbourhood.rs steps.rs
 //! datatypes/        layouts, constructors, packing, external32
@@ -68,6 +69,7 @@ mod comms;
 mod datatypes;
 mod errhandlers;
 mod error;
+mod freed;
 mod generalized;
 mod groups;
 mod guard;
@@ -95,4 +97,5 @@ mod steps;
 mod topology;
 mod work;
 
+pub use freed::look_before_return;
 pub use guard::{absent, unsupported};

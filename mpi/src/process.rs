@@ -13,7 +13,7 @@ use ringworld::World;
 use crate::abort;
 use crate::comms::{self, Comm};
 use crate::error::{Result, error, fail};
-use crate::requests;
+use crate::freed;
 use crate::standard::{self, ERR_OTHER};
 
 /// Where the process is with `MPI_Init` and `MPI_Finalize`.
@@ -73,7 +73,7 @@ impl Process {
 
 fn part(world: Option<Box<World>>) -> Result<()> {
     let Some(world) = world else { return Ok(()) };
-    requests::end_of_all()?;
+    freed::end_of_all()?;
     abort::of(None);
     Ok(world.finish()?)
 }

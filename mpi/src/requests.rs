@@ -45,9 +45,6 @@ impl std::fmt::Debug for Request {
 
 static MADE: Table<Request> = Table::new();
 
-/// Those that the program has freed before they ended.
-static FREED: Mutex<Vec<Arc<Request>>> = Mutex::new(Vec::new());
-
 /// The request of an operation under way.
 pub(crate) fn active(comm: Option<Held>, work: Work) -> standard::Request {
     insert(Request::active(comm, work))
@@ -228,6 +225,15 @@ impl Request {
         true
     }
 
+    /// Whether it is under way, and its end brings something that somebody has to look for.
+    pub(crate) fn brings(&self) -> bool {
+        match self.phase_unless_awaited().as_deref() {
+            Some(Phase::Active(work)) => work.brings(),
+            Some(Phase::Inactive | Phase::Ended(_)) => false,
+            None => true,
+        }
+    }
+
     /// Waits until it has ended; its end is not taken.
     pub(crate) fn wait(&self) {
         let mut phase = self.phase();
@@ -350,23 +356,20 @@ pub(crate) fn remove_each<'a>(taken: impl Iterator<Item = (standard::Request, &'
     }
 }
 
-/// Frees a request; an operation that is under way goes on.
-pub(crate) fn free(handle: standard::Request) -> Result<()> {
+/// Takes a request from its handle, which the program frees; `None`: there is nothing more to be done about it.
+pub(crate) fn let_go(handle: standard::Request) -> Result<Option<Arc<Request>>> {
     let request = existing(handle)?;
     if request.stays {
-        return Ok(());
+        return Ok(None);
     }
     if let Some(generalized) = &request.generalized {
-        return if generalized.leave() { end_of_freed(handle, generalized) } else { Ok(()) };
+        if generalized.leave() {
+            end_of_freed(handle, generalized)?;
+        }
+        return Ok(None);
     }
     MADE.remove(handle.0);
-    let has_ended = request.has_ended();
-    let mut freed = FREED.lock().unwrap_or_else(PoisonError::into_inner);
-    freed.retain(|request| !request.has_ended());
-    if !has_ended {
-        freed.push(request);
-    }
-    Ok(())
+    Ok(Some(request))
 }
 
 /// The program says that the operation of a generalized request is complete.
@@ -382,17 +385,6 @@ pub(crate) fn complete(handle: standard::Request) -> Result<()> {
 fn end_of_freed(handle: standard::Request, generalized: &Generalized) -> Result<()> {
     MADE.remove(handle.0);
     generalized.free()
-}
-
-/// Waits for those that were freed, before the world is left.
-pub(crate) fn end_of_all() -> Result<()> {
-    let freed = std::mem::take(&mut *FREED.lock().unwrap_or_else(PoisonError::into_inner));
-    for request in freed {
-        // A receive that nobody has sent for never ends, and nobody asks for it.
-        request.cancel()?;
-        request.wait();
-    }
-    Ok(())
 }
 
 /// The phases of all, each once; `None` while another thread looks at one. Without that one they must not be waited

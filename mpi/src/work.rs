@@ -143,6 +143,16 @@ impl Work {
         }
     }
 
+    /// Whether its end, or what comes before, brings something into memory of the program's. Sends of memory as it lies
+    /// bring nothing; of others it is not known.
+    pub(crate) fn brings(&self) -> bool {
+        match self {
+            Self::Done(_) => false,
+            Self::One(pending, _) => pending.receives(),
+            Self::Many(_) | Self::Poll(_) => true,
+        }
+    }
+
     /// The operations of the runtime's that have not ended; whether these are all that it waits for.
     fn open<'a>(&'a self, into: &mut Vec<&'a Pending>) -> bool {
         match self {

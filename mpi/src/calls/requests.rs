@@ -8,6 +8,7 @@ use crate::bare::{self, Bare, Found};
 use crate::comms::Held;
 use crate::datatypes;
 use crate::error::{Error, Result, error, fail};
+use crate::freed;
 use crate::generalized::Generalized;
 use crate::guard::{nowhere, of_failed, of_request, on_none, on_request, tell_failed};
 use crate::requests::{self, Awaited, Request as Object, get, take};
@@ -494,7 +495,7 @@ pub fn request_get_status_some(
 
 pub fn request_free(request: Handles<Request>) -> i32 {
     on_none("MPI_Request_free", || {
-        requests::free(request.get(0))?;
+        freed::free(request.get(0))?;
         request.set(Request::NULL);
         Ok(())
     })

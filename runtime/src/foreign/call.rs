@@ -200,7 +200,8 @@ impl Communicator {
     }
 
     /// Moves on whatever can be moved without waiting, as every look at a pending operation does: for looks at sends
-    /// that have left at once, of which there is nothing pending.
+    /// that have left at once, of which there is nothing pending. Says whether anything has moved, so that there may be
+    /// more.
     ///
     /// ```
     /// # let world = ringworld::testing::alone();
@@ -210,8 +211,8 @@ impl Communicator {
     /// assert_eq!(pending.wait()?.0, [1]);
     /// # Ok::<(), ringworld::Error>(())
     /// ```
-    pub fn make_progress(&self) {
-        self.engine().lock().progress();
+    pub fn make_progress(&self) -> bool {
+        self.engine().lock().progress()
     }
 
     /// What [`Communicator::run_foreign`] does of [`Call::Receive`], likewise.

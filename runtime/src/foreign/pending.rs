@@ -115,6 +115,21 @@ impl<C: Borrow<Communicator>> Pending<C> {
         PendingId(self.loan.call())
     }
 
+    /// Whether it receives a message.
+    ///
+    /// ```
+    /// use ringworld::foreign::Call;
+    /// # let world = ringworld::testing::alone();
+    /// let pending = world.begin_foreign(&Call::Receive { from: 0.into(), tag: 7.into() }, None, None)?;
+    /// assert!(pending.receives() && pending.cancel());
+    /// assert!(!world.begin_foreign(&Call::Barrier, None, None)?.receives());
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn receives(&self) -> bool {
+        matches!(self.operation, Operation::Recv { .. })
+    }
+
     /// Makes progress, and says whether it has ended, so that [`Pending::wait`] will not wait.
     #[must_use]
     pub fn is_done(&self) -> bool {

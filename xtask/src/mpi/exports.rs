@@ -29,7 +29,7 @@ use std::ffi::{c_char, c_int, c_void};
 use ringworld_mpi::arguments::{Address, Handles, IntOut, Ints, StatusOut, Text, TextOut};
 use ringworld_mpi::kind::Kind;
 use ringworld_mpi::standard::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, Session};
-use ringworld_mpi::{absent, calls, unsupported};
+use ringworld_mpi::{absent, calls, look_before_return, unsupported};
 
 use super::c;
 
@@ -40,9 +40,9 @@ macro_rules! export {
             c::begin();
             // SAFETY: the program gives what the standard says of each argument.
             #[allow(unused_unsafe, reason = \"functions without pointers\")]
-            unsafe {
-                $body
-            }
+            let returned = unsafe { $body };
+            look_before_return();
+            returned
         }
 
         #[unsafe(no_mangle)]
