@@ -9,11 +9,11 @@
 //! request stays one. One that is waited for keeps its handle to the end of the wait. The lock is not held while
 //! anything waits.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ringworld::foreign::{Pending, PendingId};
 
-use crate::comms::Held;
+use crate::comms::{Comm, Held};
 use crate::error::Result;
 use crate::standard::{self, FIRST_HANDLE};
 use crate::status::Status;
@@ -185,6 +185,14 @@ pub(crate) fn take_each<R>(
         }
     }
     Ok(found)
+}
+
+/// The handles of those on a communicator that no thread waits for.
+pub(crate) fn on(comm: &Arc<Comm>) -> Vec<standard::Request> {
+    let is_on = |place: &Place| matches!(place, Place::Bare(receive) if Arc::ptr_eq(receive.comm(), comm));
+    let places = &shelf().places;
+    let found = places.iter().enumerate().filter(|(_, place)| is_on(place));
+    found.map(|(at, _)| standard::Request(FIRST_HANDLE + at)).collect()
 }
 
 /// Whether a thread waits for the bare receive of a handle.

@@ -6,7 +6,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Result, fail};
-use crate::standard::{BSEND_OVERHEAD, ERR_BUFFER};
+use crate::standard::{self, BSEND_OVERHEAD, ERR_BUFFER};
 use crate::status::Status;
 use crate::work::Work;
 
@@ -22,14 +22,22 @@ pub(crate) struct Pool {
 struct State {
     /// Address and size; without a limit, when messages may be buffered automatically.
     attached: Option<(usize, i64)>,
-    under_way: Vec<(Work, i64)>,
-    /// Those that threads wait for, which have taken them out: how many, and their bytes.
-    awaited: (usize, i64),
+    under_way: Vec<(Work, What)>,
+    /// Those that threads wait for, which have taken them out.
+    awaited: Vec<What>,
+}
+
+/// What is known of a message that is being sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct What {
+    /// Whose it is: the handle of its communicator.
+    on: standard::Comm,
+    bytes: i64,
 }
 
 /// The process's own.
 pub(crate) static PROCESS: Pool = Pool {
-    state: Mutex::new(State { attached: None, under_way: Vec::new(), awaited: (0, 0) }),
+    state: Mutex::new(State { attached: None, under_way: Vec::new(), awaited: Vec::new() }),
     sent: Condvar::new(),
 };
 
@@ -48,7 +56,7 @@ impl Pool {
             return fail(ERR_BUFFER, "a buffer is attached already; detach it first");
         }
         if size < 0 {
-            return fail(crate::standard::ERR_ARG, format!("a buffer of {size} bytes cannot be"));
+            return fail(standard::ERR_ARG, format!("a buffer of {size} bytes cannot be"));
         }
         state.attached = Some((address, size));
         Ok(())
@@ -65,19 +73,30 @@ impl Pool {
 
     /// Waits until all has been sent, also what another thread waits for.
     pub(crate) fn flush(&self) -> Result<()> {
+        self.flush_those(|_| true)
+    }
+
+    /// The same of the messages of a communicator.
+    pub(crate) fn flush_on(&self, comm: standard::Comm) -> Result<()> {
+        self.flush_those(|what| what.on == comm)
+    }
+
+    fn flush_those(&self, is_one: impl Fn(&What) -> bool) -> Result<()> {
         let mut state = self.state();
         loop {
-            if let Some((mut work, bytes)) = state.under_way.pop() {
-                state.awaited.0 += 1;
-                state.awaited.1 += bytes;
+            if let Some(place) = state.under_way.iter().rposition(|(_, what)| is_one(what)) {
+                let (mut work, what) = state.under_way.swap_remove(place);
+                state.awaited.push(what);
                 drop(state);
                 let ended = work.wait();
                 state = self.state();
-                state.awaited.0 -= 1;
-                state.awaited.1 -= bytes;
+                // Any like it is as good: they are counted only.
+                if let Some(place) = state.awaited.iter().position(|awaited| *awaited == what) {
+                    state.awaited.swap_remove(place);
+                }
                 self.sent.notify_all();
                 ended?;
-            } else if state.awaited.0 > 0 {
+            } else if state.awaited.iter().any(&is_one) {
                 state = self.sent.wait(state).unwrap_or_else(PoisonError::into_inner);
             } else {
                 return Ok(());
@@ -89,20 +108,26 @@ impl Pool {
     pub(crate) fn poll(&self) -> Option<Result<Status>> {
         let mut state = self.state();
         state.under_way.retain_mut(|(work, _)| work.poll().is_none());
-        (state.under_way.is_empty() && state.awaited.0 == 0).then_some(Ok(Status::EMPTY))
+        (state.under_way.is_empty() && state.awaited.is_empty()).then_some(Ok(Status::EMPTY))
     }
 
-    /// Takes one message more, if there is room for it.
-    pub(crate) fn take(&self, bytes: usize, begin: impl FnOnce() -> Result<Work>) -> Result<()> {
+    /// Takes one message more, of a communicator, if there is room for it.
+    pub(crate) fn take(
+        &self,
+        on: standard::Comm,
+        bytes: usize,
+        begin: impl FnOnce() -> Result<Work>,
+    ) -> Result<()> {
         let mut state = self.state();
         state.under_way.retain_mut(|(work, _)| work.poll().is_none());
-        let used = state.awaited.1 + state.under_way.iter().map(|(_, bytes)| bytes).sum::<i64>();
+        let all = state.under_way.iter().map(|(_, what)| what).chain(&state.awaited);
+        let used = all.map(|what| what.bytes).sum::<i64>();
         let bytes = bytes as i64 + BSEND_OVERHEAD as i64;
         // What is asked of programs is the data and the overhead; some count with less of it.
         let needed = used + bytes - BSEND_OVERHEAD as i64;
         match state.attached {
             None => return fail(ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first"),
-            Some((address, size)) if address != crate::standard::BUFFER_AUTOMATIC && needed > size => {
+            Some((address, size)) if address != standard::BUFFER_AUTOMATIC && needed > size => {
                 return fail(
                     ERR_BUFFER,
                     format!(
@@ -113,7 +138,7 @@ impl Pool {
             Some(_) => {}
         }
         let work = begin()?;
-        state.under_way.push((work, bytes));
+        state.under_way.push((work, What { on, bytes }));
         Ok(())
     }
 }
@@ -149,7 +174,7 @@ mod tests {
                 has_left.load(Ordering::Acquire).then_some(Ok(Status::EMPTY))
             })))
         };
-        pool.take(BYTES, begin).unwrap();
+        pool.take(standard::Comm::WORLD, BYTES, begin).unwrap();
         let early = AtomicUsize::new(0);
         let flush = || {
             pool.flush().unwrap();
@@ -162,7 +187,7 @@ mod tests {
             asked.wait();
             assert!(pool.poll().is_none(), "it has not been sent");
             assert!(
-                pool.take(BYTES + 101, || Ok(Work::Done(Status::EMPTY))).is_err(),
+                pool.take(standard::Comm::WORLD, BYTES + 101, || Ok(Work::Done(Status::EMPTY))).is_err(),
                 "its memory is in use"
             );
             threads.spawn(flush);
@@ -171,6 +196,10 @@ mod tests {
         });
         assert_eq!(early.into_inner(), 0);
         assert!(pool.poll().is_some());
+        pool.take(standard::Comm::WORLD, BYTES, || Ok(Work::Poll(Box::new(|| None)))).unwrap();
+        pool.flush_on(standard::Comm::SELF).unwrap();
+        assert!(pool.poll().is_none(), "it is another communicator's");
+        pool.state().under_way.clear();
         assert_eq!(pool.detach().unwrap(), (64, 300));
     }
 }

@@ -358,12 +358,17 @@ pub(crate) fn fill(handle: standard::Comm, comm: Comm) {
     MADE.fill(handle.0, Arc::new(comm));
 }
 
-/// Takes it from the program: attributes are deleted first.
-pub(crate) fn remove(handle: standard::Comm) -> Result<()> {
+/// One that the program has made, and may free.
+pub(crate) fn made(handle: standard::Comm) -> Result<Arc<Comm>> {
     if matches!(handle, standard::Comm::WORLD | standard::Comm::SELF) {
         return fail(ERR_COMM, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed");
     }
-    let comm = get(handle)?;
+    get(handle)
+}
+
+/// Takes it from the program: attributes are deleted first.
+pub(crate) fn remove(handle: standard::Comm) -> Result<()> {
+    let comm = made(handle)?;
     comm.attributes.delete_all(handle.0)?;
     MADE.remove(handle.0);
     Ok(())

@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::comms;
+use crate::comms::{self, Comm};
 use crate::error::Result;
 use crate::inside;
 use crate::requests::{self, Request};
@@ -68,6 +68,15 @@ fn look(freed: &mut Vec<Arc<Request>>) {
     }
     let bringing = freed.iter().filter(|request| request.brings()).count();
     BRINGING.store(bringing, Ordering::Relaxed);
+}
+
+/// Waits for those on a communicator. What is wrong with one, nobody has asked for.
+pub(crate) fn end_on(comm: &Arc<Comm>) {
+    let on_it: Vec<_> = freed().iter().filter(|request| request.is_on(comm)).cloned().collect();
+    on_it.iter().for_each(|request| request.wait());
+    if !on_it.is_empty() {
+        look(&mut freed());
+    }
 }
 
 /// Waits for all, before the world is left.

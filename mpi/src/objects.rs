@@ -68,6 +68,12 @@ impl<T> Table<T> {
         slots.objects.iter().flatten().find(|object| is_it(object)).cloned()
     }
 
+    /// All objects of which something is true.
+    pub(crate) fn find_all(&self, is_it: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.objects.iter().flatten().filter(|object| is_it(object)).cloned().collect()
+    }
+
     /// Takes the object from its handle, which stands for nothing then.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
         self.slots.write().unwrap_or_else(PoisonError::into_inner).remove(handle)
@@ -102,6 +108,7 @@ mod tests {
         assert_eq!((table.get(a), table.get(0), table.get(usize::MAX)), (None, None, None));
         assert_eq!(table.get(table.insert(Arc::new('c'))).as_deref(), Some(&'c'));
         assert_eq!(table.get(b).as_deref(), Some(&'b'));
+        assert_eq!(table.find_all(|object| *object != 'c'), [Arc::new('b')]);
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Send {
             None if self.comm.pool.is_attached() => &self.comm.pool,
             None => &buffered::PROCESS,
         };
-        pool.take(self.buffer.bytes(), || self.start_packed(self.buffer.pack(), to))
+        pool.take(self.comm.handle(), self.buffer.bytes(), || self.start_packed(self.buffer.pack(), to))
     }
 }
 

@@ -137,6 +137,13 @@ pub(crate) fn get_all(handles: &[standard::Request]) -> Result<Vec<Option<Arc<Re
     Ok(found)
 }
 
+/// All on a communicator for which the program has handles.
+pub(crate) fn on(comm: &Arc<Comm>) -> Result<Vec<Arc<Request>>> {
+    // They become requests like any other, which can be waited for without taking their ends.
+    bare::on(comm).into_iter().try_for_each(|handle| get(handle).map(drop))?;
+    Ok(MADE.find_all(|request| request.is_on(comm)))
+}
+
 /// One that is not null.
 pub(crate) fn existing(handle: standard::Request) -> Result<Arc<Request>> {
     get(handle)?.map_or_else(|| fail(ERR_REQUEST, "MPI_REQUEST_NULL was given"), Ok)
@@ -181,6 +188,10 @@ impl Request {
             // A thread looks at it, or is about to wait, or has just waited.
             std::thread::yield_now();
         }
+    }
+
+    pub(crate) fn is_on(&self, comm: &Arc<Comm>) -> bool {
+        self.comm.as_ref().is_some_and(|own| Arc::ptr_eq(own, comm))
     }
 
     pub(crate) fn is_persistent(&self) -> bool {

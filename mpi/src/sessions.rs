@@ -117,6 +117,11 @@ pub(crate) fn on_new(
     }
 }
 
+/// Waits until all has been sent that sessions buffer for a communicator.
+pub(crate) fn flush_on(comm: standard::Comm) -> Result<()> {
+    MADE.find_all(|_| true).iter().try_for_each(|session| session.pool.flush_on(comm))
+}
+
 /// A session with a buffer for buffered sends. Which one a communicator was made by is not kept: it is that of any.
 pub(crate) fn buffering() -> Option<Arc<Session>> {
     MADE.find(|session| session.pool.is_attached())

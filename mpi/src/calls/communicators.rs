@@ -4,9 +4,11 @@ use std::sync::{Arc, PoisonError};
 
 use super::shared::give;
 use crate::arguments::{Handles, IntOut, Text, TextOut};
+use crate::buffered;
 use crate::comms::{self, Comm as Object, tag as checked_tag};
 use crate::errhandlers::Handler;
 use crate::error::{Result, error, fail};
+use crate::freed;
 use crate::groups;
 use crate::guard::{on_comm, on_none};
 use crate::info;
@@ -14,7 +16,7 @@ use crate::kind::Kind;
 use crate::making::{self, Leaders};
 use crate::process;
 use crate::requests;
-use crate::sessions::on_new;
+use crate::sessions::{self, on_new};
 use crate::standard::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED, CONGRUENT, Comm,
     ERR_ARG, ERR_COMM, ERR_RANK, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR,
@@ -213,20 +215,33 @@ pub fn comm_create_group(comm: Comm, group: Group, tag: i32, newcomm: Handles<Co
 }
 
 pub fn comm_free(comm: Handles<Comm>) -> i32 {
-    freed("MPI_Comm_free", comm)
+    on_comm("MPI_Comm_free", comm.get(0), |of| {
+        of.pool.flush()?;
+        take_away(comm)
+    })
 }
 
 pub fn comm_disconnect(comm: Handles<Comm>) -> i32 {
-    freed("MPI_Comm_disconnect", comm)
+    on_comm("MPI_Comm_disconnect", comm.get(0), |of| {
+        comms::made(comm.get(0))?;
+        end_of_all_on(of)?;
+        take_away(comm)
+    })
 }
 
-fn freed(call: &str, handle: Handles<Comm>) -> i32 {
-    on_comm(call, handle.get(0), |comm| {
-        comm.pool.flush()?;
-        comms::remove(handle.get(0))?;
-        handle.set(Comm::NULL);
-        Ok(())
-    })
+/// Waits for whatever is under way on a communicator. The program takes the ends of its requests later.
+fn end_of_all_on(comm: &Arc<Object>) -> Result<()> {
+    requests::on(comm)?.iter().for_each(|request| request.wait());
+    freed::end_on(comm);
+    comm.pool.flush()?;
+    buffered::PROCESS.flush_on(comm.handle())?;
+    sessions::flush_on(comm.handle())
+}
+
+fn take_away(handle: Handles<Comm>) -> Result<()> {
+    comms::remove(handle.get(0))?;
+    handle.set(Comm::NULL);
+    Ok(())
 }
 
 pub fn comm_set_name(comm: Comm, comm_name: Text) -> i32 {

@@ -129,6 +129,92 @@ static void never_comes(void)
     known_by_something_else();
 }
 
+static void wait_a_while(void)
+{
+    double until = MPI_Wtime() + 0.05;
+    while (MPI_Wtime() < until)
+        ;
+}
+
+/* Whoever disconnects waits for what is under way there, whether there is a request for it or not: what was sent is the
+ * program's again, and what was to come has come. Every second rank takes its time. */
+static void disconnected(void)
+{
+    int i, round, held;
+    MPI_Request receive, request;
+    MPI_Status status;
+    for (round = 0; round < 10; round++) {
+        held = round % 2;
+        WELL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        for (i = 0; i < 2 * ELEMENTS; i++)
+            in[i] = -1, out[i] = rank + round + i;
+        WELL(MPI_Irecv(in, 1, many, before, TAG, comm, &receive));
+        if (!held)
+            WELL(MPI_Request_free(&receive));
+        if (rank % 2)
+            wait_a_while();
+        WELL(MPI_Isend(out, ELEMENTS, MPI_INT, next, TAG, comm, &request));
+        WELL(MPI_Request_free(&request));
+        WELL(MPI_Comm_disconnect(&comm));
+        CHECK(comm == MPI_COMM_NULL);
+        for (i = 0; i < 2 * ELEMENTS; i++)
+            out[i] = -2;
+        for (i = 0; i < ELEMENTS; i++)
+            CHECK(in[2 * i] == before + round + i && in[2 * i + 1] == -1);
+        if (held) {
+            WELL(MPI_Wait(&receive, &status));
+            WELL(MPI_Get_count(&status, MPI_INT, &i));
+            CHECK(receive == MPI_REQUEST_NULL && status.MPI_SOURCE == before && i == ELEMENTS);
+        }
+    }
+    /* Elements as they lie, whose request nothing has looked at; and one that is ready for its next start. */
+    WELL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    WELL(MPI_Recv_init(in, 1, spread, before, LATER, comm, &request));
+    WELL(MPI_Irecv(in, 1, MPI_INT, before, TAG, comm, &receive));
+    if (rank % 2)
+        wait_a_while();
+    WELL(MPI_Send(&rank, 1, MPI_INT, next, TAG, comm));
+    WELL(MPI_Comm_disconnect(&comm));
+    CHECK(in[0] == before);
+    WELL(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    WELL(MPI_Request_free(&request));
+}
+
+/* The same of a long message that is buffered: it has left when it is received, which takes its time. One of another
+ * communicator is not waited for. */
+static void disconnected_from_what_is_buffered(void)
+{
+    static int buffer[4 * ELEMENTS + MPI_BSEND_OVERHEAD];
+    double begun;
+    void *detached;
+    int bytes, sends = rank % 2 == 0 && rank + 1 < size;
+    MPI_Comm other;
+    WELL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    WELL(MPI_Comm_dup(MPI_COMM_WORLD, &other));
+    WELL(MPI_Buffer_attach(buffer, sizeof buffer));
+    WELL(MPI_Barrier(MPI_COMM_WORLD));
+    begun = MPI_Wtime();
+    if (sends) {
+        WELL(MPI_Bsend(out, ELEMENTS, MPI_INT, next, TAG, other));
+        WELL(MPI_Bsend(out, ELEMENTS, MPI_INT, next, TAG, comm));
+    } else if (rank % 2) {
+        wait_a_while();
+        WELL(MPI_Recv(in, ELEMENTS, MPI_INT, before, TAG, comm, MPI_STATUS_IGNORE));
+    }
+    WELL(MPI_Comm_disconnect(&comm));
+    CHECK(!sends || MPI_Wtime() - begun > 0.04);
+    WELL(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank % 2)
+        WELL(MPI_Recv(in, ELEMENTS, MPI_INT, before, TAG, other, MPI_STATUS_IGNORE));
+    WELL(MPI_Comm_disconnect(&other));
+    WELL(MPI_Buffer_detach(&detached, &bytes));
+    CHECK(detached == buffer);
+    comm = MPI_COMM_WORLD;
+    WELL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    CHECK(MPI_Comm_disconnect(&comm) != MPI_SUCCESS && comm == MPI_COMM_WORLD);
+    WELL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL));
+}
+
 int main(int argc, char **argv)
 {
     WELL(MPI_Init(&argc, &argv));
@@ -144,6 +230,8 @@ int main(int argc, char **argv)
     never_comes();
     comes_in_time();
     WELL(MPI_Comm_free(&comm));
+    disconnected();
+    disconnected_from_what_is_buffered();
     WELL(MPI_Type_free(&spread));
     WELL(MPI_Type_free(&many));
     return finish();
