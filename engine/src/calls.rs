@@ -155,6 +155,21 @@ impl Calls {
         }
     }
 
+    /// Wakes all who wait for calls: they are to look once more.
+    #[cold]
+    pub(super) fn wake_all(&mut self) {
+        for call in &mut self.calls {
+            match call.waiter.take() {
+                None => {}
+                Some(Waiter::Thread(notifier)) => notifier.notify(),
+                Some(Waiter::Task(waker)) => {
+                    self.awaited -= 1;
+                    self.leaving.wake(waker);
+                }
+            }
+        }
+    }
+
     /// Whether endings wait for a transport to let go of memory.
     #[inline]
     pub(super) fn has_held(&self) -> bool {

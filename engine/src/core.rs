@@ -46,7 +46,7 @@ pub(crate) use self::placing::Expecting;
 use self::placing::{Announced, Completed, Placing};
 use self::suspicion::{Desertion, Doubts, Suspects};
 use super::buffer::Buffers;
-use super::calls::{CallId, Calls};
+use super::calls::{CallId, Calls, Ending};
 use super::fault::Fault;
 use super::inbox::Inbox;
 use super::observe::Observed;
@@ -264,7 +264,6 @@ impl Core {
         self.hear_first();
         let call = self.calls.insert([into.buffer, None]);
         if !self.lines_up(call, selector, element, into) && !self.refuses(call) {
-            self.hear_oneself(&selector);
             let request = self.machine.receive(selector, into, element);
             self.give_to(call, request);
             self.settle();
@@ -412,18 +411,22 @@ impl Core {
         }
     }
 
-    /// Before a receive is refused because all others have left: what this rank has sent to itself may be on its way.
-    fn hear_oneself(&mut self, selector: &Selector) {
-        if selector.source.is_none() && self.machine.ended(None).is_some() {
-            self.progress();
+    /// The ending of a call that is waited for, once there is one; the call is free for others then.
+    #[inline]
+    pub(crate) fn take_ending(&mut self, call: CallId) -> Option<Ending> {
+        let ended = self.calls.take_ending(call);
+        if ended.is_none() && self.is_forsaken(call) {
+            self.forsake(call);
+            return self.calls.take_ending(call);
         }
+        ended
     }
 
     /// Whether an operation has ended, and its ending is to be taken.
     #[must_use]
     #[inline]
     pub fn is_done(&self, call: CallId) -> bool {
-        self.calls.is_done(call)
+        self.calls.is_done(call) || self.is_forsaken(call)
     }
 
     /// A task waits for news of `topic`. The entry goes with the news, or by [`Core::unwatch`].

@@ -75,7 +75,7 @@ impl Engine {
             return None;
         }
         let ended =
-            |core: &mut Core| calls.iter().position(|call| call.is_none_or(|call| core.calls.is_done(call)));
+            |core: &mut Core| calls.iter().position(|call| call.is_none_or(|call| core.is_done(call)));
         let under_way: Vec<CallId> = calls.iter().copied().flatten().collect();
         let describe = |core: &mut Core| {
             let each: Vec<_> = under_way.iter().map(|call| core.waiting_for(*call)).collect();

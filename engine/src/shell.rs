@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam::utils::CachePadded;
 
-use super::calls::Calls;
+use super::calls::{CallId, Calls, Ending};
 use super::helper::Helper;
 use super::inbox::Notice;
 use super::sync::atomic::{AtomicUsize, Ordering};
@@ -80,6 +80,11 @@ pub trait Drive: Send + 'static {
 
     /// A call will soon have heard nothing for too long: what everybody does is to be found out for its error.
     fn ask_story(&mut self);
+
+    /// The ending of a call that is waited for, once there is one; the call is free for others then.
+    fn take_ending(&mut self, call: CallId) -> Option<Ending> {
+        self.calls().take_ending(call)
+    }
 
     fn calls(&mut self) -> &mut Calls;
     fn watchers(&mut self) -> &mut Watchers;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::calls::{CallId, Calls};
+use super::super::calls::{CallId, Calls, Ending};
 use super::super::inbox::Notice;
 use super::super::shell::Drive;
 use super::super::wait::For;
@@ -46,6 +46,11 @@ impl Drive for Core {
     #[inline]
     fn owes(&self) -> bool {
         self.router.owes()
+    }
+
+    #[inline]
+    fn take_ending(&mut self, call: CallId) -> Option<Ending> {
+        Self::take_ending(self, call)
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use ringworld_protocol::{Failure, Selector};
 use ringworld_transport::Cause;
 
+use super::super::calls::CallId;
 use super::super::fault::Fault;
 use super::super::reduce::Panicked;
 use super::Core;
@@ -43,8 +44,13 @@ impl Core {
             *finished = true;
         }
         self.post_line();
+        let was_alone = self.machine.is_alone();
         self.machine.peer_closed(rank);
         self.settle();
+        if !was_alone && self.machine.is_alone() {
+            // Those who wait for a message from any source wait no more.
+            self.calls.wake_all();
+        }
         // Those who wait for a message of that rank, too.
         self.watchers.notify_if(|_| true);
     }
@@ -130,6 +136,28 @@ impl Core {
     pub fn supersede(&mut self, generation: u64) {
         self.fail(Fault::Superseded { generation });
         self.fault = Some(Fault::Superseded { generation });
+    }
+
+    /// Whether a call is a receive from any source that only this rank itself could still send for: as good as ended
+    /// for whoever waits for it or asks whether it has, and until then open for what this rank sends to itself.
+    #[inline]
+    pub(super) fn is_forsaken(&self, call: CallId) -> bool {
+        self.machine.is_alone() && self.is_forsaken_while_alone(call)
+    }
+
+    #[cold]
+    fn is_forsaken_while_alone(&self, call: CallId) -> bool {
+        self.calls.request(call).is_some_and(|request| self.machine.is_forsaken(request))
+    }
+
+    /// Ends such a call, for somebody waits for it.
+    #[cold]
+    pub(super) fn forsake(&mut self, call: CallId) {
+        // What this rank has sent to itself may be on its way.
+        self.progress();
+        if self.calls.request(call).is_some_and(|request| self.machine.forsake(request)) {
+            self.settle();
+        }
     }
 
     /// Why no message for `selector` can come any more, if that is so.

@@ -87,7 +87,7 @@ impl Core {
     /// Whether a call has what it waits for, and its thread does not know yet.
     fn is_over(&self, sleeper: &Sleeper) -> bool {
         match &sleeper.wanted {
-            Wanted::Calls(calls) => calls.iter().any(|call| self.calls.is_done(*call)),
+            Wanted::Calls(calls) => calls.iter().any(|call| self.is_done(*call)),
             Wanted::Message(selector, _) => self.lies_here(selector),
             Wanted::Topic(_) => false,
         }

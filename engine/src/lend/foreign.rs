@@ -196,7 +196,7 @@ impl<B: Borrower> ForeignLoan<B> {
 
     /// Whether it has ended, as far as is known.
     fn has_ended(&self, core: &mut Core) -> bool {
-        self.call.is_none_or(|call| core.calls.is_done(call))
+        self.call.is_none_or(|call| core.is_done(call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.

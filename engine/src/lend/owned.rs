@@ -151,7 +151,7 @@ impl<T: Pod + Send> Loan<T> {
     pub fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
         let Phase::UnderWay(call) = self.phase else { return self.wait() };
         let register = |core: &mut Core, waker| core.calls.wake_task(call, waker);
-        let ending = self.engine.poll(waker, |core| core.calls.take_ending(call), register);
+        let ending = self.engine.poll(waker, |core| core.take_ending(call), register);
         if ending.is_some() {
             self.phase = Phase::Rest;
         }
@@ -162,7 +162,7 @@ impl<T: Pod + Send> Loan<T> {
     pub fn is_done(&self) -> bool {
         let mut core = self.engine.lock();
         core.progress();
-        self.call().is_none_or(|call| core.calls.is_done(call))
+        self.call().is_none_or(|call| core.is_done(call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.

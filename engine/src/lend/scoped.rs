@@ -128,7 +128,7 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
     pub fn is_done<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
         let mut core = self.under_way.engine.lock();
         core.progress();
-        borrow.call.is_none_or(|call| core.calls.is_done(call))
+        borrow.call.is_none_or(|call| core.is_done(call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.

@@ -26,11 +26,11 @@ impl<C: Drive> Shell<C> {
         waiting_for: impl Fn(&mut C) -> String,
     ) -> Ending {
         // Receives of what has come already end without any waiting.
-        if let Some(ending) = core.calls().take_ending(call) {
+        if let Some(ending) = core.take_ending(call) {
             self.go(core);
             return ending;
         }
-        self.drive_until(core, For::Calls(&[call]), |core| core.calls().take_ending(call), waiting_for)
+        self.drive_until(core, For::Calls(&[call]), |core| core.take_ending(call), waiting_for)
     }
 
     /// Drives the engine until `done` gives something, which whoever brings about what `what` says may change.

@@ -9,13 +9,13 @@ use super::{Id, Machine};
 use crate::matching::{Posted, Unexpected};
 use crate::slab::Slab;
 use crate::wire::Packet;
-use crate::{Action, Failure, Incoming, OVERHEAD, Rank, Unreceived};
+use crate::{Action, Failure, Incoming, OVERHEAD, Rank, RequestId, Unreceived};
 
 impl Machine {
     /// The peer died or is out of reach, and the transport has let go of all memory of its operations.
     ///
-    /// Everything pending that needs the peer fails with [`Failure::PeerDown`]. Receives from any
-    /// source stay, unless no other rank is left.
+    /// Everything pending that needs the peer fails with [`Failure::PeerDown`]. Receives from any source stay; once no
+    /// other rank is left, they are [forsaken](Machine::is_forsaken).
     pub fn peer_down(&mut self, peer: Rank) {
         self.part(peer, Failure::PeerDown { peer }, true);
     }
@@ -230,7 +230,7 @@ impl Machine {
         }
     }
 
-    /// Fails receives from any source once no other rank is left.
+    /// Notes that no other rank is left. Receives from any source stay: this rank may still send to itself.
     fn notice_loneliness(&mut self, failure: Failure) {
         let rank = self.config.rank;
         let mut others = self.peers.iter().enumerate().filter(|(peer, _)| *peer != rank);
@@ -238,18 +238,37 @@ impl Machine {
             return;
         }
         self.alone = Some(failure);
+    }
+
+    /// Whether no other rank is left.
+    #[inline]
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.alone.is_some()
+    }
+
+    /// Whether a receive from any source has matched nothing, and no other rank is left that could send for it: only
+    /// this one could.
+    #[must_use]
+    pub fn is_forsaken(&self, receive: RequestId) -> bool {
+        let RequestId(id) = receive;
         let is_open = |request: &Request| {
             let Request::Receive(Receive { selector, stage: ReceiveStage::Posted, .. }) = request else {
                 return false;
             };
             selector.source.is_none()
         };
-        let open: Vec<Id> =
-            self.requests.iter().filter(|(_, request)| is_open(request)).map(|(id, _)| id).collect();
-        for id in open {
-            self.posted.remove(id.index);
-            self.complete(id, Err(failure));
-        }
+        self.is_alone() && self.requests.get(id).is_some_and(is_open)
+    }
+
+    /// Ends a [forsaken](Machine::is_forsaken) receive, because this rank waits for it instead of sending to itself: it
+    /// fails as what needs the last peer that has gone. `false`: it is not forsaken, and goes on.
+    pub fn forsake(&mut self, receive: RequestId) -> bool {
+        let Some(failure) = self.alone.filter(|_| self.is_forsaken(receive)) else { return false };
+        let RequestId(id) = receive;
+        self.posted.remove(id.index);
+        self.complete(id, Err(failure));
+        true
     }
 }
 

@@ -16,7 +16,8 @@ impl Machine {
     /// machine's until the completion.
     ///
     /// Messages that have arrived already are received even from peers that are gone; when there are
-    /// none and no more can come, the completion is at once a failure.
+    /// none and no more can come, the completion is at once a failure; but from any source this rank can always send to
+    /// itself, so that such a receive waits, if [forsaken](Machine::is_forsaken).
     pub fn receive(&mut self, selector: Selector, into: Span, element: Element) -> RequestId {
         let room = Room { into, element };
         if let Some(index) = self.unexpected.find(&selector)
@@ -27,7 +28,11 @@ impl Machine {
             self.join(id, room, message);
             return RequestId(id);
         }
-        if let Some(failure) = self.ended(selector.source) {
+        let refusal = match selector.source {
+            Some(peer) => self.refusal(peer),
+            None => self.aborted.then_some(Failure::Aborted),
+        };
+        if let Some(failure) = refusal {
             return self.fail_at_once(failure);
         }
         let id = self.start(Request::Receive(Receive { selector, room, stage: ReceiveStage::Posted }));

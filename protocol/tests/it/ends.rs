@@ -3,8 +3,8 @@
 
 use crate::net::{Net, selector};
 use ringworld_protocol::{
-    Action, BufferId, Config, Element, Envelope, Failure, Machine, Mode, OVERHEAD, RequestId, Span,
-    TagSelector,
+    Action, BufferId, Config, Element, Envelope, Failure, Header, Machine, Mode, OVERHEAD, RequestId,
+    Selector, Span, TagSelector,
 };
 
 const EAGER: usize = 64;
@@ -84,19 +84,35 @@ fn whatever_needs_a_dead_peer_fails_and_names_it() {
 }
 
 #[test]
-fn a_receive_from_any_source_lives_as_long_as_another_rank_does() {
+fn a_receive_from_any_source_is_forsaken_when_no_other_rank_is_left() {
     let mut machine = machine(0, 3);
-    let any = ringworld_protocol::Selector { context: 0, source: None, tag: TagSelector::Any };
+    let any = Selector { context: 0, source: None, tag: TagSelector::Any };
     let request = machine.receive(any, SPAN, Element::RAW);
     machine.peer_down(1);
     assert_eq!(ended(&mut machine), []);
     assert_eq!(machine.ended(None), None);
+    assert!(!machine.is_forsaken(request) && !machine.forsake(request));
     machine.peer_closed(2);
     let failure = Failure::PeerFinished { peer: 2 };
-    assert_eq!(ended(&mut machine), [(request, Some(failure))]);
     assert_eq!(machine.ended(None), Some(failure));
     let late = machine.receive(any, SPAN, Element::RAW);
+    let own = machine.receive(Selector { source: Some(0), ..any }, SPAN, Element::RAW);
+    assert_eq!(ended(&mut machine), [], "this rank may still send to itself");
+    assert!(machine.is_forsaken(request) && machine.is_forsaken(late) && !machine.is_forsaken(own));
+    // Whoever gives up on the second does not on the first, which gets what comes.
+    assert!(machine.forsake(late) && !machine.is_forsaken(late) && !machine.forsake(late));
+    assert!(!machine.forsake(own));
     assert_eq!(ended(&mut machine), [(late, Some(failure))]);
+    let departure = machine.depart(0, &ENVELOPE, SPAN.len).expect("there is room");
+    let header = departure.header.encode(&mut [0; Header::MAX]).to_vec();
+    departure.left();
+    let target = machine.header(0, &header, SPAN.len).unwrap();
+    let done = machine.conclude(target.token).unwrap();
+    assert_eq!((done.request, done.outcome.is_ok()), (request, true));
+    assert!(!machine.is_forsaken(request) && !machine.forsake(request));
+    let last = machine.receive(any, SPAN, Element::RAW);
+    machine.fail_all();
+    assert!(!machine.is_forsaken(last) && !machine.forsake(last));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::fmt;
 
 use ringworld_protocol::{Envelope, Selector, TagSelector};
 
+#[cfg(doc)]
+use crate::Error;
 use crate::Result;
 use crate::communicator::Communicator;
 use ringworld_engine::ElementCode;
@@ -14,6 +16,13 @@ use ringworld_engine::ElementCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// Those of any rank of the communicator.
+    ///
+    /// When all other ranks have left the world, only this one could still send, to itself. A receive that has begun
+    /// goes on, and takes what this rank sends to itself before it waits for that receive. A call that waits, a task
+    /// that awaits, and whoever asks whether it has ended get [`Error::PeerFinished`] if nothing has come: whether
+    /// another thread of this rank would still have sent is not known, and nobody is left to wait for. A thread that
+    /// is ended by a message of its own rank receives on a communicator of this rank alone, where it counts on nobody
+    /// else, or is ended before the others leave.
     #[doc(alias("ANY_SOURCE", "MPI_ANY_SOURCE", "any_process"))]
     Any,
     /// Those of this rank only.

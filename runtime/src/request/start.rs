@@ -113,7 +113,8 @@ impl Communicator {
     }
 
     /// Begins a receive into an owned buffer, at its present length, and returns at once; the buffer
-    /// comes back from [`Pending::wait`], with what came.
+    /// comes back from [`Pending::wait`], with what came. What becomes of one from any source when all
+    /// others leave is said at [`Source::Any`].
     ///
     /// # Errors
     ///

@@ -465,6 +465,75 @@ fn a_message_to_oneself_comes_from_any_source_after_all_others_have_left() {
     }
 }
 
+/// Begun before this rank knows that it is alone, and after, and not asked for since: it may still send to itself.
+#[test]
+fn a_receive_from_any_source_that_has_begun_waits_for_what_this_rank_sends_to_itself() {
+    for wire in wires() {
+        for length in [1, 100_000] {
+            owned_world(wire, 2, &small(), |rank| {
+                rank.barrier().unwrap();
+                if rank.rank() == 1 {
+                    return;
+                }
+                let begin = |tag: u32| rank.start_recv(vec![0u8; length], Source::Any, tag).unwrap();
+                let before = [begin(1), begin(2)];
+                assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+                let after = [begin(3), begin(4), begin(5)];
+                for tag in [2, 3] {
+                    rank.send(&vec![tag as u8; length], 0, tag).unwrap();
+                }
+                let sent = rank.start_send(vec![4u8; length], 0, 4).unwrap();
+                let mut received = Vec::new();
+                let mut refused = 0;
+                for pending in before.into_iter().chain(after) {
+                    match pending.wait() {
+                        Ok((data, status)) => received.push((data, status.tag)),
+                        // Only this rank could send for it, and waits.
+                        Err(Error::PeerFinished { rank: 1, .. }) => refused += 1,
+                        Err(error) => panic!("{wire:?}: {error}"),
+                    }
+                }
+                sent.wait().unwrap();
+                let expected: Vec<_> = [2, 3, 4].map(|tag| (vec![tag as u8; length], tag)).into();
+                assert!(received == expected, "{wire:?}");
+                assert_eq!(refused, 2, "{wire:?}");
+                // Whoever asks whether one has ended hears that it has.
+                let asked = begin(6);
+                assert!(asked.is_done(), "{wire:?}");
+                assert!(matches!(asked.wait(), Err(Error::PeerFinished { .. })), "{wire:?}");
+            });
+        }
+    }
+}
+
+/// Threads and tasks that wait when the last of the others leaves.
+#[test]
+fn whoever_waits_for_any_source_hears_that_all_others_have_left() {
+    use std::time::Duration;
+    for wire in wires() {
+        owned_world(wire, 2, &small(), |rank| {
+            rank.barrier().unwrap();
+            if rank.rank() == 1 {
+                // The other one sleeps by now.
+                std::thread::sleep(Duration::from_millis(30));
+                return;
+            }
+            let finished =
+                |ended: Result<(), Error>| matches!(ended, Err(Error::PeerFinished { rank: 1, .. }));
+            std::thread::scope(|threads| {
+                let blocking = threads.spawn(|| rank.recv(&mut [0u8], Source::Any, 1).map(drop));
+                let begun = rank.start_recv(vec![0u8], Source::Any, 2).unwrap();
+                let begun = threads.spawn(|| begun.wait().map(drop));
+                let task = rank.start_recv(vec![0u8], Source::Any, 3).unwrap();
+                let task = threads.spawn(|| crate::tasks::block_on(task).map(drop));
+                for waits in [blocking, begun, task] {
+                    assert!(finished(waits.join().unwrap()), "{wire:?}");
+                }
+            });
+        });
+    }
+}
+
 /// When all others have left the world, a receive from any rank cannot end; but on a communicator that the
 /// others are not in, it never counted on them.
 #[test]

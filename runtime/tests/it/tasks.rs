@@ -7,7 +7,7 @@ use ringworld::testing::{Choice, Hub};
 use ringworld::{Error, Tag};
 use tokio::time::{sleep, timeout};
 
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
 
