@@ -2,8 +2,9 @@
 //!
 //! The file is made here, under a name that nobody has, and is written by nobody else: what lies in it is plain data.
 //! Every byte of it has been written to the disk's pages before the first slot: a disk that is full says so then, and
-//! not by a signal in the middle of a call. Whoever cuts the file off while the rank runs ends that rank by SIGBUS, as
-//! with every file that is mapped.
+//! not by a signal in the middle of a call. Nor is the limit on the size of files left to the system, which does not
+//! refuse what is beyond it, but ends the process by a signal (SIGXFSZ). Whoever cuts the file off while the rank runs
+//! ends that rank by SIGBUS, as with every file that is mapped.
 
 #![allow(unsafe_code)]
 
@@ -14,6 +15,12 @@ use std::path::Path;
 use memmap2::MmapMut;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+
+/// How many bytes a file of this process may have, if it may not have so many.
+pub(crate) fn limit_below(length: usize) -> Option<u64> {
+    getrlimit(Resource::Fsize).current.filter(|limit| *limit < length as u64)
+}
 
 /// See the file's head.
 #[derive(Debug)]
@@ -22,7 +29,8 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// A new file of `length` zeros. If it cannot be had, nothing is left of it.
+    /// A new file of `length` zeros, which are no more than this process [may have](limit_below). If it cannot be had,
+    /// nothing is left of it.
     pub(crate) fn create(path: &Path, length: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         Self::fill(&file, length).inspect_err(|_| {

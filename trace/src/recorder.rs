@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::clock::Clock;
 use super::layout::{Head, INFO, Info, LABELS, MAGIC, SLOTS};
-use super::map::Mapped;
+use super::map::{self, Mapped};
 use super::slot::Slot;
 
 /// The clocks are compared again after so many slots.
@@ -45,7 +45,26 @@ pub enum RecordError {
         /// Why.
         error: io::Error,
     },
+    /// A file of this process may not have so many bytes.
+    #[error(
+        "cannot make a trace of {bytes} bytes in {}: a file of this process may have {limit} bytes (RLIMIT_FSIZE). Set \
+         RINGWORLD_TRACE_SIZE to no more than that, where it is {least} at least, or raise the limit: `ulimit -f` in \
+         the shell, `fsize` in /etc/security/limits.conf, LimitFSIZE= in a systemd unit, or `--ulimit fsize=` for a \
+         container",
+        .folder.display(), least = LEAST
+    )]
+    Limit {
+        /// Where.
+        folder: PathBuf,
+        /// Of how many bytes.
+        bytes: usize,
+        /// How many it may have.
+        limit: u64,
+    },
 }
+
+/// The bytes of the shortest trace.
+const LEAST: usize = SLOTS + Recorder::FEWEST * size_of::<Slot>();
 
 /// A file of full size that has no name of its own yet: what it costs is known, and nothing of it is lost if its owner
 /// never gets to begin.
@@ -62,7 +81,7 @@ impl Room {
     ///
     /// # Errors
     ///
-    /// When the folder cannot be made, or the file not with all its bytes.
+    /// When the folder cannot be made, or the file not with all its bytes, or it may not have so many.
     pub fn take(folder: &Path, bytes: usize) -> Result<Self, RecordError> {
         match std::fs::create_dir(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -73,6 +92,9 @@ impl Room {
         let room = bytes.saturating_sub(SLOTS) / size_of::<Slot>();
         let slots = room.max(Recorder::FEWEST);
         let bytes = SLOTS + slots * size_of::<Slot>();
+        if let Some(limit) = map::limit_below(bytes) {
+            return Err(RecordError::Limit { folder: folder.to_owned(), bytes, limit });
+        }
         // Ranks may be threads of one process, and processes of several hosts may share the folder.
         let unique: u64 = RandomState::new().hash_one(std::process::id());
         let path = folder.join(format!(".{unique:016x}.begins"));
