@@ -8,6 +8,7 @@ mod text;
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{BufReader, BufWriter, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -200,8 +201,11 @@ impl Collecting {
         drop(create(output)?);
         let output = std::path::absolute(output)
             .map_err(|error| Failure::system(format!("cannot find {}", output.display()), error))?;
+        // What no other process can know nobody has taken, by chance or on purpose. A process id is no such name: the
+        // folder stays where something of it may be missing, and on other hosts always.
+        let random = RandomState::new().build_hasher().finish();
         let mut name = output.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.ranks", std::process::id()));
+        name.push(format!(".{random:016x}.ranks"));
         let folder = output.with_file_name(name);
         std::fs::create_dir(&folder).map_err(|error| {
             Failure::system(format!("cannot make the folder {}", folder.display()), error)

@@ -209,3 +209,20 @@ fn the_launcher_puts_a_job_together_at_its_end() {
     let output = clean(LAUNCH).args(["run", "--trace", "/no/such/job.json", "--", "true"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn a_folder_of_a_launcher_with_the_same_number_is_in_nobodys_way() {
+    let folder = tempfile::tempdir().unwrap();
+    // As it stays after a job that has left something on another host, or was killed.
+    let line = format!(
+        "mkdir job.json.$$.ranks && touch job.json.$$.ranks/mine && \
+         exec {LAUNCH} run -n 1 --trace job.json -- {PROBE} meet"
+    );
+    let output = clean("sh").args(["-c", &line]).current_dir(&folder).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("the trace is in "), "{text}");
+    let mut left = files(folder.path());
+    left.sort();
+    assert_eq!(left.len(), 2, "the trace, and what was there before: {left:?}");
+    assert_eq!(files(&folder.path().join(&left[1])), ["mine"]);
+}
