@@ -1,5 +1,6 @@
 //! Exit statuses, one name each, so that no number stands alone in the code.
 
+use std::io;
 use std::process::ExitCode;
 
 /// What the process returns to its caller: 0 to 255.
@@ -48,5 +49,17 @@ impl Failure {
     /// The command line or the environment asks for something impossible.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { status: Status::USAGE, message: message.into() }
+    }
+}
+
+/// Why something could not be written; where that is not plain, with what to do.
+pub(crate) fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            format!(
+                "{error}: beyond what a file of this process may have (RLIMIT_FSIZE); raise it by `ulimit -f`"
+            )
+        }
+        _ => error.to_string(),
     }
 }

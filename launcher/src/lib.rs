@@ -83,6 +83,8 @@ pub fn main() -> ExitCode {
             };
         }
     };
+    // Each of them may write files.
+    signals::refuse_long_files();
     match command {
         cli::Command::Run(options) => run::run(&options).into(),
         cli::Command::Info(options) => info::info(&options).into(),

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, why};
 use crate::style;
 
 /// A file to draw into.
@@ -24,7 +24,7 @@ impl Picture {
 
     /// Writes the picture, and says so.
     pub(crate) fn write(mut self, svg: &str) -> Result<(), Failure> {
-        self.file.write_all(svg.as_bytes()).map_err(|error| failed(&self.path, error))?;
+        self.file.write_all(svg.as_bytes()).map_err(|error| failed(&self.path, why(&error)))?;
         style::note(&format!("wrote {}", self.path.display()));
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use signal_hook::consts as c;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// `SIGKILL` for 9; `signal 64` for one without a name.
 pub(crate) fn name(signal: i32) -> String {
@@ -49,6 +51,16 @@ pub(crate) fn listened_to() -> Vec<i32> {
         // Never optional: without it no rank's end would be seen.
         .chain([c::SIGCHLD])
         .collect()
+}
+
+/// From here on a write beyond the limit on the size of files is an error, as one to a full disk is: the system refuses
+/// it, but would end this process by a signal before. A handler, and nobody's wish to ignore that: what this process
+/// starts has the signal as it was.
+pub(crate) fn refuse_long_files() {
+    if !ignored_at_start().contains(&c::SIGXFSZ) {
+        // Without it all is as it was.
+        let _ = signal_hook::flag::register(c::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+    }
 }
 
 /// The dispositions inherited from the caller, from `/proc` because asking `sigaction` needs unsafe code.

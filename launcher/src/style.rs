@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write as _};
 
 use anstyle::{AnsiColor, Style};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, why};
 
 const HEADING: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -61,7 +61,7 @@ pub(crate) fn out(text: &str) -> Result<(), Failure> {
 
 /// Standard output cannot be written.
 pub(crate) fn unwritable(error: std::io::Error) -> Failure {
-    Failure::system("cannot write to standard output", error)
+    Failure::system("cannot write to standard output", why(&error))
 }
 
 /// Says something by the way, on standard error.

@@ -10,7 +10,7 @@ use super::rendezvous::Witness;
 use super::sink::Sink;
 use super::supervisor::{Action, Supervisor};
 use super::tail::Tail;
-use crate::exit::{Failure, Status};
+use crate::exit::{Failure, Status, why};
 use crate::signals;
 use rustix::event::PollFlags;
 use signal_hook::consts::{SIGCHLD, SIGTSTP};
@@ -430,7 +430,7 @@ impl Job {
         let lost = |channel: &Channel| Some((channel.name.clone(), channel.sink.take_lost()?));
         let all: Vec<_> = self.channels.iter().chain(&self.files).filter_map(lost).collect();
         for (name, error) in all {
-            let actions = supervisor.lost_output(now, &format!("cannot write to {name}: {error}"));
+            let actions = supervisor.lost_output(now, &format!("cannot write to {name}: {}", why(&error)));
             self.act(crew, supervisor, actions);
         }
     }

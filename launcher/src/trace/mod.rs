@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use ringworld_trace::summary::Summary;
 use ringworld_trace::{Found, Timeline, Trace, chrome, find};
 
-use crate::exit::{Failure, Status};
+use crate::exit::{Failure, Status, why};
 use crate::picture::Picture;
 use crate::{style, units};
 
@@ -112,7 +112,7 @@ fn create(path: &Path) -> Result<File, Failure> {
 
 fn write(timeline: &Timeline, summary: &Summary, file: File, path: &Path) -> Result<(), Failure> {
     chrome::write(timeline, summary, BufWriter::new(file))
-        .map_err(|error| Failure::system(format!("cannot write {}", path.display()), error))
+        .map_err(|error| Failure::system(format!("cannot write {}", path.display()), why(&error)))
 }
 
 /// Looks for the traces at these paths, by world.

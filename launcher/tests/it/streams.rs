@@ -356,3 +356,30 @@ fn a_setting_that_cannot_be_meant_is_refused_before_anything_starts() {
     assert_eq!((job.code, job.out.as_str()), (Some(2), ""), "{}", job.err);
     assert!(job.err.contains("RINGWORLD_TIMEOUT"), "{}", job.err);
 }
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error_and_ends_nobody_by_a_signal() {
+    let place = folder("limit");
+    let logs = place.join("logs");
+    let bounded = |command: &std::process::Command| {
+        let mut bounded = std::process::Command::new("prlimit");
+        bounded.args(["--fsize=4096", "--"]).arg(command.get_program()).args(command.get_args());
+        finish(bounded.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))
+    };
+    let long = "head -c 9000 /dev/zero; exec sleep 300";
+    let job = bounded(&script(&["-n", "2", "--output-dir", logs.to_str().unwrap()], long));
+    let said = ["rank-", ".log: File too large", "`ulimit -f`"];
+    assert!(
+        job.code == Some(1) && said.iter().all(|part| job.err.contains(part)),
+        "{:?} {}",
+        job.code,
+        job.err
+    );
+    let picture = place.join("x.svg");
+    let line = ["explain", "broadcast", "-n", "40", "--svg", picture.to_str().unwrap()];
+    let job = bounded(&crate::common::ringworld(&line));
+    assert!(job.code == Some(1) && job.err.contains("`ulimit -f`"), "{:?} {}", job.code, job.err);
+    // Programs have the signal as it was.
+    let job = bounded(&script(&[], &format!("head -c 9000 /dev/zero > {}", place.join("x").display())));
+    assert!(job.code.is_some_and(|code| code > 128), "{:?} {}", job.code, job.err);
+}
