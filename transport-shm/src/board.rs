@@ -21,6 +21,10 @@
 //! which is mostly somebody who has looked already; who passes a number passes a fence and then looks what is shown
 //! before it. So it cannot be that both see nothing.
 //!
+//! **Who looks late**, at a number that it has passed, may find that the place has been given to another channel since
+//! it was found, and something is shown there under that number. So the name is looked at once more behind what is
+//! shown ([`Board::shown_in`]): that of the other channel was written before anything was shown in it.
+//!
 //! **Who leaves a channel** marks its name, passes a fence and looks at all that is shown there, before it says that it
 //! has passed that. Nothing is shown to whoever has that mark; who finds it only after showing something has been seen,
 //! or is not sure of it.
@@ -107,6 +111,7 @@ impl Board {
     }
 
     /// Whether a channel has this place, or had it last.
+    #[inline]
     pub(crate) fn keeps(self, memory: &impl Shared, place: Place, channel: u64) -> bool {
         memory.load(self.name(place)) & !LEFT == channel.wrapping_add(1)
     }
@@ -163,8 +168,20 @@ impl Board {
         memory.store(cell, THERE | at | (payload.len() as u64) << 32 | u64::from(number));
     }
 
-    /// What is shown under a number, if it is: to look is allowed after it was passed, too, when it may be replaced
-    /// meanwhile.
+    /// What is shown under a number in a channel that had this place a moment ago, if it is: to look is allowed after
+    /// it was passed, too, when it may be replaced, and the place be given away, meanwhile.
+    #[inline]
+    pub(crate) fn shown_in(
+        self,
+        memory: &impl Shared,
+        (place, channel): (Place, u64),
+        number: u32,
+    ) -> Option<Shown> {
+        let shown = self.shown(memory, place, number)?;
+        self.keeps(memory, place, channel).then_some(shown)
+    }
+
+    /// The same, in whatever channel has the place.
     #[inline]
     pub(crate) fn shown(self, memory: &impl Shared, place: Place, number: u32) -> Option<Shown> {
         let cell = self.cell(place, number);

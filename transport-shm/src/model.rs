@@ -333,6 +333,44 @@ fn left_and_shown(fault: Fault) {
     });
 }
 
+/// One leaves a channel and gives its place to another, in which it shows something under the same number, while the
+/// other, who has passed that, looks once more at the first.
+fn given_away_and_looked_at(look: fn(&Memory, Place) -> Option<Shown>) {
+    const OTHER: u64 = CHANNEL + 1;
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let memory = Arc::new(Memory::with(2 * board::SIZE, Fault::None));
+        let place = Board::places().next().unwrap();
+        BOARDS[0].open(&*memory, place, CHANNEL, 0);
+        BOARDS[0].show(&*memory, (place, 0, 0), &[1; 24], &[]);
+        let other = Arc::clone(&memory);
+        let leaves = thread::spawn(move || {
+            BOARDS[0].leave(&*other, place, CHANNEL);
+            other.fence();
+            BOARDS[0].open(&*other, place, OTHER, 0);
+            BOARDS[0].show(&*other, (place, 0, 0), &[2; 24], &[]);
+        });
+        if let Some(place) = BOARDS[0].find(&*memory, CHANNEL)
+            && let Some(shown) = look(&memory, place)
+        {
+            assert_eq!(shown.label, [1; 24], "what is shown in another channel");
+        }
+        leaves.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_found_in_a_place_that_is_given_away_is_of_its_channel() {
+    given_away_and_looked_at(|memory, place| BOARDS[0].shown_in(memory, (place, CHANNEL), 0));
+}
+
+#[test]
+#[should_panic(expected = "what is shown in another channel")]
+fn looking_without_a_second_look_at_the_name_is_found() {
+    given_away_and_looked_at(|memory, place| BOARDS[0].shown(memory, place, 0));
+}
+
 #[test]
 fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
     let mut model = loom::model::Builder::new();

@@ -85,7 +85,7 @@ impl Shm {
     pub(crate) fn shown_by(&mut self, from: Rank, channel: u64, number: u32) -> Option<Shown> {
         let theirs = self.peers.get_mut(from)?.board.as_mut()?;
         let place = theirs.place_of_shown(channel)?;
-        TheirOutbox::BOARD.shown(theirs.outbox.memory(), place, number)
+        TheirOutbox::BOARD.shown_in(theirs.outbox.memory(), (place, channel), number)
     }
 
     /// See [`ringworld_transport::Transport::copy_shown`].
