@@ -57,6 +57,8 @@ const PUT_DEPTH: usize = 4;
 const CONTENT: u8 = 8;
 /// Bytes that one link may take in per poll, so that no peer starves the others.
 const BUDGET: usize = 1 << 20;
+/// As so many a record counts besides, for it takes its time also where it brings nothing.
+const RECORD: usize = 64;
 
 const MESSAGE: u8 = 1;
 const BEGIN: u8 = 2;
@@ -480,6 +482,16 @@ impl Link {
         self.consumer.peek(&self.memory).map_err(|length| format!("a record of {length} bytes"))
     }
 
+    /// Behind all that the peer can have written so far.
+    pub(crate) fn farthest(&self) -> u64 {
+        self.consumer.farthest()
+    }
+
+    /// Whether all before that has been read.
+    pub(crate) fn is_behind(&self, position: u64) -> bool {
+        self.consumer.is_behind(position)
+    }
+
     /// To be called when nothing has.
     #[inline]
     pub(crate) fn rest(&mut self) {
@@ -495,7 +507,7 @@ impl Link {
         let (mut next, mut taken, mut takes_all) = (Some(first), 0, false);
         while let Some(record) = next {
             let (bytes, names_slot) = self.take(record, inward)?;
-            taken += bytes;
+            taken += bytes + RECORD;
             let due = self.consumer.pop(record);
             // A slot is wanted back at once.
             if (due || names_slot) && self.consumer.publish(&self.memory) {

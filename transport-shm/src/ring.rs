@@ -446,6 +446,16 @@ impl Consumer {
         self.head - self.published >= CAPACITY as u64 / 4
     }
 
+    /// Behind all that can stand here now: nobody is ahead by more than the ring.
+    pub(crate) fn farthest(&self) -> u64 {
+        self.head + CAPACITY as u64
+    }
+
+    /// Whether all before that position has been read.
+    pub(crate) fn is_behind(&self, position: u64) -> bool {
+        self.head >= position
+    }
+
     /// Lets the producer know, should it look, that everything has been read. For when there is nothing else to do:
     /// what a rank answers is not to wait for this.
     #[inline]

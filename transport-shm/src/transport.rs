@@ -367,11 +367,11 @@ impl Shm {
     /// The process at the other end of a link is gone.
     fn end_of(&mut self, rank: Rank, placer: &mut dyn Placer, events: &mut Vec<Event>) -> bool {
         // Reported twice: by its process and by its socket.
-        if self.peers[rank].link().is_none() {
-            return false;
-        }
-        // What it had written is whole, and no more will follow.
-        while self.receive(rank, placer, events) {}
+        let Some(end) = self.peers[rank].link().map(|link| link.farthest()) else { return false };
+        // What it had written is whole. Nothing should follow; but whoever has its memory, such as a child that it has
+        // forked, could go on and on.
+        let is_read = |peer: &mut Peer| peer.link().is_none_or(|link| link.is_behind(end));
+        while !is_read(&mut self.peers[rank]) && self.receive(rank, placer, events) {}
         self.link_ended(rank);
         true
     }
@@ -614,6 +614,48 @@ mod tests {
         fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Result<Placement, String> {
             Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
         }
+    }
+
+    /// Takes messages, and has a rank send another one as soon as it has begun to take one.
+    struct Busy<'a> {
+        sender: &'a mut Shm,
+        to: Rank,
+        came: usize,
+    }
+
+    impl Placer for Busy<'_> {
+        fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Result<Placement, String> {
+            self.came += 1;
+            assert!(self.came < 100_000, "it does nothing else any more");
+            self.sender.inject(self.to, b"h", b"");
+            Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+        }
+    }
+
+    /// As where a child of the peer has its memory, too.
+    #[test]
+    fn an_end_comes_though_somebody_goes_on_writing() {
+        let [mut one, mut other] = [0, 1].map(|rank| Shm::bind(Config::new(rank, 2, 3)).unwrap());
+        one.connect(1, &other.address()).unwrap();
+        other.connect(0, &one.address()).unwrap();
+        let mut events = Vec::new();
+        while !one.is_connected(1) || !other.is_connected(0) {
+            let (header, payload) = (Header::new(b"h").unwrap(), SendMemory::empty());
+            let message = Operation::Message { peer: 0, header, payload, token: Token(0) };
+            let _posted = other.post(message).unwrap();
+            other.poll(&mut Inbox, &mut events);
+            one.poll(&mut Inbox, &mut events);
+        }
+        let socket = &other.peers[0].link().unwrap().socket;
+        rustix::net::shutdown(socket, rustix::net::Shutdown::Both).unwrap();
+        assert!(other.inject(0, b"h", b""));
+        let mut busy = Busy { sender: &mut other, to: 0, came: 0 };
+        one.force_look = true;
+        one.poll(&mut busy, &mut events);
+        one.poll(&mut busy, &mut events);
+        let lost = |event: &Event| matches!(event, Event::PeerDown { peer: 1, cause: Cause::Lost(_) });
+        assert!(events.iter().any(lost), "{events:?}");
+        assert!(busy.came > 0, "what it had written was read");
     }
 
     /// All ranks are handed the same descriptor of a process, and some may keep it for longer than others.

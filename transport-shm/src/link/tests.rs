@@ -129,6 +129,37 @@ fn whatever_stands_in_a_ring_is_refused_or_harmless() {
     assert!(refused > 1_000 && taken > 20, "{refused} refused, {taken} taken");
 }
 
+/// Takes messages that bring nothing, of which another is written as soon as one is taken.
+struct Flooded<'a>(Producer, &'a Mapping, usize);
+
+impl Placer for Flooded<'_> {
+    fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Result<Placement, String> {
+        self.2 += 1;
+        assert!(self.2 < 100_000, "it does nothing else any more");
+        self.0.push(self.1, MESSAGE, 0, &[]);
+        Ok(Placement { token: Token(0), memory: RecvMemory::empty() })
+    }
+}
+
+#[test]
+fn a_peer_that_goes_on_writing_nothing_keeps_nobody_from_the_others() {
+    let ([_, mut reader], memory) = pair();
+    let mut flooded = Flooded(Producer::new(0), &memory, 0);
+    assert!(flooded.0.push(&memory, MESSAGE, 0, &[]));
+    let (mut events, mut ends, mut exposures) = (Vec::new(), Ends::default(), Exposures::default());
+    let inward = &mut Inward {
+        rank: 1,
+        exposures: &mut exposures,
+        ends: &mut ends,
+        room: &mut [0; ROOM],
+        placer: &mut flooded,
+        events: &mut events,
+    };
+    let first = reader.link.next().unwrap().unwrap();
+    reader.link.receive(first, inward).unwrap();
+    assert!(flooded.2 > 1_000);
+}
+
 #[test]
 fn who_is_content_with_one_message_leaves_the_others_but_not_for_long() {
     let ([mut sender, mut reader], _memory) = pair();
