@@ -21,6 +21,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tracing::debug;
 
 use crate::address::Purpose;
+use crate::bell::TheirBell;
 use crate::channels::TheirBoard;
 use crate::handshake::{self, Initiator, Responder, Trouble, Verdict};
 use crate::link::{self, Link, PROOF, Parts};
@@ -256,6 +257,7 @@ impl Shm {
                 else {
                     return Err(Trouble::Nonsense.into());
                 };
+                let bell = TheirBell::new(bell).map_err(Trouble::OtherBell)?;
                 // Makes room for what has the same size. Only another thread of this process could take it.
                 drop(room);
                 let theirs = Arc::new(TheirOutbox::open(&outbox)?);
@@ -363,6 +365,7 @@ impl Shm {
         if memory.load(PROOF) != proof {
             return Err(Trouble::OtherMemory.into());
         }
+        let bell = TheirBell::new(bell).map_err(Trouble::OtherBell)?;
         let theirs = Arc::new(TheirOutbox::open(&outbox)?);
         let answer = handshake::answer_to(proof);
         memory.store(PROOF, answer);

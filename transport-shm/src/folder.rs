@@ -16,6 +16,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ringworld_transport::descriptor::Descriptor;
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -27,7 +28,7 @@ const LOCKED: Duration = Duration::from_secs(10);
 /// An open folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    fd: OwnedFd,
+    fd: Descriptor<OwnedFd>,
     path: PathBuf,
 }
 
@@ -50,7 +51,7 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|error| format!("the folder {} cannot be opened: {error}", path.display()))?;
-        Ok(Self { fd, path: path.to_owned() })
+        Ok(Self { fd: Descriptor::new(fd), path: path.to_owned() })
     }
 
     /// As it was given.

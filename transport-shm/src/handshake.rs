@@ -74,6 +74,8 @@ pub(crate) enum Trouble {
     Nonsense,
     #[error("the memory that it was handed is not the memory that was meant")]
     OtherMemory,
+    #[error("what it is to be woken by is {0}")]
+    OtherBell(String),
 }
 
 fn purpose() -> [u8; 18] {

@@ -18,6 +18,7 @@
 //! ring.rs        a ring of records (pure)           outbox.rs     slots, and who sleeps
 //! board.rs       what is shown to several (pure)    showing.rs    to whom, and what they show
 //! channels.rs    what is known of channels          slots.rs      which slots are taken (pure)
+//! bell.rs        by what ranks are woken
 //! memory/        what is mapped: all `unsafe` code  pace.rs       past caches or not (pure)
 //! ```
 //!
@@ -48,6 +49,7 @@
 #![deny(unsafe_code)]
 
 mod address;
+mod bell;
 mod board;
 mod channels;
 mod config;

@@ -26,7 +26,9 @@ use ringworld_transport::watched::Watched;
 use ringworld_transport::{
     Event, Header, MAX_HEADER, Placement, Placer, Rank, RecvMemory, SendMemory, Token,
 };
+use rustix::io::Errno;
 
+use crate::bell::TheirBell;
 use crate::board;
 use crate::memory::{Mapping, stream};
 use crate::outbox::{self, Outbox, Piece, TheirOutbox};
@@ -192,7 +194,7 @@ pub(crate) struct Parts {
     pub(crate) memory: Mapping,
     pub(crate) theirs: Arc<TheirOutbox>,
     /// The peer's: writing to it wakes the peer.
-    pub(crate) bell: OwnedFd,
+    pub(crate) bell: TheirBell,
     /// The peer's process, if the system has descriptors of those.
     pub(crate) process: Option<Watched<OwnedFd>>,
     /// Whether this side sends by the first ring.
@@ -209,7 +211,9 @@ pub(crate) struct Link {
     _process: Option<Watched<OwnedFd>>,
     memory: Mapping,
     theirs: Arc<TheirOutbox>,
-    bell: OwnedFd,
+    bell: TheirBell,
+    /// Why the peer can be woken no more, if that is so and has not been asked for.
+    deaf: Option<Errno>,
     /// The last of the peer's sleeps in which it has been woken.
     woken: u64,
     producer: Producer,
@@ -231,6 +235,7 @@ impl Link {
             memory,
             theirs,
             bell,
+            deaf: None,
             woken: 0,
             producer: Producer::new(out),
             consumer: Consumer::new(into),
@@ -254,9 +259,15 @@ impl Link {
             && sleep != self.woken
         {
             self.woken = sleep;
-            // The only possible failure is a counter that is full: then the peer is being woken already.
-            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+            if let Err(error) = self.bell.ring() {
+                self.deaf = Some(error);
+            }
         }
+    }
+
+    /// Why the peer cannot be woken any more, if it should have been since this was asked last.
+    pub(crate) fn deaf(&mut self) -> Option<Errno> {
+        self.deaf.take()
     }
 
     /// Sends a message that fits into the ring, at once; `false` when it does not, or there is no room.

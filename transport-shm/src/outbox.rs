@@ -18,6 +18,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
+use ringworld_transport::descriptor::Descriptor;
+
 use crate::board::{self, Board, Place};
 use crate::memory::{LINE, MapError, Mapping, Writers, stream, within_line};
 use crate::pace::{self, Copy, Pace};
@@ -54,7 +56,7 @@ const FIRST: usize = (Board::OF_OUTBOX.0 + board::SIZE).next_multiple_of(4096) +
 #[derive(Debug)]
 pub(crate) struct Outbox {
     memory: Mapping,
-    fd: OwnedFd,
+    fd: Descriptor<OwnedFd>,
     epoch: u64,
     slots: Slots,
     /// Pieces on their way.
@@ -71,6 +73,7 @@ impl Outbox {
         let (memory, fd) = Mapping::create(SIZE, Writers::Maker)?;
         let pace = stream::may_be_better().then(Pace::default);
         let slots = Slots::new(WINDOW / SLOT);
+        let fd = Descriptor::new(fd);
         Ok(Self { memory, fd, epoch: 0, slots, pieces: 0, has_few_peers: true, got_back: false, pace })
     }
 

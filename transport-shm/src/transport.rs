@@ -10,6 +10,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use ringworld_auth::Tally;
+use ringworld_transport::descriptor::Descriptor;
 use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::puts::exposure_of;
 use ringworld_transport::shortage::Shortage;
@@ -18,19 +19,20 @@ use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Label, Operation, Placer, Posted, Rank, RecvMemory,
     Refused, RemoteKey, Showing, Shown, Token, Transport,
 };
-use rustix::event::{EventfdFlags, epoll};
+use rustix::event::epoll;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::address::{Place, Purpose};
+use crate::bell;
 use crate::board;
 use crate::channels::Channel;
 use crate::config::{BindError, Config};
 use crate::folder::{Files, Folder, Missed};
 use crate::handshake::Identity;
-use crate::link::{self, Inward};
+use crate::link::{self, Inward, Link};
 use crate::memory;
 use crate::outbox::{self, Outbox};
 use crate::packet::{self, Received};
@@ -84,7 +86,7 @@ pub(crate) struct Listeners {
     /// By connections.
     pub(crate) talk: Watched<OwnedFd>,
     /// By those who want to know whether it can be reached; nobody sends anything there.
-    _probe: OwnedFd,
+    _probe: Descriptor<OwnedFd>,
     /// What both are in a file system.
     files: Option<Files>,
 }
@@ -117,7 +119,11 @@ impl Listeners {
         };
         let names = [place.file(Purpose::Talk), place.file(Purpose::Probe)];
         let talk = Watched::new(talk, epoll);
-        Ok(Self { talk, _probe: probe, files: folder.map(|folder| Files::new(folder, names)) })
+        Ok(Self {
+            talk,
+            _probe: Descriptor::new(probe),
+            files: folder.map(|folder| Files::new(folder, names)),
+        })
     }
 
     fn folder(&self) -> Option<&Folder> {
@@ -133,9 +139,9 @@ pub struct Shm {
     pub(crate) identity: Identity,
     pub(crate) epoll: EpollSet,
     /// What peers write to, to wake this rank.
-    pub(crate) bell: OwnedFd,
+    pub(crate) bell: Descriptor<OwnedFd>,
     /// Tells peers when this process has ended; `None` where the system knows no such descriptors (before Linux 5.3).
-    process: Option<OwnedFd>,
+    process: Option<Descriptor<OwnedFd>>,
     pub(crate) listeners: Option<Listeners>,
     pub(crate) outbox: Outbox,
     pub(crate) peers: Vec<Peer>,
@@ -183,8 +189,7 @@ impl Shm {
             .and_then(|()| Outbox::new())
             .map_err(|error| BindError::System(format!("cannot map shared memory: {error}")))?;
         let epoll = EpollSet::new().map_err(system("make an epoll set"))?;
-        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(system("make an event descriptor"))?;
+        let bell = bell::own().map_err(system("make an event descriptor"))?;
         let listeners = Listeners::new(&place, folder, &epoll).map_err(BindError::System)?;
         Self::watch(&epoll, &listeners.talk, Watch::Listener).map_err(system("watch a descriptor"))?;
         Self::watch(&epoll, &bell, Watch::Bell).map_err(system("watch a descriptor"))?;
@@ -197,7 +202,7 @@ impl Shm {
             identity: Identity { rank, size, job, secret },
             epoll,
             bell,
-            process: pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).ok(),
+            process: pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).ok().map(Descriptor::new),
             listeners: Some(listeners),
             outbox,
             peers: std::iter::repeat_with(Peer::new).take(size).collect(),
@@ -340,7 +345,7 @@ impl Shm {
             match Watch::from_data(event.data.u64()) {
                 Watch::Bell => {
                     // Whatever it is for is found in the rings.
-                    let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+                    let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
                 }
                 Watch::Listener => moved |= self.accept(),
                 Watch::Pending(slot) => moved |= self.drive(slot),
@@ -349,6 +354,21 @@ impl Shm {
             }
         }
         moved
+    }
+
+    /// Before this rank sleeps: whether it can still wake the others, of whom some may sleep until it does.
+    fn look_for_the_deaf(&mut self) {
+        let Self { open, peers, life, .. } = self;
+        for rank in open {
+            if let Some(error) = peers[*rank].link().and_then(Link::deaf) {
+                life.defer(Event::Broken {
+                    cause: format!(
+                        "rank {rank} cannot be woken any more: {error}; the descriptor for that was closed, by a \
+                         program that closes files which it has not opened"
+                    ),
+                });
+            }
+        }
     }
 
     /// Something has come by the socket of a link: its end.
@@ -534,6 +554,7 @@ impl Transport for Shm {
     }
 
     fn arm(&mut self) -> bool {
+        self.look_for_the_deaf();
         if self.life.forbids_sleep() || self.is_to_dial() {
             return false;
         }
@@ -666,7 +687,7 @@ mod tests {
         let mut process = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let watched = pidfd_open(Pid::from_child(&process), PidfdFlags::empty()).unwrap();
         let third = rustix::io::dup(&watched).unwrap();
-        other.process = Some(watched);
+        other.process = Some(Descriptor::new(watched));
         one.connect(1, &other.address()).unwrap();
         let (header, payload) = (Header::new(b"h").unwrap(), SendMemory::empty());
         let message = Operation::Message { peer: 1, header, payload, token: Token(0) };

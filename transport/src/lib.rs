@@ -90,6 +90,7 @@
 mod address;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+pub mod descriptor;
 mod error;
 pub mod lifecycle;
 pub mod log;

@@ -12,13 +12,15 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid};
 
+use crate::descriptor::Descriptor;
+
 /// An epoll set. Copies are of the same set, which is closed with the last of them and of what it watches.
 #[derive(Clone, Debug)]
 pub struct EpollSet(Arc<Set>);
 
 #[derive(Debug)]
 struct Set {
-    epoll: OwnedFd,
+    epoll: Descriptor<OwnedFd>,
     /// A child that this process forks has the same set, and must not take anything out of it.
     maker: Pid,
 }
@@ -31,7 +33,7 @@ impl EpollSet {
     /// When the process or the system has no descriptor left.
     pub fn new() -> Result<Self, Errno> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self(Arc::new(Set { epoll, maker: getpid() })))
+        Ok(Self(Arc::new(Set { epoll: Descriptor::new(epoll), maker: getpid() })))
     }
 
     /// Takes a descriptor out, if it is in the set and this process has made that.
@@ -71,7 +73,7 @@ impl AsFd for EpollSet {
 /// ```
 #[derive(Debug)]
 pub struct Watched<T: AsFd> {
-    what: T,
+    what: Descriptor<T>,
     set: EpollSet,
 }
 
@@ -79,7 +81,7 @@ impl<T: AsFd> Watched<T> {
     /// Does not put it into the set yet.
     #[must_use]
     pub fn new(what: T, set: &EpollSet) -> Self {
-        Self { what, set: set.clone() }
+        Self { what: Descriptor::new(what), set: set.clone() }
     }
 
     /// Has the set forget it already.
@@ -121,7 +123,7 @@ mod tests {
     /// A set with a descriptor that is always ready, and a copy of that.
     fn ready(maker: Pid) -> (EpollSet, Watched<OwnedFd>, OwnedFd) {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
-        let set = EpollSet(Arc::new(Set { epoll, maker }));
+        let set = EpollSet(Arc::new(Set { epoll: Descriptor::new(epoll), maker }));
         let bell = Watched::new(eventfd(1, EventfdFlags::CLOEXEC).unwrap(), &set);
         epoll::add(&set, &bell, epoll::EventData::new_u64(1), epoll::EventFlags::IN).unwrap();
         let copy = rustix::io::dup(&bell).unwrap();

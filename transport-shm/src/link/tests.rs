@@ -21,7 +21,7 @@ fn pair() -> ([Side; 2], Mapping) {
     let link = |socket, theirs: &Outbox, first| {
         let memory = Mapping::open(&fd, SIZE, Writers::Both).unwrap();
         let theirs = TheirOutbox::open(&theirs.fd().try_clone_to_owned().unwrap()).unwrap();
-        let bell = eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+        let bell = TheirBell::new(eventfd(0, EventfdFlags::NONBLOCK).unwrap()).unwrap();
         let socket = Watched::new(socket, &EpollSet::new().unwrap());
         Link::new(Parts { socket, memory, theirs: Arc::new(theirs), bell, process: None, first })
     };
