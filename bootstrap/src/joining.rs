@@ -197,8 +197,10 @@ impl Joining {
         };
         let (reply, formed) = std::sync::mpsc::sync_channel(1);
         let ended = || Error::system("joining the world", "the control thread ended unexpectedly");
-        client.commands.send(Command::Ready { addresses, listener, reply }).map_err(|_| ended())?;
-        match formed.recv().map_err(|_| ended()).and_then(|formed| formed) {
+        if !client.send(Command::Ready { addresses, listener, reply }) {
+            return Err(ended());
+        }
+        match client.canary().answer(&formed, None).ok_or_else(ended).and_then(|formed| formed) {
             Ok(formed) => {
                 if self.appointed {
                     pmi::formed();

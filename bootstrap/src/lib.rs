@@ -32,6 +32,7 @@
 #![deny(unsafe_code)]
 
 mod appointment;
+mod canary;
 mod client;
 mod descriptors;
 mod door;

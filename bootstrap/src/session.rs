@@ -195,7 +195,7 @@ impl Session {
 
     fn send(&self, command: Command) -> bool {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        link.as_ref().is_some_and(|client| client.commands.send(command).is_ok())
+        link.as_ref().is_some_and(|client| client.send(command))
     }
 
     fn last_words(&self, words: ToMaster, limit: Option<Duration>) {
@@ -207,9 +207,10 @@ impl Session {
         let (done, heard) = std::sync::mpsc::sync_channel(1);
         if self.send(Command::Last { words, done }) {
             // Bounded or not: the control thread drops `done` if it ends.
-            match limit {
-                Some(limit) => drop(heard.recv_timeout(limit)),
-                None => drop(heard.recv()),
+            let canary =
+                self.link.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Client::canary);
+            if let Some(canary) = canary {
+                canary.answer(&heard, limit);
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 
@@ -12,6 +13,8 @@ use rustix::process::{Resource, getrlimit};
 use tokio::sync::oneshot;
 use tracing::dispatcher;
 use tracing::subscriber::NoSubscriber;
+
+use crate::canary::Canary;
 
 /// Threads of this crate that run.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
@@ -85,11 +88,51 @@ pub(crate) async fn aside<T: Send + 'static>(
 ///
 /// Tokio's own panics where it is dropped inside another one. That happens when the thread that was to run it cannot be
 /// started, and who wanted it is a task: the control thread's, or one of a program that uses tokio itself.
-pub(crate) struct Runtime(Option<tokio::runtime::Runtime>);
+///
+/// It panics, too, where its descriptors have been closed under it. A thread that finds so when it is about to wait for
+/// them, or has waited, waits for ever instead, and touches nothing more: what has their numbers now may be the
+/// program's.
+pub(crate) struct Runtime {
+    runtime: Option<tokio::runtime::Runtime>,
+    canary: Arc<Canary>,
+}
 
 impl Runtime {
     pub(crate) fn new() -> io::Result<Self> {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map(|runtime| Self(Some(runtime)))
+        Self::over(Canary::new()?)
+    }
+
+    /// One that this shows to be sound.
+    pub(crate) fn over(canary: Canary) -> io::Result<Self> {
+        let canary = Arc::new(canary);
+        let look = || {
+            let shows = Arc::clone(&canary);
+            move || {
+                while shows.is_gone() {
+                    std::thread::park();
+                }
+            }
+        };
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        // Before it waits for its descriptors, and before it does what they have woken it for: that may set a timer,
+        // and then it wakes itself.
+        let runtime = builder.enable_all().on_thread_park(look()).on_thread_unpark(look()).build()?;
+        Ok(Self { runtime: Some(runtime), canary })
+    }
+
+    /// Runs this to its end, in the calling thread. As a task: whatever wakes one from within takes no descriptor.
+    pub(crate) fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
+        self.block_on(async {
+            match self.spawn(future).await {
+                Ok(done) => done,
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        })
+    }
+
+    /// What whoever speaks to its thread looks at before.
+    pub(crate) fn canary(&self) -> Arc<Canary> {
+        Arc::clone(&self.canary)
     }
 }
 
@@ -98,15 +141,37 @@ impl Deref for Runtime {
 
     #[expect(clippy::expect_used, reason = "it is there until the drop")]
     fn deref(&self) -> &Self::Target {
-        self.0.as_ref().expect("an event loop that is not dropped")
+        self.runtime.as_ref().expect("an event loop that is not dropped")
     }
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
         // Waits for nothing, and nothing that anybody waits for is left on it.
-        if let Some(runtime) = self.0.take() {
+        if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_event_loop_without_its_descriptors_sleeps_instead_of_going_on() {
+        let runtime = Runtime::over(Canary::replaced()).unwrap();
+        let canary = runtime.canary();
+        let (told, heard) = sync_channel(1);
+        canary.tell(move || told.send(()).unwrap());
+        let thread = spawn("test", move || {
+            runtime.run(async { tokio::time::sleep(Duration::from_millis(1)).await });
+        });
+        heard.recv_timeout(Duration::from_secs(10)).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!thread.unwrap().is_finished(), "it has gone on");
     }
 }

@@ -279,7 +279,7 @@ fn of_two_jobs_without_names_that_meet_those_who_are_too_many_are_told_so() {
         for rank in ranks {
             let more: Vec<_> = rank.map(|rank| ("rank", rank)).into_iter().collect();
             let (settings, tell) = (settings(port, 2, &more), tell.clone());
-            std::thread::spawn(move || tell.send(join(&settings, "one of four")));
+            std::thread::spawn(move || drop(tell.send(join(&settings, "one of four"))));
         }
         let next = || told.recv_timeout(Duration::from_secs(30)).unwrap();
         let (mut world, mut refused) = (Vec::new(), Vec::new());

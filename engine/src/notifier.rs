@@ -4,23 +4,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ringworld_transport::descriptor::Descriptor;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
 /// What transports wake sleepers by.
-pub(super) type Wires = Vec<OwnedFd>;
+pub(super) type Wires = Vec<Descriptor<OwnedFd>>;
 
 /// Those of these descriptors.
 pub(super) fn wires(descriptors: Vec<OwnedFd>) -> Wires {
-    descriptors
+    descriptors.into_iter().map(Descriptor::new).collect()
 }
 
 /// Wakes one sleeping thread.
-pub(crate) struct Notifier(OwnedFd);
+pub(crate) struct Notifier(Descriptor<OwnedFd>);
 
 impl Notifier {
     pub(super) fn new() -> std::io::Result<Arc<Self>> {
         let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
-        Ok(Arc::new(Self(rustix::event::eventfd(0, flags)?)))
+        Ok(Arc::new(Self(Descriptor::new(rustix::event::eventfd(0, flags)?))))
     }
 
     pub(super) fn notify(&self) {

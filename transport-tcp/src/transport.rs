@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use ringworld_auth::Tally;
+use ringworld_transport::descriptor::Descriptor;
 use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::puts::exposure_of;
 use ringworld_transport::shortage::Shortage;
@@ -89,9 +90,9 @@ pub struct Tcp {
     /// Lanes run over all networks, and all of them carry puts in both directions.
     pub(crate) spread: bool,
     pub(crate) epoll: EpollSet,
-    pub(crate) timer: OwnedFd,
+    pub(crate) timer: Descriptor<OwnedFd>,
     pub(crate) timer_runs: bool,
-    pub(crate) silence_timer: OwnedFd,
+    pub(crate) silence_timer: Descriptor<OwnedFd>,
     pub(crate) silence_timer_runs: bool,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) peers: Vec<Peer>,
@@ -149,6 +150,7 @@ impl Tcp {
         let epoll = EpollSet::new().map_err(system("make an epoll set"))?;
         let timer = || {
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+                .map(Descriptor::new)
                 .map_err(system("make a timer"))
         };
         let (timer, silence_timer) = (timer()?, timer()?);

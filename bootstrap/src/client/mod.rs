@@ -11,13 +11,14 @@ mod reach;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
+use crate::canary::{CLOSED, Canary};
 use crate::error::Error;
 use crate::event::{ControlEvent, Listener, Report};
 use crate::frames::{FrameReader, FrameWriter, ReadError};
@@ -28,7 +29,7 @@ use crate::observe::{Observer, Whereabouts};
 use crate::process::Process;
 use crate::settings::Settings;
 use crate::waiting::{Reminders, so_far};
-use crate::wire::{self, Addresses, MASTER_LIMIT, Member, Notice, ToMaster, ToRank};
+use crate::wire::{self, Addresses, Fault, MASTER_LIMIT, Member, Notice, ToMaster, ToRank};
 use asked::Asked;
 use reach::{Reached, Search};
 
@@ -83,7 +84,10 @@ pub(crate) struct Formed {
 
 /// The handle of the thread.
 pub(crate) struct Client {
-    pub(crate) commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<Command>,
+    canary: Arc<Canary>,
+    /// Closed when the thread ends.
+    ended: Receiver<()>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -103,9 +107,13 @@ impl Client {
         let (reply, begun) = std::sync::mpsc::sync_channel(1);
         let runtime = crate::thread::Runtime::new()
             .map_err(|error| Error::system("starting the control plane", error))?;
+        let canary = runtime.canary();
+        let shows = Arc::clone(&canary);
+        let (ends, ended) = std::sync::mpsc::sync_channel(1);
         let thread = crate::thread::spawn("ringworld-control", move || {
+            let _ends: SyncSender<()> = ends;
             let (known, master) = known.map(|known| (known.addresses, known.master)).unzip();
-            runtime.block_on(async {
+            runtime.run(async move {
                 let search = Search {
                     settings: &settings,
                     node: &node,
@@ -143,7 +151,7 @@ impl Client {
                             let halves = (reading, writing, process);
                             let control = Control::new(halves, orders, peer_timeout, patience, label);
                             let listens = settings.status_signal;
-                            Control { speaks, listens, ..control }.run(cancelled).await;
+                            Control { speaks, listens, canary: Some(shows), ..control }.run(cancelled).await;
                         }
                     }
                 }
@@ -151,8 +159,18 @@ impl Client {
         })
         .map_err(|error| Error::system("starting the control plane's thread", error))?;
         let gone = || Error::system("joining the world", "the control thread ended unexpectedly");
-        let begun = begun.recv().map_err(|_| gone())??;
-        Ok((Self { commands, thread: Some(thread) }, begun))
+        let begun = canary.answer(&begun, None).ok_or_else(gone)??;
+        Ok((Self { commands, canary, ended, thread: Some(thread) }, begun))
+    }
+
+    /// Speaks to the thread; `false` where that listens no more.
+    pub(crate) fn send(&self, command: Command) -> bool {
+        !self.canary.is_gone() && self.commands.send(command).is_ok()
+    }
+
+    /// What shows whether the thread will ever answer.
+    pub(crate) fn canary(&self) -> Arc<Canary> {
+        Arc::clone(&self.canary)
     }
 
     /// Whether this is called by the thread itself, from a listener.
@@ -163,11 +181,15 @@ impl Client {
     /// Ends the thread and waits for it.
     pub(crate) fn stop(&mut self) {
         let current = self.is_current();
-        let _ = self.commands.send(Command::Leave);
+        self.send(Command::Leave);
         if let Some(thread) = self.thread.take()
             && !current
         {
-            let _ = thread.join();
+            // It ends at once, or, where its descriptors have been closed under it, never.
+            self.canary.answer(&self.ended, None);
+            if !self.canary.is_gone() {
+                let _ = thread.join();
+            }
         }
     }
 }
@@ -175,7 +197,11 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         // Not joined: a listener that drops the last owner would wait for itself.
-        let _ = self.commands.send(Command::Leave);
+        self.send(Command::Leave);
+        if self.canary.is_gone() {
+            // The last of them would wake the thread, as words to it would.
+            std::mem::forget(self.commands.clone());
+        }
     }
 }
 
@@ -227,6 +253,7 @@ struct Control {
     observer: Option<Arc<dyn Observer>>,
     /// SIGUSR1 is to be listened to.
     listens: bool,
+    canary: Option<Arc<Canary>>,
     asked: Option<Asked>,
 }
 
@@ -290,6 +317,7 @@ impl Control {
             speaks: false,
             observer: None,
             listens: false,
+            canary: None,
             asked: None,
         }
     }
@@ -413,10 +441,17 @@ impl Control {
         };
         match written {
             Ok(Ok(_)) => {}
+            // To drop it would shut down what has its number now.
+            Ok(Err(_)) if self.is_cut_off() => std::mem::forget(self.writing.take()),
             // What the master said before it ended is still to be read, and says more.
             Ok(Err(_)) => self.writing = None,
             Err(_) => self.master_lost("it no longer reads".into()),
         }
+    }
+
+    /// Whether this process's own descriptors have been closed under it.
+    fn is_cut_off(&self) -> bool {
+        self.canary.as_ref().is_some_and(|canary| canary.is_gone())
     }
 
     fn message(&mut self, message: ToRank) {
@@ -518,6 +553,7 @@ impl Control {
             return;
         }
         formed.bytes = self.bytes;
+        let listener = Arc::clone(&forming.listener);
         self.formed = Some(World {
             listener: forming.listener,
             hosts: formed.members.iter().map(|member| member.host.clone()).collect(),
@@ -525,6 +561,11 @@ impl Control {
             rank: formed.rank as u64,
             leaving: false,
         });
+        if let Some(canary) = &self.canary {
+            let (listener, rank) = (Arc::clone(&listener), formed.rank);
+            let detail = format!("rank {rank} on {} cannot go on: {CLOSED}", self.host(rank));
+            canary.tell(move || listener(ControlEvent::Fault { rank, fault: Fault::System { detail } }));
+        }
         let _ = forming.reply.try_send(Ok(formed));
     }
 
@@ -551,6 +592,12 @@ impl Control {
 
     fn master_lost(&mut self, cause: String) {
         if self.lost.is_some() {
+            return;
+        }
+        if self.is_cut_off() {
+            // It is this process that lacks its end of the connection, as those who should know have been told. What
+            // has its number now stays as it is.
+            self.lost = Some(CLOSED.into());
             return;
         }
         self.lost = Some(cause.clone());

@@ -35,6 +35,7 @@ use self::running::Running;
 use self::server::Server;
 pub use self::service::Lost;
 use self::service::{Known, Next, Order, Service, lock};
+use crate::canary::Canary;
 use crate::client::listen as bind;
 use crate::error::Error;
 use crate::event::ControlEvent;
@@ -55,6 +56,7 @@ pub struct Elastic {
     orders: mpsc::UnboundedSender<Order>,
     known: Arc<Mutex<Known>>,
     settings: Settings,
+    canary: Arc<Canary>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -126,11 +128,12 @@ impl Elastic {
         let (this, serving, ordering) = (me.id, Arc::clone(&server), orders.clone());
         let starting = |error| Error::system("starting the thread of an elastic world", error);
         let runtime = crate::thread::Runtime::new().map_err(starting)?;
+        let canary = runtime.canary();
         agreeing.set_nonblocking(true).map_err(opening)?;
         let at = first.as_ref().map(MasterHandle::local_addr);
         let told = door::Told { me: me.id, job, known: Arc::clone(&known), settings: settings.clone(), at };
         let thread = crate::thread::spawn("ringworld-elastic", move || {
-            runtime.block_on(async {
+            runtime.run(async move {
                 let Ok(agreeing) = tokio::net::TcpListener::from_std(agreeing) else { return };
                 let listening = tokio::spawn(listen::listen(agreeing, Arc::clone(&common)));
                 let service = Service::new(common, shared, tables, listening.abort_handle());
@@ -145,7 +148,7 @@ impl Elastic {
         })
         .map_err(starting)?;
         let settings = settings.clone();
-        Ok(Self { me, job, server, orders, known, settings, thread: Some(thread) })
+        Ok(Self { me, job, server, orders, known, settings, canary, thread: Some(thread) })
     }
 
     /// Has this process decide alone on all generations after the one that `master` serves, of which it is no part: for
@@ -244,12 +247,12 @@ impl Elastic {
     pub fn go_on(&self, leaving: bool, lost: Option<Lost>) -> Result<Onward, Failure> {
         let (reply, answer) = sync_channel(1);
         self.order(Order::Next { leaving, lost, reply });
-        match answer.recv() {
-            Ok(Next::Table(table)) => Ok(Onward::Into(table)),
-            Ok(Next::Left) => Ok(Onward::Left),
-            Ok(Next::Failed(failure)) => Err(failure),
+        match self.canary.answer(&answer, None) {
+            Some(Next::Table(table)) => Ok(Onward::Into(table)),
+            Some(Next::Left) => Ok(Onward::Left),
+            Some(Next::Failed(failure)) => Err(failure),
             // The thread has ended, and with it what it knew.
-            Err(_) => Err(Failure::NobodyThere { generation: self.generation() }),
+            None => Err(Failure::NobodyThere { generation: self.generation() }),
         }
     }
 
@@ -309,14 +312,16 @@ impl Elastic {
 
     fn order(&self, order: Order) {
         // Without the thread there is nobody to tell, and whoever waits for an answer hears that there is none.
-        let _ = self.orders.send(order);
+        if !self.canary.is_gone() {
+            let _ = self.orders.send(order);
+        }
     }
 }
 
 impl Drop for Elastic {
     fn drop(&mut self) {
-        let _ = self.orders.send(Order::Close);
-        if let Some(thread) = self.thread.take() {
+        self.order(Order::Close);
+        if let Some(thread) = self.thread.take().filter(|_| !self.canary.is_gone()) {
             // What was decided has been told when this returns.
             let _ = thread.join();
         }

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
+use crate::canary::{CLOSED, Canary};
 use crate::error::Error;
 use connection::Common;
 use hub::Hub;
@@ -92,7 +93,11 @@ impl Master {
         };
         let (hub, inbound) = mpsc::channel(1024);
         let shared = Arc::new(Shared::default());
-        let handle = MasterHandle { address, job, hub: hub.clone(), shared: Arc::clone(&shared) };
+        let canary = runtime.canary();
+        let ended = Arc::clone(&shared);
+        // The thread never ends by itself then.
+        canary.tell(move || drop(LastWord { shared: ended, outcome: Outcome::Failed(CLOSED.into()) }));
+        let handle = MasterHandle { address, job, hub: hub.clone(), shared: Arc::clone(&shared), canary };
         let common = Arc::new(Common {
             secret: config.secret.clone(),
             job,
@@ -107,7 +112,7 @@ impl Master {
         crate::thread::spawn("ringworld-master", move || {
             // Wakes those who wait even if this thread panics.
             let mut last = LastWord { shared, outcome: Outcome::Failed("its thread panicked".into()) };
-            last.outcome = runtime.block_on(async {
+            last.outcome = runtime.run(async move {
                 let accepting = tokio::spawn(accept::accept(listener, common));
                 let door = once.then(|| accepting.abort_handle());
                 let askers = local::open().map(|listener| tokio::spawn(local::serve(listener, asked)));
@@ -160,6 +165,7 @@ pub struct MasterHandle {
     job: u64,
     hub: mpsc::Sender<Inbound>,
     shared: Arc<Shared>,
+    canary: Arc<Canary>,
 }
 
 impl std::fmt::Debug for MasterHandle {
@@ -190,7 +196,9 @@ impl MasterHandle {
     /// From now on that process decides on later generations. To be called before any rank has come.
     pub(crate) fn arbitrated_by(&self, arbiter: Arbiter) {
         // A full queue means a busy master: wait for room.
-        let _ = self.hub.blocking_send(Inbound::Arbiter(arbiter));
+        if !self.canary.is_gone() {
+            let _ = self.hub.blocking_send(Inbound::Arbiter(arbiter));
+        }
     }
 
     /// Whether all ranks have come.
@@ -240,6 +248,9 @@ impl MasterHandle {
     pub(crate) fn close(&self, limit: Duration) {
         // A full queue means that many are leaving as well; nothing may block on them here.
         let deadline = Instant::now() + limit;
+        if self.canary.is_gone() {
+            return;
+        }
         while let Err(mpsc::error::TrySendError::Full(_)) = self.hub.try_send(Inbound::Close) {
             if Instant::now() >= deadline {
                 return;
@@ -252,7 +263,7 @@ impl MasterHandle {
     /// Stops serving and drops all connections; ranks that are still there see their master lost.
     pub fn shutdown(self) {
         // A full queue means a busy master: wait for room. It must not be called inside a runtime.
-        if self.hub.blocking_send(Inbound::Shutdown).is_ok() {
+        if !self.canary.is_gone() && self.hub.blocking_send(Inbound::Shutdown).is_ok() {
             let _ = self.wait(Some(Duration::from_secs(5)));
         }
     }

@@ -5,11 +5,12 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ringworld_tests::job::clean;
+use ringworld_tests::clock;
+use ringworld_tests::job::{Job, clean};
 use ringworld_tests::process::Process;
 use ringworld_tests::report;
 
-use super::programs::{LAUNCH, PROBE};
+use super::programs::{CLOSER, FAILED, LAUNCH, PROBE};
 
 const RANKS: usize = 80;
 /// Far from what is measured: a few seconds on an idle machine.
@@ -77,4 +78,34 @@ fn a_hard_limit_below_the_need_is_an_error(transport: &str) {
         "{RANKS} ranks with a hard limit of 40, {transport}, ended after {:.2?}",
         start.elapsed()
     ));
+}
+
+/// As daemons do it: what it can still be told it is told by name, and so are the others.
+#[test]
+fn a_rank_whose_descriptors_are_closed_under_it_ends_by_an_error_and_no_panic() {
+    // The one that serves the rendezvous is one of the two.
+    for (transport, rank, more) in
+        [("tcp", 0, None), ("tcp", 1, Some("--recv")), ("shm", 1, None), ("shm", 0, Some("--recv"))]
+    {
+        let job = Job::new(CLOSER, 3).with("RINGWORLD_TRANSPORT", Some(transport));
+        let text = rank.to_string();
+        let arguments: Vec<&str> = ["--rank", &text].into_iter().chain(more).collect();
+        let mut processes = job.start_ranks(3, &arguments);
+        let since = processes[rank].wait_event("acting").number("at");
+        for (other, process) in processes.iter_mut().enumerate() {
+            let failed = process.wait_event("failed");
+            let (kind, parts) = match other == rank {
+                true => ("System", ["cannot go on: ", "closed"]),
+                false => ("PeerFailed", ["is down", "gone"]),
+            };
+            let said = failed.value("text").unwrap();
+            assert_eq!(failed.value("kind"), Some(kind), "{said}");
+            assert!(said.contains(&format!("rank {rank} on ")), "{said}");
+            assert!(parts.iter().any(|part| said.contains(part)), "{said}");
+            let late = clock::between(since, failed.number("at"));
+            assert!(late < Duration::from_secs(4), "rank {other} failed after {late:?}");
+            process.ends_with(FAILED);
+            assert!(!process.transcript().contains("panicked"), "{}", process.transcript());
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The programs that these tests start, and how the probe ends.
 
 pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_probe");
+/// One that closes what it has not opened.
+pub(crate) const CLOSER: &str = env!("CARGO_BIN_EXE_closer");
 /// An elastic one.
 pub(crate) const MEMBER: &str = env!("CARGO_BIN_EXE_member");
 pub(crate) const LAUNCH: &str = env!("CARGO_BIN_EXE_launch");
