@@ -13,7 +13,7 @@ use ringworld_auth::Secret;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::mail::{Inbound, Outgoing};
 use crate::frames::{self, FrameReader, FrameWriter, ReadError};
@@ -26,6 +26,9 @@ use crate::wire::{self, EARLY_LIMIT, Hello, RANK_LIMIT, ToMaster, ToRank};
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long the last words may take to leave.
 const LINGER: Duration = Duration::from_secs(2);
+/// How long the rank whose process this is waits until the others have heard of what ends the world. One of them may
+/// have stopped; and all are to hear within a second.
+const OTHERS: Duration = Duration::from_millis(200);
 
 /// What every connection needs to know.
 pub(super) struct Common {
@@ -156,6 +159,15 @@ async fn write(
             Some(Outgoing::Words(bytes, permit)) => (bytes, Some(permit)),
             Some(Outgoing::Flush(done)) => {
                 let _ = done.send(());
+                continue;
+            }
+            Some(Outgoing::After(others)) => {
+                let deadline = Instant::now() + OTHERS;
+                for other in others {
+                    if timeout_at(deadline, other).await.is_err() {
+                        break;
+                    }
+                }
                 continue;
             }
             None => {

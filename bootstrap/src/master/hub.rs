@@ -29,7 +29,7 @@ use crate::observe::said::Said;
 use crate::process::Process;
 use crate::program;
 use crate::waiting::{Reminders, so_far};
-use crate::wire::{self, Hello, Member, ToMaster, ToRank};
+use crate::wire::{self, Hello, Member, Notice, ToMaster, ToRank};
 
 /// Bytes of members per frame of the table, about: one frame for any world that there is, and far from the
 /// longest that a rank reads.
@@ -79,6 +79,8 @@ pub(super) struct Hub {
     ranks: Vec<Rank>,
     alive: usize,
     by_connection: HashMap<u64, usize>,
+    /// The rank whose process this is, if it is one's.
+    serving: Option<usize>,
     down: Vec<(usize, String)>,
     aborted: Option<Outcome>,
     /// What the handle tells while the world goes on.
@@ -132,6 +134,7 @@ impl Hub {
             ranks: Vec::new(),
             alive: 0,
             by_connection: HashMap::new(),
+            serving: None,
             down: Vec::new(),
             aborted: None,
             account,
@@ -417,7 +420,8 @@ impl Hub {
                     // Before the others hear of it, so that whoever sees them end can know why.
                     let _ = self.account.aborted.set((rank, code));
                     self.tell();
-                    self.tell_all(&ToRank::Abort { rank: rank as u64, code, reason });
+                    let abort = ToRank::Abort { rank: rank as u64, code, reason };
+                    self.others_first(|hub| hub.tell_all(&abort));
                 }
                 self.unanswered.push(connection);
             }
@@ -544,8 +548,15 @@ impl Hub {
         if notices.is_empty() {
             return;
         }
-        for notices in notices.chunks(NOTICES) {
-            self.tell_all(&ToRank::Notices(notices.to_vec()));
+        let tell = |hub: &Self| {
+            for notices in notices.chunks(NOTICES) {
+                hub.tell_all(&ToRank::Notices(notices.to_vec()));
+            }
+        };
+        // Whoever hears that a rank has left goes on.
+        match notices.iter().all(|notice| matches!(notice, Notice::Finished { .. })) {
+            true => tell(self),
+            false => self.others_first(tell),
         }
         let alive = u32::try_from(self.alive).unwrap_or(u32::MAX);
         self.quiet_until = Instant::now() + TELLING.saturating_mul(alive).saturating_mul(10).min(PATIENCE);
@@ -578,7 +589,8 @@ impl Hub {
         }
         self.waiting = None;
         let seats = roster.assign(self.host);
-        let serving = seats.iter().position(|seat| seat.serves).map(|rank| rank as u64);
+        self.serving = seats.iter().position(|seat| seat.serves);
+        let serving = self.serving.map(|rank| rank as u64);
         // Who has given the job a name has said that they belong together.
         if self.job.is_none()
             && let Some(text) = program::unlike(seats.iter().map(|seat| &seat.program))
@@ -653,6 +665,28 @@ impl Hub {
     fn send(&self, connection: u64, message: &ToRank) {
         if let (Some(outbox), Some(bytes)) = (self.outboxes.get(&connection), encode(message)) {
             let _ = outbox.send(Outgoing::Frame(bytes));
+        }
+    }
+
+    /// Tells what ends the world. The rank whose process this is hears of it when the others' systems have it: it may
+    /// end at once, and then nobody would hear any more why.
+    fn others_first(&self, tell: impl FnOnce(&Self)) {
+        let alive = |rank: &usize| self.ranks.get(*rank).filter(|rank| rank.state == State::Alive);
+        let outbox = |rank: usize| self.outboxes.get(&alive(&rank)?.connection);
+        let Some((serving, last)) = self.serving.and_then(|rank| Some((rank, outbox(rank)?))) else {
+            return tell(self);
+        };
+        let others = (0..self.ranks.len()).filter(|rank| *rank != serving).filter_map(outbox);
+        let (told, heard): (Vec<_>, Vec<_>) = others
+            .map(|outbox| {
+                let (done, flushed) = oneshot::channel();
+                ((outbox, done), flushed)
+            })
+            .unzip();
+        let _ = last.send(Outgoing::After(heard));
+        tell(self);
+        for (outbox, done) in told {
+            let _ = outbox.send(Outgoing::Flush(done));
         }
     }
 

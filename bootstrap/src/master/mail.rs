@@ -73,4 +73,6 @@ pub(super) enum Outgoing {
     Words(Arc<[u8]>, OwnedSemaphorePermit),
     /// Answer when everything before has been handed to the system.
     Flush(oneshot::Sender<()>),
+    /// Wait, not for long, until all of these have come: what follows is not to be heard before.
+    After(Vec<oneshot::Receiver<()>>),
 }

@@ -125,6 +125,9 @@ enum Scenario {
         act: Act,
         #[arg(long, default_value_t = 7)]
         code: i32,
+        /// The others exit as soon as that has failed, without dropping the world
+        #[arg(long)]
+        hard: bool,
     },
     /// One rank leaves early and in good order; the others go on without it
     Leave {
@@ -277,7 +280,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Flood { ms, bytes, messages } => flood(&world, Duration::from_millis(ms), bytes, messages),
         Scenario::Recv { answer, ms } => recv(&world, answer, Duration::from_millis(ms)),
         Scenario::Sleep { rank, ms } => sleep(&world, rank, Duration::from_millis(ms)),
-        Scenario::Victim { rank, act, code } => victim(&world, rank, act, code),
+        Scenario::Victim { rank, act, code, .. } => victim(&world, rank, act, code),
         Scenario::Leave { rank } => return leave(world, rank),
         Scenario::Pass { nothing: true } => Ok(()),
         Scenario::Pass { nothing: false } => pass(&world),
@@ -288,6 +291,9 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
     if let Err(Trouble::Failed(error)) = &result {
         // Before the world is dropped: the time that counts is that of the error.
         say("failed", Some(rank), &describe(error));
+        if matches!(scenario, Scenario::Victim { hard: true, .. }) {
+            std::process::exit(FAILED.into());
+        }
     }
     drop(world);
     result

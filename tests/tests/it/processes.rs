@@ -439,6 +439,19 @@ fn an_exit_without_finalising_ends_every_rank_and_names_who() {
 }
 
 #[test]
+fn whoever_exits_at_once_because_of_a_death_is_not_named_instead_of_it() {
+    // Whichever of them serves the rendezvous may be done before many of the others have heard anything.
+    let (size, who) = (16, 9);
+    let arguments = ["victim", "--rank", &who.to_string(), "--act", "exit", "--hard"];
+    let job = Job::new(PROBE, size).with("RINGWORLD_TRANSPORT", Some("tcp"));
+    let processes = job.start_ranks(size, &arguments);
+    let since = processes[who].wait_event("acting").number("at");
+    for line in failures(&processes, who, since) {
+        names(&line, who, "all_reduce");
+    }
+}
+
+#[test]
 fn a_rank_may_leave_early_in_good_order_and_only_who_still_counts_on_it_fails() {
     for who in [0, 3] {
         let mut processes = Job::new(PROBE, 4).start_ranks(4, &["leave", "--rank", &who.to_string()]);

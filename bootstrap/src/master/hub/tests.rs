@@ -17,6 +17,11 @@ struct World {
 
 impl World {
     async fn form(size: usize) -> Self {
+        Self::form_served(size, None).await
+    }
+
+    /// One of whose ranks the process that serves it is.
+    async fn form_served(size: usize, serving: Option<u64>) -> Self {
         let config = MasterConfig::new(size, &Settings::default());
         let (inbound, orders) = mpsc::channel(1024);
         let hub = tokio::spawn(Hub::new(&config, inbound.clone(), Arc::default()).run(orders, None));
@@ -32,7 +37,7 @@ impl World {
                 rank: Some(rank),
                 local_rank: None,
                 program: program::Program::default(),
-                serves: false,
+                serves: serving == Some(rank),
                 elastic: false,
             };
             let (outbox, written) = mpsc::unbounded_channel();
@@ -65,6 +70,7 @@ impl World {
                         frames.push(postcard::from_bytes(&bytes).unwrap())
                     }
                     Outgoing::Flush(done) => drop(done.send(())),
+                    Outgoing::After(_) => {}
                 }
             }
         }
@@ -385,4 +391,32 @@ fn however_often_ranks_want_to_know_and_whatever_they_answer_all_are_asked_now_a
         let sent = world.sent();
         assert!(sent <= 10 * seconds * size, "{sent} frames for {size} ranks in {seconds} s");
     });
+}
+
+/// Its process may end at once, and with it whoever could tell the others.
+#[tokio::test(start_paused = true)]
+async fn the_rank_that_serves_hears_last_of_what_ends_the_world() {
+    let mut world = World::form_served(4, Some(1)).await;
+    world.inbound.send(Inbound::Gone { connection: 2, cause: ReadError::Closed }).await.ok().unwrap();
+    let Some(Outgoing::After(mut heard)) = world.outboxes[1].recv().await else {
+        panic!("it is told at once")
+    };
+    assert_eq!(heard.len(), 2);
+    assert!(heard.iter_mut().all(|heard| heard.try_recv().is_err()), "nobody has written anything");
+    assert!(matches!(world.outboxes[1].recv().await, Some(Outgoing::Frame(_))));
+    world.quiet().await;
+    assert!(heard.iter_mut().all(|heard| heard.try_recv().is_ok()));
+    for rank in [0, 3] {
+        let notices = |frame: &ToRank| matches!(frame, ToRank::Notices(_));
+        assert_eq!(world.frames[rank].iter().filter(|frame| notices(frame)).count(), 1);
+    }
+    // Nobody needs to wait where others leave in good order.
+    world.says(3, ToMaster::Goodbye).await;
+    while let Some(next) = world.outboxes[1].recv().await {
+        match next {
+            Outgoing::After(_) => panic!("it waits for others"),
+            Outgoing::Frame(_) => break,
+            _ => {}
+        }
+    }
 }
