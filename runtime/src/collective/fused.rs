@@ -7,6 +7,7 @@
 
 use bytemuck::Pod;
 
+use super::plan::Plan;
 use crate::Result;
 use crate::communicator::Communicator;
 use ringworld_engine::reduce::{Reduction, Shared};
@@ -72,11 +73,14 @@ impl Communicator {
         for (first, end) in runs {
             let (run, after) = std::mem::take(&mut rest).split_at_mut(end - first);
             rest = after;
-            parts.push(Part { fused: (run.len() > 1).then(|| Vec::with_capacity(total(run))), run });
+            let (several, length) = (run.len() > 1, total(run));
+            // Not in the scope, whose closure would be taken for the caller.
+            let plan = self.plan_all_reduce(length, &Shared(&op), true)?;
+            parts.push(Part { fused: several.then(|| Vec::with_capacity(length)), run, plan });
         }
         self.scope(|s| {
-            for part in &mut parts {
-                let data = match (&mut part.fused, &mut *part.run) {
+            for Part { run, fused, plan } in &mut parts {
+                let data = match (fused, &mut **run) {
                     (None, [alone]) => &mut **alone,
                     (None, _) => continue,
                     (Some(bucket), run) => {
@@ -85,11 +89,11 @@ impl Communicator {
                     }
                 };
                 // Waited for by the end of the scope; on the wire while the next one is packed.
-                s.all_reduce(data, Shared(&op))?;
+                s.start::<&mut [T]>(plan, None, Some(data))?;
             }
             Ok(())
         })?;
-        for Part { run, fused } in parts {
+        for Part { run, fused, .. } in parts {
             let Some(bucket) = fused else { continue };
             let mut bucket = bucket.as_slice();
             for tensor in run {
@@ -106,6 +110,7 @@ impl Communicator {
 struct Part<'a, 'b, T> {
     run: &'a mut [&'b mut [T]],
     fused: Option<Vec<T>>,
+    plan: Plan,
 }
 
 fn total<T>(tensors: &[&mut [T]]) -> usize {

@@ -10,7 +10,7 @@ use crate::request::{Scope, Scoped, ScopedOutcome};
 use ringworld_engine::Reduction;
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    fn start<R: ScopedOutcome<'scope>>(
+    pub(super) fn start<R: ScopedOutcome<'scope>>(
         &'scope self,
         plan: &Plan,
         input: Option<&'scope [R::Element]>,

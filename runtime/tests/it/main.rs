@@ -25,6 +25,7 @@ mod operations;
 mod options;
 mod pairs;
 mod pairs_in_theory;
+mod places;
 mod random;
 mod refusals;
 mod registered;

@@ -117,6 +117,7 @@ struct Sharing<'a> {
 }
 
 impl Sharing<'_> {
+    #[track_caller]
     fn run<V: Serialize + DeserializeOwned>(
         self,
         version: &mut Option<u64>,
@@ -151,6 +152,7 @@ impl Sharing<'_> {
         Ok(shared)
     }
 
+    #[track_caller]
     fn give(
         self,
         group: &Communicator,
