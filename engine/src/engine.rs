@@ -49,7 +49,12 @@ impl Engine {
     /// Waits until the operation of `call` has ended, and takes its ending.
     #[inline]
     pub(crate) fn wait(self: &Arc<Self>, call: CallId) -> Ending {
-        let mut core = self.lock();
+        self.wait_from(self.lock(), call)
+    }
+
+    /// The same for whoever has the core already.
+    #[inline]
+    pub(crate) fn wait_from(self: &Arc<Self>, mut core: Locked<'_>, call: CallId) -> Ending {
         if core.is_apart() {
             core.opens_wait(call);
         }

@@ -31,9 +31,9 @@ pub enum Fault {
         /// Who called what, and where.
         detail: String,
     },
-    /// A user's operation panicked, or a rank gave up because it did.
+    /// A user's operation panicked or called this library, or a rank gave up because it did.
     Panicked {
-        /// Which rank, and what is known of the panic.
+        /// Which rank, and what is known of it.
         detail: String,
     },
     /// A call has waited for too long.

@@ -17,9 +17,9 @@
 //!
 //! **What the lock promises.** `Engine::lock` gives the core to one thread. When a method of the core returns, all that
 //! the protocol asked for has been done and all that it has completed has been handed on: its queues are empty. Nothing
-//! waits, sleeps or calls a user's waker under the lock; a user's operation runs under it, and must not call the
-//! engine. A destructor never waits for the lock, for it may run under it: what it lets go of is a notice in the
-//! [`Inbox`].
+//! waits, sleeps or calls a user's waker under the lock; a user's operation runs under it, and what that asks of the
+//! engine is refused (`inside`). A destructor never waits for the lock, for it may run under it: what it lets go of is
+//! a notice in the [`Inbox`].
 //!
 //! **Who drives.** The thread that waits in a call drives: it takes the lock, makes progress ([`Core::progress`]),
 //! looks for its result, and gives the lock back. There is no thread of the engine's own on the way of a blocking call.
@@ -83,6 +83,7 @@ mod engine;
 mod fault;
 mod helper;
 mod inbox;
+pub mod inside;
 mod last_calls;
 mod leaving;
 pub mod lend;

@@ -12,6 +12,8 @@ use crossbeam::utils::CachePadded;
 use super::calls::{CallId, Calls, Ending};
 use super::helper::Helper;
 use super::inbox::Notice;
+use super::inside;
+use super::reduce::ADVICE;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::{Mutex, MutexGuard, TryLockError, thread};
 use super::wait::{For, Waits};
@@ -125,6 +127,11 @@ impl<C: Drive> Shell<C> {
 
     /// The core, for a short time. A panic inside the engine would be a bug, and leaves nothing to
     /// recover: the lock's poison is ignored because the panic has already been reported.
+    ///
+    /// # Panics
+    ///
+    /// In an operation of the user's that this engine runs: to wait would be to wait for itself. Calls that can return
+    /// an error ask by [`Shell::enter`].
     pub fn lock(&self) -> Locked<'_, C> {
         match self.try_lock() {
             Some(locked) => locked,
@@ -132,8 +139,22 @@ impl<C: Drive> Shell<C> {
         }
     }
 
+    /// The same; `None` in an operation of the user's that this engine runs.
+    #[inline]
+    pub fn enter(&self) -> Option<Locked<'_, C>> {
+        match self.try_lock() {
+            Some(locked) => Some(locked),
+            None if inside::refuses(self) => None,
+            None => Some(self.wait_for_lock()),
+        }
+    }
+
     #[cold]
+    #[expect(clippy::panic, reason = "the operation unwinds to whoever runs it, who makes an error of it")]
     fn wait_for_lock(&self) -> Locked<'_, C> {
+        if inside::refuses(self) {
+            panic!("ringworld was called from inside an operation; {}", ADVICE);
+        }
         self.wanted.fetch_add(1, Ordering::Relaxed);
         let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         self.wanted.fetch_sub(1, Ordering::Relaxed);

@@ -24,7 +24,7 @@ pub struct Spans {
 /// A send, a receive or a collective, to be started by a loan of the memory it works on. Sealed.
 pub trait Startable: sealed::Sealed {
     /// What is known only when it has started: of a collective, its number in the communicator.
-    type Number: Copy;
+    type Number: Copy + Default;
 
     /// Which call it is, and where it stands.
     #[doc(hidden)]

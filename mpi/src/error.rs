@@ -45,7 +45,7 @@ impl From<ringworld::Error> for Error {
             E::InvalidCount { .. } => standard::ERR_COUNT,
             E::InvalidGroup { .. } => standard::ERR_GROUP,
             E::InvalidGrid { .. } => standard::ERR_TOPOLOGY,
-            E::UnsupportedOp { .. } | E::Panicked { .. } => standard::ERR_OP,
+            E::UnsupportedOp { .. } | E::Panicked { .. } | E::InsideOperation { .. } => standard::ERR_OP,
             E::WrongElement { .. } => standard::ERR_TYPE,
             _ => standard::ERR_OTHER,
         };

@@ -209,8 +209,21 @@ pub enum Error {
         advice: String,
     },
 
-    /// A user-defined operation panicked, or a scope with operations under way, on this rank or on another;
-    /// the world is over.
+    /// A call from inside a user-defined operation, which runs in the middle of a collective of the same world: nothing
+    /// has been done, and the world ends.
+    #[error(
+        "{operation} was refused inside the user-defined operation {op:?}: {}",
+        ringworld_engine::reduce::ADVICE
+    )]
+    InsideOperation {
+        /// The call.
+        operation: String,
+        /// The name of the operation.
+        op: String,
+    },
+
+    /// A user-defined operation panicked or called this library, or a scope panicked with operations under way, on this
+    /// rank or on another; the world is over.
     #[error("{operation} failed: {detail}")]
     Panicked {
         /// What this rank was doing, with its sequence number.
@@ -322,6 +335,7 @@ impl Error {
             Self::InvalidGroup { .. } => "InvalidGroup",
             Self::InvalidGrid { .. } => "InvalidGrid",
             Self::UnsupportedOp { .. } => "UnsupportedOp",
+            Self::InsideOperation { .. } => "InsideOperation",
             Self::Panicked { .. } => "Panicked",
             Self::Object { .. } => "Object",
             Self::Cancelled { .. } => "Cancelled",
@@ -372,6 +386,7 @@ impl Error {
             | Self::InvalidGrid { operation, .. }
             | Self::OtherWorld { operation, .. }
             | Self::UnsupportedOp { operation, .. }
+            | Self::InsideOperation { operation, .. }
             | Self::Panicked { operation, .. }
             | Self::Object { operation, .. }
             | Self::Cancelled { operation }

@@ -9,6 +9,7 @@ use ringworld_transport::{Lease, RecvMemory, SendMemory};
 use rustc_hash::FxHashMap;
 
 use super::block::Block;
+use crate::inside;
 use crate::reduce::{Kernel, Panicked};
 
 /// The engine's own memory is reused in powers of two up to this many bytes.
@@ -224,7 +225,7 @@ impl Buffers {
     ///
     /// # Errors
     ///
-    /// When a user's operation panics.
+    /// When a user's operation panics, or asks something of the engine.
     pub(crate) fn reduce(
         &self,
         kernel: &Kernel,
@@ -232,6 +233,13 @@ impl Buffers {
         right: Span,
         into: Span,
     ) -> Result<(), Panicked> {
+        let Kernel::User(user) = kernel else { return self.reduce_by(kernel, left, right, into) };
+        let (result, refused) = inside::run(self, user, || self.reduce_by(kernel, left, right, into));
+        refused.map_or(result, |call| Err(Panicked::by_calling(user.name(), call)))
+    }
+
+    #[inline]
+    fn reduce_by(&self, kernel: &Kernel, left: Span, right: Span, into: Span) -> Result<(), Panicked> {
         let at = self.resolve(into, true);
         if at == self.resolve(left, false) {
             kernel.reduce_left(self.bytes_mut(into), self.bytes(right))

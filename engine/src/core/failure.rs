@@ -78,13 +78,13 @@ impl Core {
         self.suspects.add(rank, &cause, Instant::now() + VERDICT);
     }
 
-    /// A user's operation panicked: its result is lost, and with it what the other ranks wait for.
+    /// A user's operation panicked, or asked something of this engine: its result is lost, and with it what the other
+    /// ranks wait for.
     pub(super) fn operation_panicked(&mut self, what: &Panicked) {
         let host = self.hosts.get(self.rank).map_or("an unknown host", String::as_str);
-        let Panicked { op, message } = what;
+        let Panicked { op, did, message } = what;
         let rank = self.rank;
-        let detail =
-            format!("the user-defined operation {op:?} panicked on rank {rank} on {host}: {message}");
+        let detail = format!("the user-defined operation {op:?} {did} on rank {rank} on {host}: {message}");
         self.tell(Fault::Panicked { detail });
     }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ringworld_protocol::Span;
+use ringworld_protocol::{Failure, Span};
 
 use super::guard::NoUnwinding;
 use crate::calls::Ending;
@@ -32,8 +32,8 @@ pub(super) fn blocking_here<S: Startable>(
     lend: Lend<'_>,
     what: S,
 ) -> (Ending, S::Number) {
+    let Some(mut core) = engine.enter() else { return (Err(Failure::Aborted), S::Number::default()) };
     let guard = NoUnwinding;
-    let mut core = engine.lock();
     let mut lend = lend;
     let bytes = lend.input.map_or(0, <[u8]>::len) + lend.output.as_ref().map_or(0, |output| output.len());
     core.observed.begins(what.told(), bytes);
@@ -68,6 +68,14 @@ pub struct Endings {
     pub recv: Option<Ending>,
 }
 
+impl Endings {
+    /// Of halves that have not begun: see [`Engine::enter`].
+    fn refused(send: bool, recv: bool) -> Self {
+        let half = |asked: bool| asked.then_some(Err(Failure::Aborted));
+        Self { send: half(send), recv: half(recv) }
+    }
+}
+
 /// Starts a send and a receive on borrowed memory, both under one lock, and waits for the end of both, however the
 /// first to end has ended.
 pub fn blocking_pair(
@@ -75,8 +83,8 @@ pub fn blocking_pair(
     send: Option<(&SendCall, &[u8])>,
     recv: Option<(&ReceiveCall, &mut [u8])>,
 ) -> Endings {
+    let Some(mut core) = engine.enter() else { return Endings::refused(send.is_some(), recv.is_some()) };
     let guard = NoUnwinding;
-    let mut core = engine.lock();
     let (mut send, mut recv) = (send, recv);
     if let Some((call, data)) = &send {
         core.observed.begins(call.told(), data.len());
@@ -120,8 +128,10 @@ pub fn blocking_replace(
     send: &SendCall,
     recv: &ReceiveCall,
 ) -> Endings {
+    let Some(mut core) = engine.enter() else { return Endings::refused(true, true) };
     let guard = NoUnwinding;
-    let mut staged = engine.lock().buffers.block(data.len());
+    let mut staged = core.buffers.block(data.len());
+    drop(core);
     // Not under the lock: a long copy would hold up everybody else.
     staged.bytes_mut()[..data.len()].copy_from_slice(data);
     let mut core = engine.lock();

@@ -8,7 +8,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use ringworld_protocol::Span;
+use ringworld_protocol::{Failure, Span};
 
 use super::blocking::{Endings, Lend, blocking_here, blocking_pair};
 use super::guard::NoUnwinding;
@@ -111,10 +111,11 @@ pub fn blocking_pair_foreign(
 /// to be [started](ForeignLoan::start). Nothing of it is left to be named, so there is no loan.
 #[inline]
 pub fn leave_at_once(engine: &Arc<Engine>, input: Foreign, what: &SendCall) -> bool {
+    // To be started, it is refused again, and that can be told.
+    let Some(mut core) = engine.enter() else { return false };
     let guard = NoUnwinding;
     // SAFETY: the promise of `Foreign::new`, until the operation has ended, which is when this function returns.
     let payload = unsafe { std::slice::from_raw_parts(input.pointer.as_ptr(), input.length) };
-    let mut core = engine.lock();
     let left = what.leaves(&mut core, payload).is_some();
     if left {
         engine.go_without_polling(core);
@@ -135,6 +136,8 @@ pub struct ForeignLoan<B: Borrower> {
     borrower: Option<B>,
     /// The operation, until its ending is taken.
     call: Option<CallId>,
+    /// It has not begun, see [`Engine::enter`], and its ending has not been taken.
+    refused: bool,
 }
 
 impl<B: Borrower> ForeignLoan<B> {
@@ -147,9 +150,11 @@ impl<B: Borrower> ForeignLoan<B> {
         what: S,
     ) -> (Self, S::Number) {
         let engine = borrower.engine();
+        let Some(mut core) = engine.enter() else {
+            return (Self { borrower: Some(borrower), call: None, refused: true }, S::Number::default());
+        };
         let guard = NoUnwinding;
         let (call, number) = {
-            let mut core = engine.lock();
             let input = input.map_or(Span::EMPTY, |data| {
                 // SAFETY: the promise of `Foreign::new`, until the operation has ended; its call reclaims the name
                 // then.
@@ -162,16 +167,19 @@ impl<B: Borrower> ForeignLoan<B> {
                 unsafe { core.buffers.lend_raw(data.pointer, data.length) }
             });
             core.observed.begins(what.told(), input.len + output.len);
-            what.start(&mut core, Spans { input, output })
+            let begun = what.start(&mut core, Spans { input, output });
+            drop(core);
+            begun
         };
         guard.passed();
         engine.help();
-        (Self { borrower: Some(borrower), call: Some(call) }, number)
+        (Self { borrower: Some(borrower), call: Some(call), refused: false }, number)
     }
 
     /// The same loan, held otherwise; `hold` must lead to the same engine.
     pub fn passed_on<C: Borrower>(mut self, hold: impl FnOnce(B) -> C) -> ForeignLoan<C> {
-        ForeignLoan { borrower: self.borrower.take().map(hold), call: self.call.take() }
+        let (borrower, call) = (self.borrower.take().map(hold), self.call.take());
+        ForeignLoan { borrower, call, refused: self.refused }
     }
 
     /// Who holds it.
@@ -183,12 +191,22 @@ impl<B: Borrower> ForeignLoan<B> {
     /// Waits for its end; `None` when that has been taken.
     #[inline]
     pub fn wait(&mut self) -> Option<Ending> {
-        let call = self.call.take()?;
-        Some(self.borrower().engine().wait(call))
+        if std::mem::take(&mut self.refused) {
+            return Some(Err(Failure::Aborted));
+        }
+        let call = self.call?;
+        let engine = self.borrower().engine();
+        let core = engine.lock();
+        let ending = engine.wait_from(core, call);
+        self.call = None;
+        Some(ending)
     }
 
     /// Makes progress, and says whether it has ended.
     pub fn is_done(&self) -> bool {
+        if self.refused {
+            return true;
+        }
         let mut core = self.borrower().engine().lock();
         core.progress();
         self.has_ended(&mut core)

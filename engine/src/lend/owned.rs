@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use ringworld_protocol::Span;
+use ringworld_protocol::{Failure, Span};
 use ringworld_transport::{Cause, Region};
 
 use super::guard::NoUnwinding;
@@ -26,6 +26,8 @@ enum Phase {
     UnderWay(CallId),
     /// It has left at once, and well; its ending has not been taken.
     Left,
+    /// It has not begun: see [`Engine::enter`]; its ending has not been taken.
+    Refused,
 }
 
 /// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
@@ -65,7 +67,8 @@ impl<T: Pod + Send> Loan<T> {
     }
 
     fn register_if(&mut self, wanted: impl Fn(&Core) -> [bool; 2]) -> Result<(), Cause> {
-        let mut core = self.engine.lock();
+        // What is for speed alone need not be; the operation is refused in its turn.
+        let Some(mut core) = self.engine.enter() else { return Ok(()) };
         let wanted = wanted(&core);
         let buffers = [&mut self.input, &mut self.output].into_iter().zip(wanted);
         for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
@@ -96,9 +99,12 @@ impl<T: Pod + Send> Loan<T> {
     pub fn start<S: Startable>(&mut self, what: S) -> S::Number {
         // Its ending has nobody left to hear of it: its handle was leaked.
         let _unheard = self.wait();
+        let Some(mut core) = self.engine.enter() else {
+            self.phase = Phase::Refused;
+            return S::Number::default();
+        };
         let guard = NoUnwinding;
         let (call, number) = {
-            let mut core = self.engine.lock();
             if let (Some(data), None) = (&self.input, &self.output)
                 && let Some(number) = what.leaves(&mut core, bytemuck::cast_slice(data))
             {
@@ -119,7 +125,9 @@ impl<T: Pod + Send> Loan<T> {
             };
             let output = self.output.as_mut().map_or(Span::EMPTY, |data| lend(data, &mut core));
             core.observed.begins(what.told(), input.len + output.len);
-            what.start(&mut core, Spans { input, output })
+            let begun = what.start(&mut core, Spans { input, output });
+            drop(core);
+            begun
         };
         self.phase = Phase::UnderWay(call);
         guard.passed();
@@ -135,14 +143,19 @@ impl<T: Pod + Send> Loan<T> {
 
     /// Waits for the end of the operation; `None` when there is none.
     pub fn wait(&mut self) -> Option<Ending> {
-        // It belongs to others as soon as its ending is taken, whatever unwinds from here.
-        let call = match std::mem::replace(&mut self.phase, Phase::Rest) {
+        let call = match self.phase {
             Phase::Rest => return None,
-            Phase::Left => return Some(Ok(None)),
+            Phase::Left | Phase::Refused => {
+                let left = std::mem::replace(&mut self.phase, Phase::Rest) == Phase::Left;
+                return Some(if left { Ok(None) } else { Err(Failure::Aborted) });
+            }
             Phase::UnderWay(call) => call,
         };
+        let core = self.engine.lock();
+        // It belongs to others as soon as its ending is taken, whatever unwinds from here.
+        self.phase = Phase::Rest;
         let guard = NoUnwinding;
-        let ending = self.engine.wait(call);
+        let ending = self.engine.wait_from(core, call);
         guard.passed();
         Some(ending)
     }
@@ -160,6 +173,9 @@ impl<T: Pod + Send> Loan<T> {
 
     /// Makes progress, and says whether there is no operation, or one that has ended.
     pub fn is_done(&self) -> bool {
+        if self.phase == Phase::Refused {
+            return true;
+        }
         let mut core = self.engine.lock();
         core.progress();
         self.call().is_none_or(|call| core.is_done(call))
@@ -176,7 +192,7 @@ impl<T: Pod + Send> Loan<T> {
     pub fn call(&self) -> Option<CallId> {
         match self.phase {
             Phase::UnderWay(call) => Some(call),
-            Phase::Rest | Phase::Left => None,
+            Phase::Rest | Phase::Left | Phase::Refused => None,
         }
     }
 

@@ -34,13 +34,14 @@ struct UnderWay<L> {
     list: Mutex<Listed<L>>,
 }
 
-/// Short scopes, which loops repeat, allocate nothing.
-type Listed<L> = SmallVec<[(CallId, L); 8]>;
+/// Those without a name have not begun: see [`Engine::enter`]. Short scopes, which loops repeat, allocate nothing.
+type Listed<L> = SmallVec<[(Option<CallId>, L); 8]>;
 
 /// One operation in a scope: its name, and the memory it writes.
 pub struct Borrow<'scope, T> {
-    /// `None`: all of it has left, and well.
+    /// `None`: all of it has left, and well, or it has not begun.
     call: Option<CallId>,
+    refused: bool,
     /// As a pointer, because the operation writes there while this handle exists.
     pointer: NonNull<T>,
     length: usize,
@@ -76,15 +77,25 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
     ) -> (Borrow<'scope, T>, L) {
         let mut pointer = NonNull::dangling();
         let mut length = 0;
+        let Some(mut core) = self.under_way.engine.enter() else {
+            let label = label(S::Number::default());
+            self.under_way.list().push((None, label));
+            // What would be written is given back as it is.
+            let (pointer, length) =
+                output.map_or((pointer, 0), |data| (NonNull::from(&mut *data).cast(), data.len()));
+            return (Borrow { call: None, refused: true, pointer, length, memory: PhantomData }, label);
+        };
         let guard = NoUnwinding;
         let (call, number) = {
-            let mut core = self.under_way.engine.lock();
             if let (Some(data), None) = (input, &output)
                 && let Some(number) = what.leaves(&mut core, bytemuck::cast_slice(data))
             {
                 self.under_way.engine.go_without_polling(core);
                 guard.passed();
-                return (Borrow { call: None, pointer, length, memory: PhantomData }, label(number));
+                return (
+                    Borrow { call: None, refused: false, pointer, length, memory: PhantomData },
+                    label(number),
+                );
             }
             // SAFETY: the borrow lasts for `'scope`, which does not end before this value has been
             // dropped; the drop waits for every call that has not been waited for, and calls reclaim the
@@ -100,25 +111,36 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
                 unsafe { core.buffers.lend_raw(whole.cast(), length * size_of::<T>()) }
             });
             core.observed.begins(what.told(), input.len + output.len);
-            what.start(&mut core, Spans { input, output })
+            let begun = what.start(&mut core, Spans { input, output });
+            drop(core);
+            begun
         };
         let label = label(number);
-        self.under_way.list().push((call, label));
+        self.under_way.list().push((Some(call), label));
         guard.passed();
         self.under_way.engine.help();
-        (Borrow { call: Some(call), pointer, length, memory: PhantomData }, label)
+        (Borrow { call: Some(call), refused: false, pointer, length, memory: PhantomData }, label)
     }
 
     /// Waits for the end of one operation, and gives the memory back that it wrote.
     pub fn wait<T>(&self, borrow: Borrow<'scope, T>) -> (Ending, &'scope mut [T]) {
-        let Borrow { call, pointer, length, .. } = borrow;
-        let guard = NoUnwinding;
-        let ending = call.map_or(Ok(None), |call| {
-            // First, because the name is free for others as soon as the wait is over.
-            self.under_way.list().retain(|(other, _)| *other != call);
-            self.under_way.engine.wait(call)
-        });
-        guard.passed();
+        let Borrow { call, refused, pointer, length, .. } = borrow;
+        let ending = match call {
+            None if refused => {
+                self.under_way.list().retain(|(other, _)| other.is_some());
+                Err(Failure::Aborted)
+            }
+            None => Ok(None),
+            Some(call) => {
+                let core = self.under_way.engine.lock();
+                let guard = NoUnwinding;
+                // First, because the name is free for others as soon as the wait is over.
+                self.under_way.list().retain(|(other, _)| *other != Some(call));
+                let ending = self.under_way.engine.wait_from(core, call);
+                guard.passed();
+                ending
+            }
+        };
         // SAFETY: pointer and length are those of the slice that `start` was given for all of `'scope`, or of none;
         // the operation on it has ended, and this handle, of which there was one, is gone.
         (ending, unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), length) })
@@ -126,6 +148,9 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
 
     /// Makes progress, and says whether an operation has ended.
     pub fn is_done<T>(&self, borrow: &Borrow<'scope, T>) -> bool {
+        if borrow.refused {
+            return true;
+        }
         let mut core = self.under_way.engine.lock();
         core.progress();
         borrow.call.is_none_or(|call| core.is_done(call))
@@ -147,7 +172,7 @@ impl<L> UnderWay<L> {
         let guard = NoUnwinding;
         let mut first = None;
         for (call, operation) in std::mem::take(&mut *self.list()) {
-            if let Err(failure) = self.engine.wait(call) {
+            if let Err(failure) = call.map_or(Err(Failure::Aborted), |call| self.engine.wait(call)) {
                 first.get_or_insert((failure, operation));
             }
         }
@@ -162,7 +187,7 @@ impl<L> UnderWay<L> {
 
 impl<L> Drop for UnderWay<L> {
     fn drop(&mut self) {
-        if std::thread::panicking() && !self.list().is_empty() {
+        if std::thread::panicking() && self.list().iter().any(|(call, _)| call.is_some()) {
             // Nobody will make the calls that these operations may be waiting for: end them now, so that
             // the panic is not held up for ever.
             let said = panics::last().map(|said| format!(": {said}")).unwrap_or_default();

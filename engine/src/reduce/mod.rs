@@ -38,5 +38,5 @@ pub(crate) use reduction::When;
 pub use reduction::{Reducer, Shared, Unsupported};
 pub(crate) use timed::Timed;
 pub use untyped::BytesOp;
-pub use user::Panicked;
-pub use user::UserOp;
+pub(crate) use user::UserKernel;
+pub use user::{ADVICE, Panicked, UserOp};

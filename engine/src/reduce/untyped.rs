@@ -15,7 +15,7 @@ use super::kernel::Kernel;
 use super::located::Located;
 use super::op::Op;
 use super::reduction::{Reducer, Reduction, Unsupported};
-use super::user::{Panicked, UserKernel, message};
+use super::user::{Panicked, UserKernel};
 
 /// `right = left op right`, of runs of equal length and of whole elements, aligned for them.
 pub type BytesOp = dyn Fn(&[u8], &mut [u8]) + Send + Sync;
@@ -76,7 +76,7 @@ impl UserKernel for OnBytes {
     fn reduce_right(&self, left: &[u8], right: &mut [u8]) -> Result<(), Panicked> {
         // Unwind safety: the slices are plain data, and nobody looks at them after a panic, for the world ends.
         catch_unwind(AssertUnwindSafe(|| (self.function)(left, right)))
-            .map_err(|payload| Panicked { op: self.name.clone(), message: message(payload) })
+            .map_err(|payload| Panicked::new(&self.name, payload))
     }
 
     fn reduce_apart(&self, left: &[u8], right: &[u8], into: &mut [u8]) -> Result<(), Panicked> {
@@ -135,6 +135,6 @@ mod tests {
     fn a_panic_of_a_function_on_bytes_is_caught_and_told() {
         let kernel = Reducer::of_bytes("picky", 1, true, Arc::new(|_, _| panic!("no"))).kernel;
         let told = kernel.reduce_right(&[1], &mut [2]).unwrap_err();
-        assert_eq!(told, Panicked { op: "picky".into(), message: "no".into() });
+        assert_eq!(told, Panicked { op: "picky".into(), did: "panicked".into(), message: "no".into() });
     }
 }

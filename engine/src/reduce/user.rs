@@ -18,10 +18,12 @@ use super::loops::{apart, into_left, into_right};
 
 /// A user-defined operation on elements of type `T`.
 ///
-/// The function must be associative, for the schedule decides where the parentheses go, and the same on
-/// every rank. Unless it is said to be [commutative](UserOp::commutative), operands keep rank order:
-/// `x0 op x1 op … op xn`. It must not call into ringworld: it runs while the engine is locked, and such a
-/// call would wait for itself.
+/// The function must be associative, for the schedule decides where the parentheses go, and the same on every rank.
+/// Unless it is said to be [commutative](UserOp::commutative), operands keep rank order: `x0 op x1 op … op xn`. It must
+/// not call ringworld: it runs in the middle of a collective, and a call that needs the engine would wait for itself.
+/// Such a call returns `Error::InsideOperation`, or panics if it returns no error, and the world ends as by a panic of
+/// the function. What only says something of a communicator, such as its rank, does not need the engine, and another
+/// world can be used.
 ///
 /// Ranks tell one another a digest of the name, so that ranks that pass different operations find out;
 /// give different operations different names.
@@ -95,16 +97,34 @@ impl<T> fmt::Debug for UserOp<T> {
     }
 }
 
-/// A user's operation panicked.
+/// What there is to say to whoever has written an operation that calls this library.
+pub const ADVICE: &str = "an operation runs in the middle of a collective, and must only combine its two operands; \
+     call ringworld before or after the collective instead";
+
+/// A user's operation panicked, or asked something of the engine that runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
     pub(crate) op: String,
+    /// `panicked` or what it called.
+    pub(crate) did: String,
     pub(crate) message: String,
+}
+
+impl Panicked {
+    pub(super) fn new(op: &str, payload: Box<dyn Any + Send>) -> Self {
+        Self { op: op.into(), did: "panicked".into(), message: message(payload) }
+    }
+
+    /// `call`: in words, if they are known.
+    pub(crate) fn by_calling(op: &str, call: Option<String>) -> Self {
+        let did = format!("called {}", call.as_deref().unwrap_or("ringworld"));
+        Self { op: op.into(), did, message: ADVICE.into() }
+    }
 }
 
 impl fmt::Display for Panicked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "user op {:?} panicked: {}", self.op, self.message)
+        write!(f, "user op {:?} {}: {}", self.op, self.did, self.message)
     }
 }
 
@@ -127,8 +147,7 @@ impl<T, F> Closure<T, F> {
     /// looks at them after a panic, for the world ends; the closure may find its own state half changed,
     /// but is not called again by this world.
     fn guarded(&self, run: impl FnOnce()) -> Result<(), Panicked> {
-        catch_unwind(AssertUnwindSafe(run))
-            .map_err(|payload| Panicked { op: self.name.clone(), message: message(payload) })
+        catch_unwind(AssertUnwindSafe(run)).map_err(|payload| Panicked::new(&self.name, payload))
     }
 }
 
@@ -150,7 +169,7 @@ impl<T: Pod, F: Fn(T, T) -> T + Send + Sync> UserKernel for Closure<T, F> {
     }
 }
 
-pub(super) fn message(payload: Box<dyn Any + Send>) -> String {
+fn message(payload: Box<dyn Any + Send>) -> String {
     let payload = match payload.downcast::<String>() {
         Ok(text) => return *text,
         Err(payload) => payload,
@@ -173,7 +192,8 @@ mod tests {
         let mut left = [5u32, 1];
         let result =
             op.kernel().reduce_left(bytemuck::cast_slice_mut(&mut left), bytemuck::bytes_of(&[2u32, 2]));
-        let expected = Panicked { op: "picky".into(), message: "a is smaller than b".into() };
+        let (op, did) = ("picky".into(), "panicked".into());
+        let expected = Panicked { op, did, message: "a is smaller than b".into() };
         assert_eq!(result, Err(expected));
         let op = UserOp::new("odd", |_: u8, _: u8| std::panic::panic_any(7));
         assert_eq!(op.kernel().reduce_right(&[1], &mut [2]).unwrap_err().message, "no message");

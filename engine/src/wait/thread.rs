@@ -38,10 +38,20 @@ impl<C: Drive> Shell<C> {
     pub fn wait_until<R>(
         self: &Arc<Self>,
         what: For<'_>,
+        done: impl FnMut(&mut C) -> Option<R>,
+        waiting_for: impl Fn(&mut C) -> String,
+    ) -> R {
+        self.wait_from_until(self.lock(), what, done, waiting_for)
+    }
+
+    /// The same for whoever has the core already.
+    pub fn wait_from_until<R>(
+        self: &Arc<Self>,
+        mut core: Locked<'_, C>,
+        what: For<'_>,
         mut done: impl FnMut(&mut C) -> Option<R>,
         waiting_for: impl Fn(&mut C) -> String,
     ) -> R {
-        let mut core = self.lock();
         if let Some(result) = done(&mut core) {
             self.go(core);
             return result;

@@ -257,7 +257,12 @@ impl Communicator {
             },
             Failure::Cancelled => Error::Cancelled { operation },
             other => {
-                let fault = self.engine().lock().fault().cloned();
+                let Some(core) = self.engine().enter() else {
+                    let op = ringworld_engine::inside::name(&operation);
+                    return Error::InsideOperation { operation, op };
+                };
+                let fault = core.fault().cloned();
+                drop(core);
                 match fault {
                     Some(fault) => fault_error(self.engine(), fault, operation),
                     // The world is at its end, which has dropped what this call asks for.

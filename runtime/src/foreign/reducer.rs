@@ -40,8 +40,8 @@ impl Reducer {
 
     /// An operation of one's own on elements of `size` bytes: `function(left, right)` replaces each element of
     /// `right` by what the two give, in that order. It must be associative, the same on every rank, and must not call
-    /// this library: like that of a [`UserOp`](crate::UserOp) it runs while the engine is locked. Ranks compare the
-    /// names. The elements it is given are aligned to `alignment` bytes, a power of two up to 16.
+    /// this library, as that of a [`UserOp`](crate::UserOp) must not. Ranks compare the names. The elements it is given
+    /// are aligned to `alignment` bytes, a power of two up to 16.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Probes: to hear of a message before it is received, and to set it aside for one receiver.
 
 use bytemuck::Pod;
-use ringworld_protocol::{Matched, MatchedId, Selector};
+use ringworld_protocol::{Failure, Matched, MatchedId, Selector};
 
 use super::operation::Operation;
 use super::room::room;
@@ -37,14 +37,17 @@ impl Communicator {
         let (name, from, tag) = ("probe", from.into(), tag.into());
         let selector = self.selector(name, from, tag)?;
         let number = self.count_message();
-        let found = self.engine().wait_until(
+        let operation = Operation::Recv { name, number, from, tag };
+        let Some(core) = self.engine().enter() else { return Err(self.error(Failure::Aborted, operation)) };
+        let found = self.engine().wait_from_until(
+            core,
             For::Message(selector, Told::here(Verb::PROBE)),
             |core| core.probe(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
             |_| from.to_string(),
         );
         found
             .map(|incoming| self.incoming_status(&incoming))
-            .map_err(|failure| self.error(failure, Operation::Recv { name, number, from, tag }))
+            .map_err(|failure| self.error(failure, operation))
     }
 
     /// Like [`Communicator::probe`], but does not wait: `None` when no such message has come yet.
@@ -62,7 +65,10 @@ impl Communicator {
     pub fn try_probe(&self, from: impl Into<Source>, tag: impl Into<Tag>) -> Result<Option<Status>> {
         let (from, tag) = (from.into(), tag.into());
         let selector = self.selector("try_probe", from, tag)?;
-        let mut core = self.engine().lock();
+        let operation = Operation::Recv { name: "try_probe", number: 0, from, tag };
+        let Some(mut core) = self.engine().enter() else {
+            return Err(self.error(Failure::Aborted, operation));
+        };
         core.progress();
         if let Some(incoming) = core.probe(&selector) {
             return Ok(Some(self.incoming_status(&incoming)));
@@ -71,7 +77,6 @@ impl Communicator {
             None => Ok(None),
             Some(fault) => {
                 drop(core);
-                let operation = Operation::Recv { name: "try_probe", number: 0, from, tag };
                 Err(fault_error(self.engine(), fault, operation.to_string()))
             }
         }
@@ -99,14 +104,15 @@ impl Communicator {
         let (name, from, tag) = ("probe_matched", from.into(), tag.into());
         let selector = self.selector(name, from, tag)?;
         let number = self.count_message();
-        let found = self.engine().wait_until(
+        let operation = Operation::Recv { name, number, from, tag };
+        let Some(core) = self.engine().enter() else { return Err(self.error(Failure::Aborted, operation)) };
+        let found = self.engine().wait_from_until(
+            core,
             For::Message(selector, Told::here(Verb::PROBE)),
             |core| core.take_matched(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
             |_| from.to_string(),
         );
-        found
-            .map(|matched| self.message(matched))
-            .map_err(|failure| self.error(failure, Operation::Recv { name, number, from, tag }))
+        found.map(|matched| self.message(matched)).map_err(|failure| self.error(failure, operation))
     }
 
     /// What a matched probe gives.
@@ -141,7 +147,10 @@ impl Communicator {
         from: Source,
         tag: Tag,
     ) -> Result<Option<Message>> {
-        let mut core = self.engine().lock();
+        let operation = Operation::Recv { name, number: 0, from, tag };
+        let Some(mut core) = self.engine().enter() else {
+            return Err(self.error(Failure::Aborted, operation));
+        };
         core.progress();
         if let Some(matched) = core.take_matched(&selector) {
             return Ok(Some(self.message(matched)));
@@ -150,7 +159,6 @@ impl Communicator {
             None => Ok(None),
             Some(fault) => {
                 drop(core);
-                let operation = Operation::Recv { name, number: 0, from, tag };
                 Err(fault_error(self.engine(), fault, operation.to_string()))
             }
         }

@@ -14,6 +14,7 @@ mod failure;
 mod foreign;
 mod hosts;
 mod huge;
+mod inside;
 mod kernels;
 mod line;
 mod log;

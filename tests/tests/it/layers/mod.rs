@@ -231,6 +231,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "backoff",
             "panics",
             "reduce",
+            "inside",
             "buffer",
             "router",
             "signature",

@@ -1,0 +1,114 @@
+//! Whether this thread is inside an operation of the user's, of which engine, and what it has called there.
+//!
+//! An operation runs under the lock of its engine. A call that needs the engine would wait for itself there, for ever
+//! and without a word; so it is refused, and the operation counts as failed whatever it makes of that: a message that
+//! it meant to send has not left, and its result is not what the program means. Nobody asks but who has found the lock
+//! taken (`shell`), so calls pay nothing for it.
+//!
+//! Neighbours: `buffer` runs operations, `core/failure` says what becomes of the world.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::reduce::UserKernel;
+
+struct Inside {
+    /// Where something lies that is a part of the engine, or of what it drives.
+    part: usize,
+    operation: Arc<dyn UserKernel>,
+    /// The first call that was refused, in words, if whoever made it has said so.
+    refused: Option<Option<String>>,
+}
+
+thread_local! {
+    static INSIDE: RefCell<Option<Inside>> = const { RefCell::new(None) };
+}
+
+/// Ends the operation that has begun, whatever unwinds; an operation of another engine may have run it.
+struct Leave {
+    outer: Option<Inside>,
+}
+
+impl Leave {
+    fn enter(inside: Inside) -> Self {
+        Self { outer: INSIDE.replace(Some(inside)) }
+    }
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        INSIDE.set(self.outer.take());
+    }
+}
+
+/// Runs an operation for an engine that `part` is a part of. Beside its result what was refused to it: the first call,
+/// in words if they are known.
+pub(crate) fn run<P, R>(
+    part: &P,
+    operation: &Arc<dyn UserKernel>,
+    run: impl FnOnce() -> R,
+) -> (R, Option<Option<String>>) {
+    let part = std::ptr::from_ref(part).addr();
+    let _leave = Leave::enter(Inside { part, operation: Arc::clone(operation), refused: None });
+    let result = run();
+    (result, INSIDE.with_borrow_mut(|inside| inside.as_mut().and_then(|inside| inside.refused.take())))
+}
+
+/// Whether this thread runs an operation for `engine`, which therefore refuses what is asked of it. That is noted.
+pub(crate) fn refuses<E>(engine: &E) -> bool {
+    let from = std::ptr::from_ref(engine).addr();
+    INSIDE.with_borrow_mut(|inside| {
+        let mine = inside.as_mut().filter(|inside| (from..from + size_of::<E>()).contains(&inside.part));
+        mine.map(|inside| inside.refused.get_or_insert(None)).is_some()
+    })
+}
+
+/// The name of the operation to which a call has just been refused, `call` in words.
+pub fn name(call: &str) -> String {
+    INSIDE.with_borrow_mut(|inside| {
+        inside.as_mut().map_or_else(String::new, |inside| {
+            if let Some(refused @ None) = &mut inside.refused {
+                *refused = Some(call.into());
+            }
+            inside.operation.name().into()
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reduce::UserOp;
+    use super::*;
+
+    #[test]
+    fn an_engine_refuses_its_own_operations_and_those_of_others_go_on() {
+        let (engine, other) = ([0u64; 4], [0u64; 4]);
+        let kernel = UserOp::new("inner", |a: u8, _: u8| a).kernel();
+        assert!(!refuses(&engine));
+        let (_, refused) = run(&engine[2], &kernel, || assert!(!refuses(&other)));
+        assert_eq!(refused, None);
+        let (_, refused) = run(&engine[3], &kernel, || assert!(refuses(&engine)));
+        assert_eq!(refused, Some(None), "whoever was refused has not said what it was");
+        let ((), refused) = run(&engine[0], &kernel, || {
+            for call in ["barrier()", "send"] {
+                assert!(refuses(&engine));
+                assert_eq!(name(call), "inner");
+            }
+        });
+        assert_eq!(refused, Some(Some("barrier()".into())), "the first");
+        assert!(!refuses(&engine), "it is over");
+    }
+
+    #[test]
+    fn an_operation_within_one_of_another_engine_is_left_like_a_panic() {
+        let (engine, other) = (0u8, 1u8);
+        let kernel = UserOp::new("inner", |a: u8, _: u8| a).kernel();
+        run(&engine, &kernel, || {
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                run(&other, &kernel, || panic!("a test"));
+            }));
+            assert!(panicked.is_err());
+            assert!(refuses(&engine) && !refuses(&other));
+        });
+    }
+}
