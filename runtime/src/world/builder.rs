@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ringworld_bootstrap::{Joining, Settings};
 use ringworld_transport::log;
 
+use super::seat::Seat;
 use super::{Unformed, World, bootstrap, elastic, logging, trace};
 use crate::{Error, Result};
 use ringworld_engine::panics;
@@ -13,12 +14,14 @@ impl World {
     /// Brings the world together as the environment says: `MASTER_NODE`, `MASTER_PORT`, `NUM_NODES` and
     /// the rest of `docs/settings.md`. With nothing set, a world of this one process.
     ///
-    /// When it has been left, the process can form another, but not under `ringworld run`, which serves one.
+    /// When it has been left, the process can form another. Under `ringworld run` it cannot, neither then nor while the
+    /// first one lives: the launcher serves one world, in which the process is one rank.
     ///
     /// # Errors
     ///
-    /// [`Error::Bootstrap`] when a setting is wrong or contradicts another, no interface is left, or the
-    /// others do not come in time. The message says what to change.
+    /// [`Error::Bootstrap`] when a setting is wrong or contradicts another, no interface is left, the
+    /// others do not come in time, or this process has joined the world of `ringworld run` before. The message says
+    /// what to change.
     ///
     /// ```no_run
     /// let world = ringworld::World::from_env()?;
@@ -53,10 +56,16 @@ impl World {
         if settings.elastic {
             return elastic::join(settings);
         }
+        let mut seat = Seat::take(settings)?;
         // First: nobody is to wait for a rank that cannot write what it is to write.
         let room = trace::room(settings)?;
         let world = Self::form(settings, Joining::begin(settings).map_err(bootstrap)?, None, room);
-        world.map_err(Unformed::error)
+        let mut world = world.map_err(Unformed::error)?;
+        if let Some(seat) = &mut seat {
+            seat.joined(world.rank());
+        }
+        world.seat = seat;
+        Ok(world)
     }
 }
 

@@ -13,6 +13,7 @@ mod lookout;
 pub mod pair;
 mod part;
 mod route;
+mod seat;
 mod state;
 mod statistics;
 mod told;
@@ -35,6 +36,7 @@ use ringworld_transport::log;
 use self::departures::Departures;
 use self::lookout::Lookout;
 use self::part::Part;
+use self::seat::Seat;
 use self::told::Told;
 use self::transports::Place;
 use crate::communicator::context_id::ContextIds;
@@ -74,6 +76,8 @@ pub struct World {
     /// Who is told at the end what this rank has counted.
     told: Told,
     ended: bool,
+    /// Left when all else is done.
+    seat: Option<Seat>,
 }
 
 impl Deref for World {
@@ -263,7 +267,7 @@ impl World {
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, context_ids });
         let communicator = Communicator::new(shared, 0, rank, None, size, Arc::new(options));
         let told = Told::from_settings(settings);
-        Ok(Self { communicator, link, routes, part: None, told, ended: false })
+        Ok(Self { communicator, link, routes, part: None, told, ended: false, seat: None })
     }
 }
 

@@ -16,6 +16,7 @@ mod hosts;
 mod huge;
 mod inside;
 mod kernels;
+mod launched;
 mod line;
 mod log;
 mod messages;
