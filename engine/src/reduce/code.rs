@@ -8,11 +8,13 @@
 //! ```
 //!
 //! Invariant: equal operations have equal codes on every rank and machine. Different names or factors may
-//! share a digest; then the disagreement is not found here. Neighbour: `signature` compares the codes.
+//! share a digest; then the disagreement is not found here. Neighbours: `signature` compares the codes, `known` has what
+//! they stand for, for messages.
 
 use std::fmt;
 use std::hash::Hasher as _;
 
+use super::known;
 use super::op::Op;
 
 /// The operation of a collective, as ranks name it to one another.
@@ -32,12 +34,16 @@ impl OpCode {
 
     pub(crate) fn scaled(op: Op, before: f64, after: f64) -> Self {
         let digest = fnv1a(before.to_bits().to_le_bytes().into_iter().chain(after.to_bits().to_le_bytes()));
-        Self(op as u8 | ((digest % 7) as u8 + 1) << 4)
+        let code = op as u8 | ((digest % 7) as u8 + 1) << 4;
+        known::note_factors(code, before, after);
+        Self(code)
     }
 
     pub(crate) fn user(name: &str, element: usize) -> Self {
         let digest = fnv1a(name.bytes().chain((element as u64).to_le_bytes()));
-        Self(USER | digest as u8)
+        let code = USER | digest as u8;
+        known::note_user(code, name);
+        Self(code)
     }
 
     pub(crate) const fn to_wire(self) -> u8 {
@@ -54,9 +60,12 @@ impl fmt::Display for OpCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (Op::from_wire(self.0 & NUMBER), self.0 >> 4) {
             _ if self.0 == 0 => f.write_str("no op"),
-            _ if self.0 & USER != 0 => write!(f, "user op {:02x}", self.0 & !USER),
+            _ if self.0 & USER != 0 => known::tell_user(self.0, f),
             (Some(op), 0) => op.fmt(f),
-            (Some(op), factors) => write!(f, "{op} with factors {factors}"),
+            (Some(op), _) => {
+                write!(f, "{op} ")?;
+                known::tell_factors(self.0, f)
+            }
             (None, _) => write!(f, "op {:02x}", self.0),
         }
     }
@@ -87,7 +96,7 @@ mod tests {
         }
         assert_eq!(OpCode::of(Op::MinLocation).to_string(), "min location");
         assert!(OpCode::scaled(Op::Sum, 1.0, 2.0).to_string().starts_with("sum with factors"));
-        assert!(OpCode::user("x", 4).to_string().starts_with("user op"));
+        assert!(OpCode::user("x", 4).to_string().contains("\"x\""));
         assert_eq!(OpCode::from_wire(0x0e), None);
     }
 

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! `op` has the operations, `arithmetic` what they mean for each type, `loops` and `narrow` the loops, `kernel`
-//! and `user` what the engine sees of them, `scale` factors, `code` the byte by which ranks compare operations.
+//! and `user` what the engine sees of them, `scale` factors, `code` the byte by which ranks compare operations,
+//! `known` what such bytes stand for.
 //! `datatype` names the types of elements to other ranks, `located` and `raw` are two such types, and `untyped` is for
 //! types that are known only at run time.
 
@@ -15,6 +16,7 @@ mod arithmetic;
 mod code;
 mod datatype;
 mod kernel;
+mod known;
 mod located;
 mod loops;
 mod narrow;

@@ -98,7 +98,7 @@ fn disagreements() -> Vec<Disagreement> {
             name: "user operation",
             usual: |c| (line!(), c.all_reduce(&mut [1u32; 100], UserOp::new("plus", plus))),
             odd: |c| (line!(), c.all_reduce(&mut [1u32; 100], UserOp::new("max", max))),
-            says: ["user op", "user op"],
+            says: ["\"plus\"", "\"max\""],
         },
         Disagreement {
             name: "root",

@@ -385,7 +385,7 @@ fn ranks_that_disagree_about_a_user_operation_find_out() {
             let name = if rank.rank() == 0 { "left" } else { "right" };
             rank.all_reduce(&mut [1f32; 5], UserOp::new(name, |a: f32, _: f32| a))
         },
-        &["disagree", "user op", "5 x f32"],
+        &["disagree", "user op", "\"left\"", "\"right\"", "5 x f32"],
     );
     told(
         &|rank| match rank.rank() {
