@@ -240,7 +240,7 @@ pub struct Signature {
     /// By which operation.
     pub op: OpCode,
     /// In the communicator; 0 where there is none. With per-rank counts that all ranks know, a digest of
-    /// them instead.
+    /// them instead, and one of the lengths of several slices that are reduced as one.
     pub root: u32,
     /// Elements, as the call counts them; bytes when the type is opaque. With per-rank counts that all
     /// ranks know, their sum; 0 where each rank knows its own only.
@@ -290,7 +290,7 @@ impl Signature {
 
     /// What there is to say of `mine` beside `theirs`, with which it does not go together, beyond what both look like.
     pub fn compare(theirs: SignatureBytes, mine: SignatureBytes) -> String {
-        let [settings_aside, count_aside] = [3..4, 8..16].map(|aside| {
+        let [settings_aside, lengths_aside, count_aside] = [3..4, 4..8, 8..16].map(|aside| {
             let [mut a, mut b] = [theirs, mine];
             a[aside.clone()].fill(0);
             b[aside].fill(0);
@@ -301,6 +301,9 @@ impl Signature {
         } else if settings_aside {
             " under other settings; RINGWORLD_SEGMENT, RINGWORLD_ALGORITHMS, RINGWORLD_REPRODUCIBLE and Options must \
              be the same on all ranks"
+                .into()
+        } else if lengths_aside && theirs[0] == Call::AllReduce as u8 {
+            "; slices that are reduced together must have the same lengths, in the same order, on all ranks"
                 .into()
         } else if count_aside && Self::describe(theirs) == Self::describe(mine) {
             let count = |signature| Self::from_bytes(signature).map_or(0, |signature| signature.count);
@@ -323,6 +326,9 @@ impl std::fmt::Display for Signature {
             Call::Gather => write!(f, "{name}({count} x {dtype} from each rank, root {root})"),
             Call::Scatter => write!(f, "{name}({count} x {dtype} for each rank, root {root})"),
             Call::Reduce => write!(f, "{name}({count} x {dtype}, {op}, root {root})"),
+            Call::AllReduce if *root != 0 => {
+                write!(f, "{name}({count} x {dtype} in slices, lengths #{root:08x}, {op})")
+            }
             Call::AllReduce | Call::ReduceScatter | Call::Scan | Call::ExclusiveScan => {
                 write!(f, "{name}({count} x {dtype}, {op})")
             }

@@ -96,7 +96,7 @@ impl<T: Pod + Send, R: Reduction<T>> Buckets<T, R> {
     ///
     /// What the arguments of [`Communicator::all_reduce`] can be refused for. All tensors since the last
     /// [`Buckets::finish`] are lost then, and the next one is number 0. All ranks must push tensors of the same lengths
-    /// in the same order; only the length of a whole bucket is compared.
+    /// in the same order; [`Buckets::finish`] returns [`Error::Mismatch`](crate::Error::Mismatch) where they have not.
     #[track_caller]
     pub fn push(&mut self, tensor: Vec<T>) -> Result<usize> {
         let taken = self.take(tensor);
@@ -174,7 +174,9 @@ impl<T: Pod + Send, R: Reduction<T>> Buckets<T, R> {
         next.clear();
         let bucket = std::mem::replace(&mut self.open, next);
         let inside = std::mem::take(&mut self.inside);
-        let pending = self.communicator.start_all_reduce(bucket, Shared(&self.op))?;
+        let plan = self.communicator.plan_all_reduce::<T>(bucket.len(), &Shared(&self.op), true)?;
+        let plan = plan.of_slices(inside.iter().map(|number| self.tensors[*number].len()));
+        let pending = self.communicator.start(&plan, None, Some(bucket))?;
         self.under_way.push((pending, Cargo::Together(inside)));
         Ok(())
     }

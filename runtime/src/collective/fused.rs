@@ -53,8 +53,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// As for [`Communicator::all_reduce`]. The slices must have the same lengths, in the same order, on all ranks; of
-    /// those that are copied together only the sum of the lengths is compared.
+    /// As for [`Communicator::all_reduce`]; among them [`Error::Mismatch`](crate::Error::Mismatch) where slices have
+    /// not the same lengths, in the same order, on all ranks.
     ///
     /// ```
     /// use ringworld::Op;
@@ -76,6 +76,7 @@ impl Communicator {
             let (several, length) = (run.len() > 1, total(run));
             // Not in the scope, whose closure would be taken for the caller.
             let plan = self.plan_all_reduce(length, &Shared(&op), true)?;
+            let plan = plan.of_slices(run.iter().map(|tensor| tensor.len()));
             parts.push(Part { fused: several.then(|| Vec::with_capacity(length)), run, plan });
         }
         self.scope(|s| {

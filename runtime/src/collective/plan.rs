@@ -39,6 +39,18 @@ impl Plan {
         (CollectiveCall { what, reducer, caller, site }, operation)
     }
 
+    /// The same for slices of these lengths, one behind the other, which ranks compare one by one: a digest stands
+    /// where a root would. A slice alone is its own length.
+    pub(super) fn of_slices(self, lengths: impl ExactSizeIterator<Item = usize>) -> Self {
+        if lengths.len() < 2 {
+            return self;
+        }
+        let mut what = Planned::clone(&self.what);
+        // 0 is that of a slice alone.
+        what.signature.root = digest(lengths).max(1);
+        Self { what: Arc::new(what), ..self }
+    }
+
     pub(crate) fn operation(&self, sequence: u32) -> Operation {
         Operation::Collective { signature: self.what.signature, sequence, caller: self.caller }
     }
@@ -54,13 +66,17 @@ fn shown(counts: &Counts, root: Option<usize>) -> (u32, u64) {
         Counts::Each(_) if root.is_some() => (known, 0),
         Counts::Each(counts) => {
             let sum = counts.iter().fold(0u64, |sum, count| sum.wrapping_add(*count as u64));
-            let digest = counts.iter().fold(0x811c_9dc5_u32, |hash, count| {
-                (hash ^ *count as u32 ^ (*count as u64 >> 32) as u32).wrapping_mul(0x0100_0193).rotate_left(5)
-            });
-            (digest, sum)
+            (digest(counts.iter().copied()), sum)
         }
         Counts::Own(_) | Counts::Pairs { .. } => (known, 0),
     }
+}
+
+/// Of counts, in their order.
+fn digest(counts: impl Iterator<Item = usize>) -> u32 {
+    counts.fold(0x811c_9dc5, |hash, count| {
+        (hash ^ count as u32 ^ (count as u64 >> 32) as u32).wrapping_mul(0x0100_0193).rotate_left(5)
+    })
 }
 
 impl Communicator {

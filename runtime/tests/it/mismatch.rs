@@ -44,6 +44,13 @@ fn all_gather_varied(c: &Communicator, counts: &[usize]) -> Result<()> {
     c.all_gather_varied(&input, &mut output, counts)
 }
 
+#[track_caller]
+fn in_buckets(c: &Communicator, lengths: &[usize]) -> Result<()> {
+    let mut buckets = c.all_reduce_buckets(Op::Sum);
+    lengths.iter().try_for_each(|length| buckets.push(vec![1u32; *length]).map(drop))?;
+    buckets.finish().map(drop)
+}
+
 fn forced(c: &Communicator, path: &str) -> Communicator {
     c.with(&Options::new().algorithm(path).unwrap())
 }
@@ -99,6 +106,24 @@ fn disagreements() -> Vec<Disagreement> {
             usual: |c| (line!(), c.all_reduce(&mut [1u32; 100], UserOp::new("plus", plus))),
             odd: |c| (line!(), c.all_reduce(&mut [1u32; 100], UserOp::new("max", max))),
             says: ["\"plus\"", "\"max\""],
+        },
+        Disagreement {
+            name: "lengths of slices",
+            usual: |c| (line!(), c.all_reduce_many(&mut [&mut [1u32; 30], &mut [1; 50]], Op::Sum)),
+            odd: |c| (line!(), c.all_reduce_many(&mut [&mut [1u32; 50], &mut [1; 30]], Op::Sum)),
+            says: ["all_reduce(80 x u32 in slices, lengths #", "must have the same lengths, in the same order"],
+        },
+        Disagreement {
+            name: "slices and one as long as all",
+            usual: |c| (line!(), c.all_reduce_many(&mut [&mut [1u32; 30], &mut [1; 50]], Op::Sum)),
+            odd: |c| (line!(), c.all_reduce(&mut [1u32; 80], Op::Sum)),
+            says: ["all_reduce(80 x u32 in slices, lengths #", "all_reduce(80 x u32, sum)"],
+        },
+        Disagreement {
+            name: "lengths of what a bucket holds",
+            usual: |c| (line!(), in_buckets(c, &[30, 50])),
+            odd: |c| (line!(), in_buckets(c, &[40, 40])),
+            says: ["all_reduce(80 x u32 in slices, lengths #", "must have the same lengths, in the same order"],
         },
         Disagreement {
             name: "root",
