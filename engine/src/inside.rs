@@ -63,6 +63,12 @@ pub(crate) fn refuses<E>(engine: &E) -> bool {
     })
 }
 
+/// Whether this thread runs an operation for any engine, so that calls may be refused. Nothing is noted.
+#[must_use]
+pub fn is_inside_operation() -> bool {
+    INSIDE.with_borrow(Option::is_some)
+}
+
 /// The name of the operation to which a call has just been refused, `call` in words.
 pub fn name(call: &str) -> String {
     INSIDE.with_borrow_mut(|inside| {
@@ -84,8 +90,11 @@ mod tests {
     fn an_engine_refuses_its_own_operations_and_those_of_others_go_on() {
         let (engine, other) = ([0u64; 4], [0u64; 4]);
         let kernel = UserOp::new("inner", |a: u8, _: u8| a).kernel();
-        assert!(!refuses(&engine));
-        let (_, refused) = run(&engine[2], &kernel, || assert!(!refuses(&other)));
+        assert!(!refuses(&engine) && !is_inside_operation());
+        let (_, refused) = run(&engine[2], &kernel, || {
+            let elsewhere = std::thread::scope(|threads| threads.spawn(is_inside_operation).join());
+            assert!(is_inside_operation() && !refuses(&other) && !elsewhere.unwrap());
+        });
         assert_eq!(refused, None);
         let (_, refused) = run(&engine[3], &kernel, || assert!(refuses(&engine)));
         assert_eq!(refused, Some(None), "whoever was refused has not said what it was");

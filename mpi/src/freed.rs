@@ -9,9 +9,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ringworld::foreign::is_inside_operation;
+
 use crate::comms::{self, Comm};
 use crate::error::Result;
-use crate::inside;
 use crate::requests::{self, Request};
 use crate::standard;
 
@@ -52,7 +53,7 @@ pub fn look_before_return() {
 #[cold]
 fn look_now() {
     // The engine is locked there.
-    if !inside::an_operation() {
+    if !is_inside_operation() {
         look(&mut freed());
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
+use ringworld::foreign::is_inside_operation;
+
 use crate::bare::{self, Bare, Look};
 use crate::comms::{self, Comm, Held};
 use crate::error::{Result, fail};
 use crate::generalized::Generalized;
-use crate::inside;
 use crate::objects::Table;
 use crate::partitioned::Partitioned;
 use crate::standard::{self, ERR_OTHER, ERR_REQUEST};
@@ -315,7 +316,7 @@ impl Request {
     /// Those of a generalized request's function. Within an operation of the program's: this thread may have locked the
     /// phase, and has locked the engine.
     pub(crate) fn cancel(&self) -> Result<()> {
-        if inside::an_operation() {
+        if is_inside_operation() {
             return fail(
                 ERR_OTHER,
                 "it was called by an operation that the program has made, within a reduction, where MPI allows no \

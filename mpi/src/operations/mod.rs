@@ -13,7 +13,6 @@ use crate::datatypes::basic::{self, Basic, Nature};
 use crate::datatypes::{Buffer, Datatype, Owned};
 use crate::error::{Error, Result, error, fail};
 use crate::host::{Function, host};
-use crate::inside;
 use crate::objects::Table;
 use crate::standard::{self, ERR_OP};
 
@@ -153,9 +152,7 @@ fn of_program(made: &Made, handle: standard::Datatype, datatype: &Arc<Datatype>)
         let (left, right) = (left.pointer(), right.pointer());
         // SAFETY: it is what the program has made the operation with; both runs have that many elements of the
         // datatype.
-        inside::calling_an_operation(|| unsafe {
-            (host().call_op)(function, left, right, count as i64, handle, wide);
-        });
+        unsafe { (host().call_op)(function, left, right, count as i64, handle, wide) }
     };
     let combine = move |left: &[u8], right: &mut [u8]| {
         let count = left.len() / size;

@@ -32,4 +32,5 @@ mod reducer;
 pub use call::{Blocks, Call};
 pub use pending::{Pending, PendingId, wait_any};
 pub use reducer::Reducer;
+pub use ringworld_engine::inside::is_inside_operation;
 pub use ringworld_engine::lend::Foreign;
