@@ -1,8 +1,8 @@
 //! Bells: by what ranks are woken that sleep. Each has one, an event of the system, which all its peers are handed.
 //!
 //! Whoever rings must never have to wait, nor be ended by a signal, whatever a peer has handed over: so that is looked
-//! at ([`TheirBell::new`]). A peer that lies is not kept from making its event one that waits, later; ringing it when it
-//! is full would wait for that peer, which could as well have kept this rank waiting by saying nothing. Neighbours:
+//! at ([`TheirBell::new`]). A peer that lies is not kept from making its event one that waits, later; ringing it when
+//! it is full would wait for that peer, which could as well have kept this rank waiting by saying nothing. Neighbours:
 //! `link.rs` rings, `transport.rs` listens.
 
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Invariant: equal operations have equal codes on every rank and machine. Different names or factors may
-//! share a digest; then the disagreement is not found here. Neighbours: `signature` compares the codes, `known` has what
-//! they stand for, for messages.
+//! share a digest; then the disagreement is not found here. Neighbours: `signature` compares the codes, `known` has
+//! what they stand for, for messages.
 
 use std::fmt;
 use std::hash::Hasher as _;

@@ -1,5 +1,5 @@
-//! What the codes of operations stand for that this process has used: on the wire an operation is one byte, and an error
-//! is to be read by people.
+//! What the codes of operations stand for that this process has used: on the wire an operation is one byte, and an
+//! error is to be read by people.
 //!
 //! For words alone: nothing is decided by it. Ranks mostly run one program, so what another rank has used is mostly
 //! known here, too. Several operations may have one code; then each is named, as far as there is room. Neighbour:

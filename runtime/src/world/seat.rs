@@ -77,7 +77,7 @@ fn refusal(state: State) -> Option<String> {
         ),
     };
     Some(format!(
-        "{who}; a process joins once. Make one World at the beginning, keep it until the end, and hand on references or \
-         clones of its Communicator; duplicate() and split() make others"
+        "{who}; a process joins once. Make one World at the beginning, keep it until the end, and hand on references \
+         or clones of its Communicator; duplicate() and split() make others"
     ))
 }

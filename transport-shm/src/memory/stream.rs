@@ -94,8 +94,8 @@ unsafe fn copy_lines(from: *const u8, into: *mut u8, length: usize, lines: lines
 }
 
 /// Copies of whole lines. Past the caches by the widest words: to and fro between far cores of an EPYC a message of 8
-/// KiB takes 7 % less time so than with words of 16 bytes, streams of 8 to 16 KiB likewise. Out of slots they gain, too,
-/// but lost an eighth in streams between near cores where the source began within a line and the target did not.
+/// KiB takes 7 % less time so than with words of 16 bytes, streams of 8 to 16 KiB likewise. Out of slots they gain as
+/// well, but lost an eighth in streams between near cores where the source began within a line and the target did not.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod lines {
     use std::arch::x86_64::*;
