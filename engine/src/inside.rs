@@ -8,6 +8,7 @@
 //! Neighbours: `buffer` runs operations, `core/failure` says what becomes of the world.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::reduce::UserKernel;
@@ -18,26 +19,51 @@ struct Inside {
     operation: Arc<dyn UserKernel>,
     /// The first call that was refused, in words, if whoever made it has said so.
     refused: Option<Option<String>>,
+    /// In the middle of which other one this is: an operation may use another world, and that run one.
+    outer: Option<Box<Inside>>,
+}
+
+impl Inside {
+    /// The innermost that is meant.
+    fn find(&mut self, is_meant: impl Fn(&Self) -> bool) -> Option<&mut Self> {
+        let mut next = Some(self);
+        while let Some(inside) = next {
+            if is_meant(inside) {
+                return Some(inside);
+            }
+            next = inside.outer.as_deref_mut();
+        }
+        None
+    }
 }
 
 thread_local! {
-    static INSIDE: RefCell<Option<Inside>> = const { RefCell::new(None) };
+    /// Nothing is dropped with the thread, so that it can be asked to the very end: programs leave their worlds in
+    /// destructors of the thread's, and at the end of the process.
+    static INSIDE: RefCell<ManuallyDrop<Option<Inside>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
-/// Ends the operation that has begun, whatever unwinds; an operation of another engine may have run it.
-struct Leave {
-    outer: Option<Inside>,
-}
+/// Ends the operation that has begun, whatever unwinds.
+struct Leave;
 
 impl Leave {
     fn enter(inside: Inside) -> Self {
-        Self { outer: INSIDE.replace(Some(inside)) }
+        INSIDE.with_borrow_mut(|now| {
+            let outer = now.take().map(Box::new);
+            **now = Some(Inside { outer, ..inside });
+        });
+        Self
     }
 }
 
 impl Drop for Leave {
     fn drop(&mut self) {
-        INSIDE.set(self.outer.take());
+        // Dropped when it is not looked at any more.
+        let _left = INSIDE.with_borrow_mut(|now| {
+            let mut left = now.take();
+            **now = left.as_mut().and_then(|left| left.outer.take()).map(|outer| *outer);
+            left
+        });
     }
 }
 
@@ -49,7 +75,8 @@ pub(crate) fn run<P, R>(
     run: impl FnOnce() -> R,
 ) -> (R, Option<Option<String>>) {
     let part = std::ptr::from_ref(part).addr();
-    let _leave = Leave::enter(Inside { part, operation: Arc::clone(operation), refused: None });
+    let operation = Arc::clone(operation);
+    let _leave = Leave::enter(Inside { part, operation, refused: None, outer: None });
     let result = run();
     (result, INSIDE.with_borrow_mut(|inside| inside.as_mut().and_then(|inside| inside.refused.take())))
 }
@@ -57,8 +84,9 @@ pub(crate) fn run<P, R>(
 /// Whether this thread runs an operation for `engine`, which therefore refuses what is asked of it. That is noted.
 pub(crate) fn refuses<E>(engine: &E) -> bool {
     let from = std::ptr::from_ref(engine).addr();
+    let is_part = |inside: &Inside| (from..from + size_of::<E>()).contains(&inside.part);
     INSIDE.with_borrow_mut(|inside| {
-        let mine = inside.as_mut().filter(|inside| (from..from + size_of::<E>()).contains(&inside.part));
+        let mine = inside.as_mut().and_then(|inside| inside.find(is_part));
         mine.map(|inside| inside.refused.get_or_insert(None)).is_some()
     })
 }
@@ -66,13 +94,14 @@ pub(crate) fn refuses<E>(engine: &E) -> bool {
 /// Whether this thread runs an operation for any engine, so that calls may be refused. Nothing is noted.
 #[must_use]
 pub fn is_inside_operation() -> bool {
-    INSIDE.with_borrow(Option::is_some)
+    INSIDE.with_borrow(|inside| inside.is_some())
 }
 
 /// The name of the operation to which a call has just been refused, `call` in words.
 pub fn name(call: &str) -> String {
     INSIDE.with_borrow_mut(|inside| {
-        inside.as_mut().map_or_else(String::new, |inside| {
+        let refused = inside.as_mut().and_then(|inside| inside.find(|inside| inside.refused.is_some()));
+        refused.map_or_else(String::new, |inside| {
             if let Some(refused @ None) = &mut inside.refused {
                 *refused = Some(call.into());
             }
@@ -119,5 +148,41 @@ mod tests {
             assert!(panicked.is_err());
             assert!(refuses(&engine) && !refuses(&other));
         });
+    }
+    #[test]
+    fn an_engine_refuses_also_what_an_operation_of_another_one_asks_of_it() {
+        let (engine, other) = (0u8, 1u8);
+        let [outer, inner] = ["outer", "inner"].map(|name| UserOp::new(name, |a: u8, _: u8| a).kernel());
+        let (_, refused) = run(&engine, &outer, || {
+            let (_, refused) = run(&other, &inner, || {
+                assert!(refuses(&engine));
+                assert_eq!(name("send"), "outer");
+            });
+            assert_eq!(refused, None, "the other engine has refused nothing");
+        });
+        assert_eq!(refused, Some(Some("send".into())));
+    }
+
+    /// Begun before, and so dropped after, what this file keeps of a thread.
+    struct Late(std::sync::mpsc::Sender<bool>);
+
+    impl Drop for Late {
+        fn drop(&mut self) {
+            self.0.send(refuses(self) || is_inside_operation()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_may_still_ask() {
+        thread_local! {
+            static LATE: RefCell<Option<Late>> = const { RefCell::new(None) };
+        }
+        let (tell, told) = std::sync::mpsc::channel();
+        let kernel = UserOp::new("inner", |a: u8, _: u8| a).kernel();
+        std::thread::spawn(move || {
+            LATE.set(Some(Late(tell)));
+            run(&0u8, &kernel, || ());
+        });
+        assert_eq!(told.recv(), Ok(false));
     }
 }
