@@ -190,16 +190,17 @@ impl<B: Borrower> ForeignLoan<B> {
 
     /// Waits for its end; `None` when that has been taken.
     #[inline]
+    #[expect(clippy::expect_used, reason = "it is there until the loan is passed on, which consumes it")]
     pub fn wait(&mut self) -> Option<Ending> {
         if std::mem::take(&mut self.refused) {
             return Some(Err(Failure::Aborted));
         }
         let call = self.call?;
-        let engine = self.borrower().engine();
+        let engine = self.borrower.as_ref().expect("held").engine();
         let core = engine.lock();
-        let ending = engine.wait_from(core, call);
+        // It belongs to others as soon as its ending is taken, whatever unwinds from here.
         self.call = None;
-        Some(ending)
+        Some(engine.wait_from(core, call))
     }
 
     /// Makes progress, and says whether it has ended.
