@@ -34,7 +34,7 @@
 //! plan.rs           a collective with its memory, which is run, begun, or begun again and again
 //! collectives.rs inter.rs neighbourhood.rs steps.rs
 //! datatypes/        layouts, constructors, packing, external32
-//! operations/            reductions that the runtime has, and those that C has and Rust has not
+//! operations/       reductions that the runtime has, and those that C has and Rust has not
 //! attributes.rs errhandlers.rs error.rs call_names.rs groups.rs info.rs topology.rs
 //! process.rs        from MPI_Init, or a first session, to MPI_Finalize
 //! sessions.rs       sessions and their process sets

@@ -139,10 +139,13 @@ pub(crate) fn get_all(handles: &[standard::Request]) -> Result<Vec<Option<Arc<Re
 }
 
 /// All on a communicator for which the program has handles.
-pub(crate) fn on(comm: &Arc<Comm>) -> Result<Vec<Arc<Request>>> {
-    // They become requests like any other, which can be waited for without taking their ends.
-    bare::on(comm).into_iter().try_for_each(|handle| get(handle).map(drop))?;
-    Ok(MADE.find_all(|request| request.is_on(comm)))
+pub(crate) fn on(comm: &Arc<Comm>) -> Vec<Arc<Request>> {
+    for handle in bare::on(comm) {
+        // They become requests like any other, which can be waited for without taking their ends; but for what another
+        // thread has taken meanwhile.
+        let _taken = get(handle);
+    }
+    MADE.find_all(|request| request.is_on(comm))
 }
 
 /// One that is not null.

@@ -231,7 +231,7 @@ pub fn comm_disconnect(comm: Handles<Comm>) -> i32 {
 
 /// Waits for whatever is under way on a communicator. The program takes the ends of its requests later.
 fn end_of_all_on(comm: &Arc<Object>) -> Result<()> {
-    requests::on(comm)?.iter().for_each(|request| request.wait());
+    requests::on(comm).iter().for_each(|request| request.wait());
     freed::end_on(comm);
     comm.pool.flush()?;
     buffered::PROCESS.flush_on(comm.handle())?;
