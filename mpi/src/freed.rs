@@ -32,7 +32,12 @@ fn freed() -> MutexGuard<'static, Vec<Arc<Request>>> {
 }
 
 /// Frees a request; an operation that is under way goes on.
+///
+/// # Errors
+///
+/// Where there is none, and within an operation of the program's: this thread may look at those that are freed.
 pub(crate) fn free(handle: standard::Request) -> Result<()> {
+    requests::refuse_inside("free")?;
     if let Some(request) = requests::let_go(handle)? {
         let mut freed = freed();
         freed.push(request);

@@ -319,13 +319,7 @@ impl Request {
     /// Those of a generalized request's function. Within an operation of the program's: this thread may have locked the
     /// phase, and has locked the engine.
     pub(crate) fn cancel(&self) -> Result<()> {
-        if is_inside_operation() {
-            return fail(
-                ERR_OTHER,
-                "it was called by an operation that the program has made, within a reduction, where MPI allows no \
-                 communication; cancel the request when the reduction has returned",
-            );
-        }
+        refuse_inside("cancel")?;
         let names = loop {
             if let Some(names) = &*self.awaited() {
                 break names.clone();
@@ -344,6 +338,21 @@ impl Request {
         }
         self.generalized.as_ref().map_or(Ok(()), |generalized| generalized.cancel())
     }
+}
+
+/// Refuses to do something about a request within an operation of the program's, for what it needs may be locked by
+/// whoever runs that.
+pub(crate) fn refuse_inside(what: &str) -> Result<()> {
+    if !is_inside_operation() {
+        return Ok(());
+    }
+    fail(
+        ERR_OTHER,
+        format!(
+            "it was called by an operation that the program has made, within a reduction, where MPI allows no \
+             communication; {what} the request when the reduction has returned"
+        ),
+    )
 }
 
 /// Another thread can withdraw what is waited for.
