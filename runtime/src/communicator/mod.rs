@@ -198,8 +198,9 @@ impl Communicator {
 
     // ---- shared by the calls ---------------------------------------------------------------------------
 
-    /// The number by which errors name a call. Threads that call in the same nanoseconds may get one number for two
-    /// calls: to count them exactly takes 4 ns of the 85 to 150 that a short message takes.
+    /// The number by which errors name a call. Threads that call at the same time may get one number for several calls,
+    /// and whoever is interrupted in between sets it back: to count them exactly takes 4 ns of the 85 to 150 that a
+    /// short message takes.
     #[inline]
     pub(crate) fn count_message(&self) -> u64 {
         let number = self.inner.messages.load(Ordering::Relaxed);
