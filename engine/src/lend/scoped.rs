@@ -127,7 +127,11 @@ impl<'scope, L: Copy> Borrowed<'scope, L> {
         let Borrow { call, refused, pointer, length, .. } = borrow;
         let ending = match call {
             None if refused => {
-                self.under_way.list().retain(|(other, _)| other.is_some());
+                // Any of those that were refused: their failures are alike.
+                let mut list = self.under_way.list();
+                if let Some(at) = list.iter().position(|(other, _)| other.is_none()) {
+                    list.remove(at);
+                }
                 Err(Failure::Aborted)
             }
             None => Ok(None),
