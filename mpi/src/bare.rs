@@ -7,14 +7,15 @@
 //!
 //! Invariant: a handle stands for a bare receive or for a request of `requests.rs`, never for both; what has become a
 //! request stays one. One that is waited for keeps its handle to the end of the wait. The lock is not held while
-//! anything waits.
+//! anything waits, but while a look makes progress, which may run an operation of the program's.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use ringworld::foreign::{Pending, PendingId};
+use ringworld::foreign::{Pending, PendingId, is_inside_operation};
 
 use crate::comms::{Comm, Held};
 use crate::error::Result;
+use crate::inside;
 use crate::standard::{self, FIRST_HANDLE};
 use crate::status::Status;
 use crate::work::end_of;
@@ -60,8 +61,19 @@ struct Shelf {
 
 static SHELF: Mutex<Shelf> = Mutex::new(Shelf { places: Vec::new(), free: Vec::new() });
 
-fn shelf() -> MutexGuard<'static, Shelf> {
-    SHELF.lock().unwrap_or_else(PoisonError::into_inner)
+/// The shelf; `None` within an operation of the program's, if it is taken: by this thread, or by one that waits for it.
+#[inline]
+fn shelf() -> Option<MutexGuard<'static, Shelf>> {
+    match SHELF.try_lock() {
+        Ok(shelf) => Some(shelf),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => wait_for_shelf(),
+    }
+}
+
+#[cold]
+fn wait_for_shelf() -> Option<MutexGuard<'static, Shelf>> {
+    (!is_inside_operation()).then(|| SHELF.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Shelf {
@@ -101,18 +113,25 @@ impl Shelf {
 }
 
 /// The handle of a receive that has begun; `reserve` gives a new one.
+///
+/// # Errors
+///
+/// Within an operation of the program's, where none begins: it has been refused.
 #[inline]
-pub(crate) fn insert(receive: Bare, reserve: impl FnOnce() -> standard::Request) -> standard::Request {
-    let mut shelf = shelf();
+pub(crate) fn insert(
+    receive: Bare,
+    reserve: impl FnOnce() -> standard::Request,
+) -> Result<standard::Request> {
+    let Some(mut shelf) = shelf() else { return Err(inside::refused("receive")) };
     let handle = shelf.free.pop().unwrap_or_else(reserve);
     shelf.put(handle, Place::Bare(receive));
-    handle
+    Ok(handle)
 }
 
 /// Takes a bare receive, to wait for it and then to [free] its handle.
 #[inline]
 pub(crate) fn take(handle: standard::Request) -> Option<Bare> {
-    shelf().take(handle)
+    shelf()?.take(handle)
 }
 
 /// What a look for an end finds among handles.
@@ -127,7 +146,8 @@ pub(crate) enum Found {
 
 /// Makes progress, and looks for a bare receive that has ended, where there is nothing else.
 pub(crate) fn take_ended(handles: impl Iterator<Item = standard::Request> + Clone) -> Found {
-    let mut shelf = shelf();
+    // Whoever finds others looks at each, and is refused there.
+    let Some(mut shelf) = shelf() else { return Found::Others };
     let mut found = Found::Others;
     for handle in handles.clone().filter(|handle| *handle != standard::Request::NULL) {
         match shelf.at(handle) {
@@ -149,8 +169,9 @@ pub(crate) fn take_ended(handles: impl Iterator<Item = standard::Request> + Clon
 #[inline]
 pub(crate) fn free(handles: impl Iterator<Item = standard::Request>) {
     let mut handles = handles.peekable();
-    if handles.peek().is_some() {
-        let mut shelf = shelf();
+    if handles.peek().is_some()
+        && let Some(mut shelf) = shelf()
+    {
         handles.for_each(|handle| shelf.free(handle));
     }
 }
@@ -160,12 +181,12 @@ pub(crate) fn free(handles: impl Iterator<Item = standard::Request>) {
 ///
 /// # Errors
 ///
-/// When a handle stands for nothing: then all is as before.
+/// When a handle stands for nothing, and within an operation of the program's: then all is as before.
 pub(crate) fn take_each<R>(
     handles: &[standard::Request],
     other: impl Fn(standard::Request) -> Result<Awaited<R>>,
 ) -> Result<Vec<Awaited<R>>> {
-    let mut shelf = shelf();
+    let Some(mut shelf) = shelf() else { return Err(inside::refused("wait for the requests")) };
     let mut found = Vec::with_capacity(handles.len());
     for handle in handles {
         let awaited = match shelf.take(*handle) {
@@ -190,14 +211,15 @@ pub(crate) fn take_each<R>(
 /// The handles of those on a communicator that no thread waits for.
 pub(crate) fn on(comm: &Arc<Comm>) -> Vec<standard::Request> {
     let is_on = |place: &Place| matches!(place, Place::Bare(receive) if Arc::ptr_eq(receive.comm(), comm));
-    let places = &shelf().places;
-    let found = places.iter().enumerate().filter(|(_, place)| is_on(place));
+    // Nobody asks within an operation.
+    let shelf = shelf();
+    let found = shelf.iter().flat_map(|shelf| &shelf.places).enumerate().filter(|(_, place)| is_on(place));
     found.map(|(at, _)| standard::Request(FIRST_HANDLE + at)).collect()
 }
 
 /// Whether a thread waits for the bare receive of a handle.
 pub(crate) fn is_waited_for(handle: standard::Request) -> bool {
-    matches!(shelf().at(handle), Some(Place::WaitedFor(_)))
+    shelf().is_some_and(|mut shelf| matches!(shelf.at(handle), Some(Place::WaitedFor(_))))
 }
 
 /// What a look has made of a handle.
@@ -208,12 +230,14 @@ pub(crate) enum Look {
     Dressed,
     /// A thread waits for what is named so.
     WaitedFor(PendingId),
+    /// It cannot be looked at, within an operation of the program's.
+    Refused,
 }
 
 /// Takes a bare receive to be made a request like any other by `make`, with the same handle, if it is not waited for.
 #[cold]
 pub(crate) fn dress(handle: standard::Request, make: impl FnOnce(Bare)) -> Look {
-    let mut shelf = shelf();
+    let Some(mut shelf) = shelf() else { return Look::Refused };
     let Some(place) = shelf.at(handle) else { return Look::Nothing };
     match std::mem::replace(place, Place::Nothing) {
         // Another thread may have looked at it just now.

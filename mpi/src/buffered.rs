@@ -6,6 +6,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Result, fail};
+use crate::inside;
 use crate::standard::{self, BSEND_OVERHEAD, ERR_BUFFER};
 use crate::status::Status;
 use crate::work::Work;
@@ -51,6 +52,7 @@ impl Pool {
     }
 
     pub(crate) fn attach(&self, address: usize, size: i64) -> Result<()> {
+        inside::refuse("attach the buffer")?;
         let mut state = self.state();
         if state.attached.is_some() {
             return fail(ERR_BUFFER, "a buffer is attached already; detach it first");
@@ -82,6 +84,7 @@ impl Pool {
     }
 
     fn flush_those(&self, is_one: impl Fn(&What) -> bool) -> Result<()> {
+        inside::refuse("wait for what is buffered")?;
         let mut state = self.state();
         loop {
             if let Some(place) = state.under_way.iter().rposition(|(_, what)| is_one(what)) {

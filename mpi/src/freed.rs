@@ -9,10 +9,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ringworld::foreign::is_inside_operation;
-
 use crate::comms::{self, Comm};
 use crate::error::Result;
+use crate::inside::{self, is_inside};
 use crate::requests::{self, Request};
 use crate::standard;
 
@@ -37,7 +36,7 @@ fn freed() -> MutexGuard<'static, Vec<Arc<Request>>> {
 ///
 /// Where there is none, and within an operation of the program's: this thread may look at those that are freed.
 pub(crate) fn free(handle: standard::Request) -> Result<()> {
-    requests::refuse_inside("free")?;
+    inside::refuse("free the request")?;
     if let Some(request) = requests::let_go(handle)? {
         let mut freed = freed();
         freed.push(request);
@@ -57,8 +56,8 @@ pub fn look_before_return() {
 
 #[cold]
 fn look_now() {
-    // The engine is locked there.
-    if !is_inside_operation() {
+    // The engine, or a request, is locked there.
+    if !is_inside() {
         look(&mut freed());
     }
 }

@@ -10,6 +10,7 @@ use ringworld::foreign::{Call, Reducer};
 use crate::comms::{Comm, Remote};
 use crate::datatypes::{Buffer, Owned};
 use crate::error::{Error, Result, fail};
+use crate::inside;
 use crate::plan::{Parts, Plan, Root, Staging, bytes_of};
 use crate::standard::ERR_COMM;
 use crate::status::Status;
@@ -93,7 +94,7 @@ fn combined(runs: &[u8], bytes: usize, op: &Reducer) -> Result<Owned> {
     let mut result = Owned::of(runs.next().unwrap_or(&[]));
     for run in runs {
         let mut next = Owned::of(run);
-        op.combine(result.bytes(), next.bytes_mut()).map_err(Error::from)?;
+        inside::apply(|| op.combine(result.bytes(), next.bytes_mut())).map_err(Error::from)?;
         result = next;
     }
     Ok(result)

@@ -31,6 +31,7 @@
 //! comms.rs          communicators, and intercommunicators as communicators of both groups
 //! point_to_point.rs short.rs work.rs requests.rs bare.rs freed.rs
 //! buffered.rs generalized.rs partitioned.rs numbers.rs
+//! inside.rs         what is refused within an operation of the program's
 //! plan.rs           a collective with its memory, which is run, begun, or begun again and again
 //! collectives.rs inter.rs neighbourhood.rs steps.rs
 //! datatypes/        layouts, constructors, packing, external32
@@ -75,6 +76,7 @@ mod groups;
 mod guard;
 pub mod host;
 mod info;
+mod inside;
 mod inter;
 pub mod kind;
 mod making;

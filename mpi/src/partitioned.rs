@@ -18,6 +18,7 @@ use ringworld::foreign::Pending;
 use crate::comms::{self, Comm, Peer};
 use crate::datatypes::{Buffer, Owned};
 use crate::error::{Error, Result, error, fail};
+use crate::inside;
 use crate::standard::{ERR_ARG, ERR_OTHER, ERR_REQUEST, ERR_TRUNCATE};
 use crate::status::Status;
 
@@ -144,6 +145,7 @@ impl Partitioned {
             return fail(ERR_REQUEST, "the request receives; only parts of a send become ready");
         }
         let Some((to, lane)) = self.peer else { return Ok(()) };
+        inside::refuse("say that the part is ready")?;
         let mut state = self.state();
         match state.parts.get(place) {
             Some(Part::Waits) => {}
@@ -167,6 +169,7 @@ impl Partitioned {
         if self.sends {
             return fail(ERR_REQUEST, "the request sends; only parts of a receive arrive");
         }
+        inside::refuse("ask for the part")?;
         self.look()?;
         let state = self.state();
         Ok(!matches!(state.parts.get(place), Some(Part::Waits)))

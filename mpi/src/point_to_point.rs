@@ -11,6 +11,7 @@ use crate::buffered;
 use crate::comms::{Comm, Peer, tag, tags};
 use crate::datatypes::{Buffer, Owned};
 use crate::error::Result;
+use crate::inside;
 use crate::sessions;
 use crate::status::Status;
 use crate::work::{Work, all_well, end_of, not_received, status_of};
@@ -93,6 +94,7 @@ impl Send {
     }
 
     fn buffered(&self, to: usize) -> Result<()> {
+        inside::refuse("send")?;
         let of_process = self.comm.pool.is_attached() || buffered::PROCESS.is_attached();
         let session = if of_process { None } else { sessions::buffering() };
         let pool = match &session {

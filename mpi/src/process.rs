@@ -14,6 +14,7 @@ use crate::abort;
 use crate::comms::{self, Comm};
 use crate::error::{Result, error, fail};
 use crate::freed;
+use crate::inside;
 use crate::standard::{self, ERR_OTHER};
 
 /// Where the process is with `MPI_Init` and `MPI_Finalize`.
@@ -95,6 +96,7 @@ pub(crate) fn finalize() -> Result<()> {
     if !matches!(process().life, Life::During(..)) {
         return fail(ERR_OTHER, "MPI has not been initialized, or has been finalized already");
     }
+    inside::refuse("finalize")?;
     // Before anything else: functions of the program may still communicate.
     for handle in [standard::Comm::SELF, standard::Comm::WORLD] {
         let comm = comms::get(handle)?;
@@ -128,6 +130,9 @@ pub(crate) fn enter() -> Result<()> {
 /// Leaves a world that there were only sessions in, all of which have ended: the others are told so, and do not take
 /// the end of the process for a failure. Of its own errors nobody hears any more.
 extern "C" fn end_of_process() {
+    if abort::is_under_way() {
+        return;
+    }
     let world = {
         let mut process = process();
         let idle = process.sessions == 0 && matches!(process.life, Life::Before);

@@ -2,15 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use ringworld::foreign::is_inside_operation;
-
 use crate::bare::{self, Bare, Look};
 use crate::comms::{self, Comm, Held};
 use crate::error::{Result, fail};
 use crate::generalized::Generalized;
+use crate::inside;
 use crate::objects::Table;
 use crate::partitioned::Partitioned;
-use crate::standard::{self, ERR_OTHER, ERR_REQUEST};
+use crate::standard::{self, ERR_REQUEST};
 use crate::status::Status;
 use crate::work::{Names, Pause, Work, wait_for_news};
 
@@ -80,8 +79,12 @@ fn insert(request: Request) -> standard::Request {
 pub(crate) type Awaited = bare::Awaited<Arc<Request>>;
 
 /// The handle of a bare receive.
+///
+/// # Errors
+///
+/// Those of [`bare::insert`].
 #[inline]
-pub(crate) fn bare(receive: Bare) -> standard::Request {
+pub(crate) fn bare(receive: Bare) -> Result<standard::Request> {
     bare::insert(receive, || standard::Request(MADE.reserve()))
 }
 
@@ -91,7 +94,11 @@ pub(crate) fn awaited(handles: &[standard::Request]) -> Result<Vec<Awaited>> {
     bare::take_each(handles, |handle| match handle {
         standard::Request::NULL => Ok(Awaited::Nothing),
         handle if handle == sent => Ok(Awaited::Nothing),
-        handle => find(handle).map(Awaited::Request),
+        handle => {
+            let request = find(handle)?;
+            inside::refuse("wait for the requests")?;
+            Ok(Awaited::Request(request))
+        }
     })
 }
 
@@ -109,6 +116,7 @@ pub(crate) fn get(handle: standard::Request) -> Result<Option<Arc<Request>>> {
     };
     match bare::dress(handle, make) {
         Look::Nothing | Look::Dressed => find(handle).map(Some),
+        Look::Refused => Err(inside::refused("look at the request")),
         // Whoever looks at it finds it under way, and can withdraw it, but not take its end.
         Look::WaitedFor(id) => {
             let ended = move || (!bare::is_waited_for(handle)).then_some(Ok(Status::EMPTY));
@@ -194,6 +202,12 @@ impl Request {
         }
     }
 
+    /// Refuses to look at it, or to wait for it, within an operation of the program's: this thread may have locked the
+    /// phase, and has locked the engine. Of one that stays nothing is locked.
+    pub(crate) fn refuse_inside(&self, what: &str) -> Result<()> {
+        if self.stays { Ok(()) } else { inside::refuse(what) }
+    }
+
     pub(crate) fn is_on(&self, comm: &Arc<Comm>) -> bool {
         self.comm.as_ref().is_some_and(|own| Arc::ptr_eq(own, comm))
     }
@@ -211,6 +225,7 @@ impl Request {
         let Some(again) = &self.again else {
             return fail(ERR_REQUEST, "the request is not persistent, and cannot be started");
         };
+        inside::refuse("start the request")?;
         match self.phase_unless_awaited() {
             Some(mut phase) if matches!(*phase, Phase::Inactive) => {
                 *phase = Phase::Active(again()?);
@@ -319,7 +334,7 @@ impl Request {
     /// Those of a generalized request's function. Within an operation of the program's: this thread may have locked the
     /// phase, and has locked the engine.
     pub(crate) fn cancel(&self) -> Result<()> {
-        refuse_inside("cancel")?;
+        inside::refuse("cancel the request")?;
         let names = loop {
             if let Some(names) = &*self.awaited() {
                 break names.clone();
@@ -338,21 +353,6 @@ impl Request {
         }
         self.generalized.as_ref().map_or(Ok(()), |generalized| generalized.cancel())
     }
-}
-
-/// Refuses to do something about a request within an operation of the program's, for what it needs may be locked by
-/// whoever runs that.
-pub(crate) fn refuse_inside(what: &str) -> Result<()> {
-    if !is_inside_operation() {
-        return Ok(());
-    }
-    fail(
-        ERR_OTHER,
-        format!(
-            "it was called by an operation that the program has made, within a reduction, where MPI allows no \
-             communication; {what} the request when the reduction has returned"
-        ),
-    )
 }
 
 /// Another thread can withdraw what is waited for.

@@ -56,6 +56,7 @@ fn get(handle: standard::Session) -> Result<Arc<Session>> {
 
 /// Ends one.
 pub(crate) fn end(handle: standard::Session) -> Result<()> {
+    // Refused within an operation of the program's.
     get(handle)?.pool.flush()?;
     // Whoever takes it out of the table is the one that ends it.
     match MADE.remove(handle.0) {

@@ -197,18 +197,19 @@ impl<B: Borrower> ForeignLoan<B> {
         }
         let call = self.call?;
         let engine = self.borrower.as_ref().expect("held").engine();
-        let core = engine.lock();
+        // Within an operation: it is under way as before, and the world is to end.
+        let Some(core) = engine.enter() else { return Some(Err(Failure::Aborted)) };
         // It belongs to others as soon as its ending is taken, whatever unwinds from here.
         self.call = None;
         Some(engine.wait_from(core, call))
     }
 
-    /// Makes progress, and says whether it has ended.
+    /// Makes progress, and says whether it has ended. Also where a wait would be refused, which says so then.
     pub fn is_done(&self) -> bool {
         if self.refused {
             return true;
         }
-        let mut core = self.borrower().engine().lock();
+        let Some(mut core) = self.borrower().engine().enter() else { return true };
         core.progress();
         self.has_ended(&mut core)
     }

@@ -12,6 +12,7 @@ use crate::freed;
 use crate::groups;
 use crate::guard::{on_comm, on_none};
 use crate::info;
+use crate::inside;
 use crate::kind::Kind;
 use crate::making::{self, Leaders};
 use crate::process;
@@ -216,6 +217,7 @@ pub fn comm_create_group(comm: Comm, group: Group, tag: i32, newcomm: Handles<Co
 
 pub fn comm_free(comm: Handles<Comm>) -> i32 {
     on_comm("MPI_Comm_free", comm.get(0), |of| {
+        inside::refuse("free the communicator")?;
         of.pool.flush()?;
         take_away(comm)
     })
@@ -224,6 +226,7 @@ pub fn comm_free(comm: Handles<Comm>) -> i32 {
 pub fn comm_disconnect(comm: Handles<Comm>) -> i32 {
     on_comm("MPI_Comm_disconnect", comm.get(0), |of| {
         comms::made(comm.get(0))?;
+        inside::refuse("disconnect the communicator")?;
         end_of_all_on(of)?;
         take_away(comm)
     })

@@ -235,8 +235,13 @@ pub fn irecv(
     request: Handles<Request>,
 ) -> i32 {
     if let Some(receive) = short::irecv((buf, count, datatype), (source, tag), comm) {
-        request.set(requests::bare(receive));
-        return 0;
+        return match requests::bare(receive) {
+            Ok(handle) => {
+                request.set(handle);
+                0
+            }
+            Err(why) => on_comm("MPI_Irecv", comm, |_| Err(why)),
+        };
     }
     on_comm("MPI_Irecv", comm, |comm| {
         let work = Receive::new(comm, buffer(buf, count, datatype)?, source, tag)?.start()?;

@@ -11,6 +11,7 @@ use crate::error::{Error, Result, error, fail};
 use crate::freed;
 use crate::generalized::Generalized;
 use crate::guard::{nowhere, of_failed, of_request, on_none, on_request, tell_failed};
+use crate::inside;
 use crate::requests::{self, Awaited, Request as Object, get, take};
 use crate::standard::{Datatype, ERR_ARG, ERR_IN_STATUS, Request, UNDEFINED};
 use crate::status::Status;
@@ -69,7 +70,10 @@ pub fn wait(request: Handles<Request>, status: StatusOut) -> i32 {
             status.put(0, &Status::EMPTY);
             0
         }
-        Ok(Some(object)) => finish("MPI_Wait", request, 0, &object, status),
+        Ok(Some(object)) => match object.refuse_inside("wait for the request") {
+            Ok(()) => finish("MPI_Wait", request, 0, &object, status),
+            Err(why) => of_request("MPI_Wait", object.comm.as_deref(), &why),
+        },
     }
 }
 
@@ -94,6 +98,9 @@ pub fn test(request: Handles<Request>, flag: IntOut, status: StatusOut) -> i32 {
             0
         }
         Ok(Some(object)) => {
+            if let Err(why) = object.refuse_inside("test the request") {
+                return of_request("MPI_Test", object.comm.as_deref(), &why);
+            }
             let ended = object.has_ended();
             flag.flag(ended);
             if ended { finish("MPI_Test", request, 0, &object, status) } else { 0 }
@@ -113,7 +120,9 @@ fn vec(count: i32, handles: Handles<Request>) -> Result<Vec<Request>> {
 
 /// All of them, `None` for null handles.
 fn all(count: i32, handles: Handles<Request>) -> Result<Vec<Option<Arc<Object>>>> {
-    requests::get_all(&vec(count, handles)?)
+    let handles = vec(count, handles)?;
+    inside::refuse("look at the requests")?;
+    requests::get_all(&handles)
 }
 
 /// Waits for the ends of all, takes them, and gives each its status; what is wrong with one is in its status.
@@ -398,6 +407,9 @@ pub fn request_get_status(request: Request, flag: IntOut, status: StatusOut) -> 
         Err(why) => return nowhere(call, &why),
         Ok(object) => object,
     };
+    if let Some(Err(why)) = object.as_ref().map(|object| object.refuse_inside("look at the request")) {
+        return of_request(call, comm_of(object.as_ref()).map(|comm| &**comm), &why);
+    }
     let seen = look(object.as_deref());
     flag.flag(!matches!(seen, Seen::UnderWay));
     match seen {

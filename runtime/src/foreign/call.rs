@@ -212,7 +212,7 @@ impl Communicator {
     /// # Ok::<(), ringworld::Error>(())
     /// ```
     pub fn make_progress(&self) -> bool {
-        self.engine().lock().progress()
+        self.engine().enter().is_some_and(|mut core| core.progress())
     }
 
     /// What [`Communicator::run_foreign`] does of [`Call::Receive`], likewise.

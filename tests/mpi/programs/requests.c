@@ -342,6 +342,118 @@ static void generalized_that_looks_into_itself(void)
 
 static int refused_within;
 
+static MPI_Request under_way, inactive_one;
+static int refused_ways;
+
+/* What an operation does about the request whose reduction runs it, and about another one. */
+static void calls_within(MPI_Request request, int kind)
+{
+    enum { WAIT, TEST, WAITALL, TESTALL, WAITANY, TESTANY, WAITSOME, TESTSOME, LOOK, LOOK_ALL, FREE, WAYS };
+    int way, flag, place, count, code = MPI_SUCCESS;
+    MPI_Request given;
+    for (way = 0; way < WAYS; way++) {
+        given = request;
+        if (way == WAIT)
+            code = MPI_Wait(&given, MPI_STATUS_IGNORE);
+        else if (way == TEST)
+            code = MPI_Test(&given, &flag, MPI_STATUS_IGNORE);
+        else if (way == WAITALL)
+            code = MPI_Waitall(1, &given, MPI_STATUSES_IGNORE);
+        else if (way == TESTALL)
+            code = MPI_Testall(1, &given, &flag, MPI_STATUSES_IGNORE);
+        else if (way == WAITANY)
+            code = MPI_Waitany(1, &given, &place, MPI_STATUS_IGNORE);
+        else if (way == TESTANY)
+            code = MPI_Testany(1, &given, &place, &flag, MPI_STATUS_IGNORE);
+        else if (way == WAITSOME)
+            code = MPI_Waitsome(1, &given, &count, &place, MPI_STATUSES_IGNORE);
+        else if (way == TESTSOME)
+            code = MPI_Testsome(1, &given, &count, &place, MPI_STATUSES_IGNORE);
+        else if (way == LOOK)
+            code = MPI_Request_get_status(given, &flag, MPI_STATUS_IGNORE);
+        else if (way == LOOK_ALL)
+            code = MPI_Request_get_status_all(1, &given, &flag, MPI_STATUSES_IGNORE);
+        else
+            code = MPI_Request_free(&given);
+        CHECK(class_of(code) == MPI_ERR_OTHER && given == request);
+        refused_ways |= 1 << kind;
+    }
+}
+
+static void add_and_call(void *left, void *right, int *count, MPI_Datatype *datatype)
+{
+    int i, own, bytes;
+    double before_it = MPI_Wtime();
+    MPI_Datatype pair;
+    MPI_Comm gone = comm;
+    void *detached;
+    if (under_way != MPI_REQUEST_NULL)
+        calls_within(under_way, 0);
+    calls_within(inactive_one, 1);
+    CHECK(class_of(MPI_Start(&inactive_one)) == MPI_ERR_OTHER);
+    CHECK(class_of(MPI_Bsend(&rank, 1, MPI_INT, next, TAG, comm)) == MPI_ERR_OTHER);
+    CHECK(class_of(MPI_Buffer_flush()) == MPI_ERR_OTHER);
+    CHECK(class_of(MPI_Buffer_detach(&detached, &bytes)) == MPI_ERR_OTHER);
+    CHECK(class_of(MPI_Comm_free(&gone)) == MPI_ERR_OTHER && gone == comm);
+    CHECK(class_of(MPI_Finalize()) == MPI_ERR_OTHER);
+    /* What is local works. */
+    WELL(MPI_Comm_rank(comm, &own));
+    WELL(MPI_Type_size(*datatype, &bytes));
+    WELL(MPI_Type_contiguous(2, *datatype, &pair));
+    WELL(MPI_Type_commit(&pair));
+    WELL(MPI_Type_free(&pair));
+    CHECK(own == rank && bytes == sizeof(int) && MPI_Wtime() >= before_it);
+    for (i = 0; i < *count; i++)
+        ((int *)right)[i] += ((int *)left)[i];
+}
+
+/* Whatever waits for what may be locked is an error within an operation, and the reduction goes on. Messages are under
+ * way in an attached buffer, which a flush would wait for. */
+static void called_within_an_operation(void)
+{
+    enum { WAIT, TEST, WAITANY, TESTALL, LOOK, FLUSH, WAYS };
+    static char buffer[2 * (300000 + MPI_BSEND_OVERHEAD)], far[300000];
+    MPI_Op op;
+    int way, flag, place, sum, bytes, one = 1;
+    void *detached;
+    WELL(MPI_Op_create(add_and_call, 0, &op));
+    WELL(MPI_Recv_init(in, 1, MPI_INT, before, 2 * MANY, comm, &inactive_one));
+    WELL(MPI_Buffer_attach(buffer, sizeof buffer));
+    refused_ways = 0;
+    for (way = 0; way < WAYS; way++) {
+        under_way = MPI_REQUEST_NULL;
+        flag = 0;
+        WELL(MPI_Start(&inactive_one));
+        if (way == FLUSH)
+            WELL(MPI_Bsend(far, sizeof far, MPI_CHAR, next, TAG + 3, comm));
+        WELL(MPI_Iallreduce(&one, &sum, 1, MPI_INT, op, comm, &under_way));
+        if (way == FLUSH) {
+            MPI_Request received;
+            WELL(MPI_Irecv(far, sizeof far, MPI_CHAR, before, TAG + 3, comm, &received));
+            WELL(MPI_Buffer_flush());
+            WELL(MPI_Wait(&received, MPI_STATUS_IGNORE));
+        }
+        while (!flag && way == TEST)
+            WELL(MPI_Test(&under_way, &flag, MPI_STATUS_IGNORE));
+        while (!flag && way == TESTALL)
+            WELL(MPI_Testall(1, &under_way, &flag, MPI_STATUSES_IGNORE));
+        while (!flag && way == LOOK)
+            WELL(MPI_Request_get_status(under_way, &flag, MPI_STATUS_IGNORE));
+        if (way == WAITANY)
+            WELL(MPI_Waitany(1, &under_way, &place, MPI_STATUS_IGNORE));
+        WELL(MPI_Wait(&under_way, MPI_STATUS_IGNORE));
+        CHECK(sum == size);
+        WELL(MPI_Cancel(&inactive_one));
+        WELL(MPI_Wait(&inactive_one, MPI_STATUS_IGNORE));
+    }
+    WELL(MPI_Request_free(&inactive_one));
+    WELL(MPI_Buffer_detach(&detached, &bytes));
+    WELL(MPI_Allreduce(&refused_ways, &sum, 1, MPI_INT, MPI_BOR, comm));
+    CHECK(sum == 3 || size == 1);
+    /* Nothing is locked here. */
+    WELL(MPI_Op_free(&op));
+}
+
 /* An operation must not communicate. Where it cancels something nevertheless it is told so, and waits for nothing. */
 static void add_and_cancel(void *left, void *right, int *count, MPI_Datatype *datatype)
 {
@@ -532,6 +644,7 @@ static void all(void)
     generalized();
     generalized_that_looks_into_itself();
     cancelled_within_an_operation();
+    called_within_an_operation();
     beside_inactive_ones();
     wrong();
     of_all_kinds();
