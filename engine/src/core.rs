@@ -426,7 +426,15 @@ impl Core {
     #[must_use]
     #[inline]
     pub fn is_done(&self, call: CallId) -> bool {
-        self.calls.is_done(call) || self.is_forsaken(call)
+        self.has_ended(call) || self.is_forsaken(call)
+    }
+
+    /// The same, for whoever does not wait for the operation: a receive for which only this rank itself could still
+    /// send is under way.
+    #[must_use]
+    #[inline]
+    pub fn has_ended(&self, call: CallId) -> bool {
+        self.calls.is_done(call)
     }
 
     /// A task waits for news of `topic`. The entry goes with the news, or by [`Core::unwatch`].

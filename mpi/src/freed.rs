@@ -66,7 +66,7 @@ fn look_now() {
 fn look(freed: &mut Vec<Arc<Request>>) {
     for _ in 0..LOOKS {
         let moved = comms::of_all().is_some_and(|comm| comm.all.make_progress());
-        freed.retain(|request| !request.has_ended());
+        freed.retain(|request| !request.has_ended_unasked());
         if freed.is_empty() || !moved {
             break;
         }

@@ -237,6 +237,15 @@ impl Request {
 
     /// Makes progress, and says whether it has ended or is inactive.
     pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended_by(Work::poll)
+    }
+
+    /// The same of one that the program has freed, so that it asks for no end of it.
+    pub(crate) fn has_ended_unasked(&self) -> bool {
+        self.has_ended_by(Work::poll_unasked)
+    }
+
+    fn has_ended_by(&self, poll: impl FnOnce(&mut Work) -> Option<Result<Status>>) -> bool {
         if self.stays {
             // A program that looks at nothing but its sends still expects other messages to come.
             if let Some(comm) = comms::of_all() {
@@ -247,7 +256,7 @@ impl Request {
         // Whoever waits makes progress.
         let Some(mut phase) = self.phase_unless_awaited() else { return false };
         if let Phase::Active(work) = &mut *phase {
-            match work.poll() {
+            match poll(work) {
                 None => return false,
                 Some(ended) => *phase = Phase::Ended(ended),
             }

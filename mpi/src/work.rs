@@ -90,16 +90,27 @@ impl Work {
     }
 
     /// Makes progress; the end, once. Afterwards it is done.
+    #[inline]
     pub(crate) fn poll(&mut self) -> Option<Result<Status>> {
+        self.poll_by(Pending::is_done)
+    }
+
+    /// The same where the program does not ask for the end: a receive that only this rank itself could send for is not
+    /// given up.
+    pub(crate) fn poll_unasked(&mut self) -> Option<Result<Status>> {
+        self.poll_by(Pending::has_ended)
+    }
+
+    fn poll_by(&mut self, has_ended: fn(&Pending) -> bool) -> Option<Result<Status>> {
         loop {
             match self {
                 Self::Done(status) => return Some(Ok(*status)),
                 Self::One(pending, first) => {
-                    return pending.is_done().then(|| end_of(pending.wait(), *first));
+                    return has_ended(pending).then(|| end_of(pending.wait(), *first));
                 }
                 Self::Many(many) => {
                     for (pending, ended) in many.pending.iter_mut().zip(&mut many.ended) {
-                        if ended.is_none() && pending.is_done() {
+                        if ended.is_none() && has_ended(pending) {
                             *ended = Some(pending.wait());
                         }
                     }

@@ -206,17 +206,22 @@ impl<B: Borrower> ForeignLoan<B> {
 
     /// Makes progress, and says whether it has ended. Also where a wait would be refused, which says so then.
     pub fn is_done(&self) -> bool {
+        self.look(Core::is_done)
+    }
+
+    /// The same, for whoever does not wait for it: see [`Core::has_ended`].
+    pub fn has_ended(&self) -> bool {
+        self.look(Core::has_ended)
+    }
+
+    #[inline]
+    fn look(&self, has_ended: impl FnOnce(&Core, CallId) -> bool) -> bool {
         if self.refused {
             return true;
         }
         let Some(mut core) = self.borrower().engine().enter() else { return true };
         core.progress();
-        self.has_ended(&mut core)
-    }
-
-    /// Whether it has ended, as far as is known.
-    fn has_ended(&self, core: &mut Core) -> bool {
-        self.call.is_none_or(|call| core.is_done(call))
+        self.call.is_none_or(|call| has_ended(&core, call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.

@@ -136,6 +136,25 @@ impl<C: Borrow<Communicator>> Pending<C> {
         self.loan.is_done()
     }
 
+    /// The same, for whoever does not mean to wait. A receive from any source for which only this rank itself could
+    /// still send is over once somebody waits for it or asks [`Pending::is_done`]; here it is under way.
+    ///
+    /// ```
+    /// use ringworld::Source;
+    /// use ringworld::foreign::Call;
+    /// # let world = ringworld::testing::alone();
+    /// let receive = Call::Receive { from: Source::Any, tag: 7.into() };
+    /// let mut pending = world.begin_foreign(&receive, None, None)?;
+    /// assert!(!pending.has_ended());
+    /// world.send::<u8>(&[], 0, 7)?;
+    /// assert!(pending.has_ended() && pending.wait().is_ok());
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.loan.has_ended()
+    }
+
     /// Withdraws a receive that no message has matched yet; says whether that was so. [`Pending::wait`] then ends with
     /// [`Error::Cancelled`].
     pub fn cancel(&self) -> bool {

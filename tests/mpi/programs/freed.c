@@ -216,6 +216,30 @@ static void disconnected_from_what_is_buffered(void)
     WELL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL));
 }
 
+/* Nobody asks for its end, so that it is not given up when all others have left: it takes what this rank sends to
+ * itself. Rank 0 takes its time; a rank that is alone has no others. */
+static void sent_to_oneself_when_the_others_have_left(void)
+{
+    int got[2] = {-1, -1}, late[3] = {-1, -1, -1}, i, given[2] = {71, 72};
+    MPI_Request request;
+    WELL(MPI_Irecv(&got[0], 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &request));
+    WELL(MPI_Request_free(&request));
+    WELL(MPI_Irecv(late, 1, spread, MPI_ANY_SOURCE, TAG + 1, MPI_COMM_WORLD, &request));
+    WELL(MPI_Request_free(&request));
+    WELL(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank != 0)
+        return;
+    wait_a_while();
+    WELL(MPI_Send(&given[0], 1, MPI_INT, rank, TAG, MPI_COMM_WORLD));
+    WELL(MPI_Send(given, 2, MPI_INT, rank, TAG + 1, MPI_COMM_WORLD));
+    for (i = 0; i < 2; i++) {
+        WELL(MPI_Send(&given[1], 1, MPI_INT, rank, TAG + 2, MPI_COMM_WORLD));
+        WELL(MPI_Recv(&got[1], 1, MPI_INT, rank, TAG + 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    CHECK(got[0] == 71 && got[1] == 72);
+    CHECK(late[0] == 71 && late[1] == -1 && late[2] == 72);
+}
+
 int main(int argc, char **argv)
 {
     WELL(MPI_Init(&argc, &argv));
@@ -233,6 +257,7 @@ int main(int argc, char **argv)
     WELL(MPI_Comm_free(&comm));
     disconnected();
     disconnected_from_what_is_buffered();
+    sent_to_oneself_when_the_others_have_left();
     WELL(MPI_Type_free(&spread));
     WELL(MPI_Type_free(&many));
     return finish();
