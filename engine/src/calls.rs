@@ -176,6 +176,11 @@ impl Calls {
         !self.held.is_empty()
     }
 
+    /// Whether a call is over but for a transport that has its memory.
+    pub(super) fn is_held(&self, id: CallId) -> bool {
+        self.held.iter().any(|(held, _)| *held == id)
+    }
+
     /// Ends those whose memory is free by now.
     pub(super) fn end_held(&mut self, buffers: &mut Buffers) {
         for (id, ending) in std::mem::take(&mut self.held) {

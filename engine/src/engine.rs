@@ -73,6 +73,11 @@ impl Engine {
         self.lock().cancel(call)
     }
 
+    /// Whether a send or a receive has not ended, whoever has it. One whose end was taken is not under way.
+    pub fn is_under_way(&self, call: CallId) -> bool {
+        self.lock().is_under_way(call)
+    }
+
     /// Waits until one of the operations has ended, and says which; its ending is not taken. `None` among
     /// them stands for one that has ended already. `None` when there are none.
     pub fn wait_any(self: &Arc<Self>, calls: &[Option<CallId>]) -> Option<usize> {

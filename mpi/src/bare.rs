@@ -48,8 +48,8 @@ pub(crate) enum Awaited<R> {
 enum Place {
     Nothing,
     Bare(Bare),
-    /// A thread waits for it, and has it. Another can withdraw it by its name.
-    WaitedFor(PendingId),
+    /// A thread waits for it, and has it. Another can withdraw it by its name. With where its communicator lies.
+    WaitedFor(PendingId, usize),
 }
 
 struct Shelf {
@@ -95,17 +95,17 @@ impl Shelf {
     fn take(&mut self, handle: standard::Request) -> Option<Bare> {
         let place = self.at(handle)?;
         let Place::Bare(receive) = place else { return None };
-        let id = receive.0.id();
-        match std::mem::replace(place, Place::WaitedFor(id)) {
+        let (id, comm) = (receive.0.id(), Arc::as_ptr(receive.comm()).addr());
+        match std::mem::replace(place, Place::WaitedFor(id, comm)) {
             Place::Bare(receive) => Some(receive),
-            Place::Nothing | Place::WaitedFor(_) => None,
+            Place::Nothing | Place::WaitedFor(..) => None,
         }
     }
 
     /// One that was waited for is no more.
     #[inline]
     fn free(&mut self, handle: standard::Request) {
-        if let Some(place @ Place::WaitedFor(_)) = self.at(handle) {
+        if let Some(place @ Place::WaitedFor(..)) = self.at(handle) {
             *place = Place::Nothing;
             self.free.push(handle);
         }
@@ -217,9 +217,19 @@ pub(crate) fn on(comm: &Arc<Comm>) -> Vec<standard::Request> {
     found.map(|(at, _)| standard::Request(FIRST_HANDLE + at)).collect()
 }
 
+/// The names of those on a communicator that threads wait for.
+pub(crate) fn waited_for_on(comm: &Arc<Comm>) -> Vec<PendingId> {
+    let shelf = shelf();
+    let found = shelf.iter().flat_map(|shelf| &shelf.places).filter_map(|place| match place {
+        Place::WaitedFor(id, on) if *on == Arc::as_ptr(comm).addr() => Some(*id),
+        Place::Nothing | Place::Bare(_) | Place::WaitedFor(..) => None,
+    });
+    found.collect()
+}
+
 /// Whether a thread waits for the bare receive of a handle.
 pub(crate) fn is_waited_for(handle: standard::Request) -> bool {
-    shelf().is_some_and(|mut shelf| matches!(shelf.at(handle), Some(Place::WaitedFor(_))))
+    shelf().is_some_and(|mut shelf| matches!(shelf.at(handle), Some(Place::WaitedFor(..))))
 }
 
 /// What a look has made of a handle.
@@ -242,8 +252,8 @@ pub(crate) fn dress(handle: standard::Request, make: impl FnOnce(Bare)) -> Look 
     match std::mem::replace(place, Place::Nothing) {
         // Another thread may have looked at it just now.
         Place::Nothing => Look::Nothing,
-        Place::WaitedFor(id) => {
-            *place = Place::WaitedFor(id);
+        Place::WaitedFor(id, comm) => {
+            *place = Place::WaitedFor(id, comm);
             Look::WaitedFor(id)
         }
         Place::Bare(receive) => {

@@ -79,4 +79,10 @@ impl Core {
         self.settle();
         cancelled || self.calls.withdraw(call)
     }
+
+    /// Whether a message is under way that is named so, by whoever has it. Any name may be asked for.
+    pub(crate) fn is_under_way(&mut self, call: CallId) -> bool {
+        self.post_line();
+        self.calls.request(call).is_some() || self.calls.is_held(call)
+    }
 }

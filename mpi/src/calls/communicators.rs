@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::shared::give;
 use crate::arguments::{Handles, IntOut, Text, TextOut};
+use crate::bare;
 use crate::buffered;
 use crate::comms::{self, Comm as Object, tag as checked_tag};
 use crate::errhandlers::Handler;
@@ -23,7 +24,7 @@ use crate::standard::{
     ERR_ARG, ERR_COMM, ERR_RANK, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, Request, SIMILAR,
     UNDEFINED, UNEQUAL,
 };
-use crate::work::Work;
+use crate::work::{Pause, Work};
 
 pub fn comm_size(comm: Comm, size: IntOut) -> i32 {
     on_comm("MPI_Comm_size", comm, |comm| {
@@ -235,6 +236,13 @@ pub fn comm_disconnect(comm: Handles<Comm>) -> i32 {
 /// Waits for whatever is under way on a communicator. The program takes the ends of its requests later.
 fn end_of_all_on(comm: &Arc<Object>) -> Result<()> {
     requests::on(comm).iter().for_each(|request| request.wait());
+    // Whoever waits for one may wait for others as well, which are none of this call's.
+    let mut pause = Pause::default();
+    for id in bare::waited_for_on(comm) {
+        while comm.all.is_foreign_under_way(id) {
+            pause.wait();
+        }
+    }
     freed::end_on(comm);
     comm.pool.flush()?;
     buffered::PROCESS.flush_on(comm.handle())?;

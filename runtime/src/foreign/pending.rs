@@ -67,6 +67,25 @@ impl Communicator {
     pub fn cancel_foreign(&self, id: PendingId) -> bool {
         id.0.is_some_and(|call| self.engine().cancel(call))
     }
+
+    /// Whether the send or the receive with this name has not ended yet; another thread may wait for it. It must be of
+    /// the same world.
+    ///
+    /// ```
+    /// use ringworld::foreign::Call;
+    /// # let world = ringworld::testing::alone();
+    /// let mut pending = world.begin_foreign(&Call::Receive { from: 0.into(), tag: 7.into() }, None, None)?;
+    /// let id = pending.id();
+    /// assert!(world.is_foreign_under_way(id));
+    /// world.send::<u8>(&[], 0, 7)?;
+    /// pending.wait()?;
+    /// assert!(!world.is_foreign_under_way(id));
+    /// # Ok::<(), ringworld::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_foreign_under_way(&self, id: PendingId) -> bool {
+        id.0.is_some_and(|call| self.engine().is_under_way(call))
+    }
 }
 
 impl<C: Borrow<Communicator>> Pending<C> {

@@ -491,6 +491,36 @@ static void cancelled_within_an_operation(void)
     WELL(MPI_Op_free(&op));
 }
 
+static MPI_Comm parted;
+static MPI_Request beside[2];
+static int brought[2];
+
+static void *waits_for_both(void *nothing)
+{
+    WELL(MPI_Waitall(2, beside, MPI_STATUSES_IGNORE));
+    return nothing;
+}
+
+/* Whoever disconnects waits for a receive that another thread waits for, and not for what that waits for beside it. */
+static void disconnected_beside_a_thread(void)
+{
+    double until;
+    pthread_t thread;
+    WELL(MPI_Comm_dup(comm, &parted));
+    brought[0] = brought[1] = -1;
+    WELL(MPI_Irecv(&brought[1], 1, MPI_INT, before, TAG + 1, comm, &beside[0]));
+    WELL(MPI_Irecv(&brought[0], 1, MPI_INT, before, TAG, parted, &beside[1]));
+    CHECK(pthread_create(&thread, NULL, waits_for_both, NULL) == 0);
+    for (until = MPI_Wtime() + (rank % 2 ? 0.03 : 0.01); MPI_Wtime() < until;)
+        ;
+    WELL(MPI_Send(&rank, 1, MPI_INT, next, TAG, parted));
+    WELL(MPI_Comm_disconnect(&parted));
+    CHECK(brought[0] == before && parted == MPI_COMM_NULL);
+    WELL(MPI_Send(&rank, 1, MPI_INT, next, TAG + 1, comm));
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(brought[1] == before);
+}
+
 /* Beside one that is not active, twice, and for a message that has not come yet. */
 static void beside_inactive_ones(void)
 {
@@ -645,6 +675,7 @@ static void all(void)
     generalized_that_looks_into_itself();
     cancelled_within_an_operation();
     called_within_an_operation();
+    disconnected_beside_a_thread();
     beside_inactive_ones();
     wrong();
     of_all_kinds();
