@@ -450,7 +450,40 @@ static void called_within_an_operation(void)
     WELL(MPI_Buffer_detach(&detached, &bytes));
     WELL(MPI_Allreduce(&refused_ways, &sum, 1, MPI_INT, MPI_BOR, comm));
     CHECK(sum == 3 || size == 1);
-    /* Nothing is locked here. */
+    WELL(MPI_Op_free(&op));
+}
+
+static void add_and_look(void *left, void *right, int *count, MPI_Datatype *datatype)
+{
+    int i;
+    (void)datatype;
+    if (under_way != MPI_REQUEST_NULL)
+        calls_within(under_way, 0);
+    for (i = 0; i < *count; i++)
+        ((int *)right)[i] += ((int *)left)[i];
+}
+
+/* What an intercommunicator's reductions run is no less within them. */
+static void called_between_groups(void)
+{
+    int flag = 0, sum = -1, one = 1;
+    MPI_Comm half, between;
+    MPI_Op op;
+    if (size == 1)
+        return;
+    WELL(MPI_Op_create(add_and_look, 0, &op));
+    WELL(MPI_Comm_split(comm, rank > 0, rank, &half));
+    WELL(MPI_Intercomm_create(half, 0, comm, rank > 0 ? 0 : 1, TAG, &between));
+    WELL(MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN));
+    under_way = MPI_REQUEST_NULL;
+    refused_ways = 0;
+    WELL(MPI_Iallreduce(&one, &sum, 1, MPI_INT, op, between, &under_way));
+    while (!flag)
+        WELL(MPI_Test(&under_way, &flag, MPI_STATUS_IGNORE));
+    CHECK(sum == (rank > 0 ? 1 : size - 1));
+    CHECK(refused_ways || rank > 0 || size == 2);
+    WELL(MPI_Comm_free(&between));
+    WELL(MPI_Comm_free(&half));
     WELL(MPI_Op_free(&op));
 }
 
@@ -675,6 +708,7 @@ static void all(void)
     generalized_that_looks_into_itself();
     cancelled_within_an_operation();
     called_within_an_operation();
+    called_between_groups();
     disconnected_beside_a_thread();
     beside_inactive_ones();
     wrong();
