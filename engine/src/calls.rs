@@ -145,7 +145,13 @@ impl Calls {
             return;
         }
         call.ending = Some(ending);
-        match call.waiter.take() {
+        self.wake(id.place());
+    }
+
+    /// Wakes whoever waits for the call at this place, if anybody does.
+    #[inline]
+    fn wake(&mut self, place: usize) {
+        match self.calls[place].waiter.take() {
             None => {}
             Some(Waiter::Thread(notifier)) => notifier.notify(),
             Some(Waiter::Task(waker)) => {
@@ -158,16 +164,7 @@ impl Calls {
     /// Wakes all who wait for calls: they are to look once more.
     #[cold]
     pub(super) fn wake_all(&mut self) {
-        for call in &mut self.calls {
-            match call.waiter.take() {
-                None => {}
-                Some(Waiter::Thread(notifier)) => notifier.notify(),
-                Some(Waiter::Task(waker)) => {
-                    self.awaited -= 1;
-                    self.leaving.wake(waker);
-                }
-            }
-        }
+        (0..self.calls.len()).for_each(|place| self.wake(place));
     }
 
     /// Whether endings wait for a transport to let go of memory.

@@ -77,21 +77,34 @@ impl Placer for Taker {
     }
 }
 
+/// Receives once, from the first record on: what has been told.
+fn take_in_from(
+    side: &mut Side,
+    first: Record,
+    exposures: &mut Exposures,
+    placer: &mut dyn Placer,
+) -> Result<Vec<Event>, String> {
+    let (mut events, mut ends) = (Vec::new(), Ends::default());
+    let room = &mut [0; ROOM];
+    let inward = &mut Inward { rank: 1, exposures, ends: &mut ends, room, placer, events: &mut events };
+    side.link.receive(first, inward)?;
+    Ok(events)
+}
+
+/// The same where something has come, and as it should be.
+fn take_in(side: &mut Side, exposures: &mut Exposures, placer: &mut dyn Placer) -> Vec<Event> {
+    let first = side.link.next().unwrap().unwrap();
+    take_in_from(side, first, exposures, placer).unwrap()
+}
+
+/// Receives all.
 fn receive(side: &mut Side, exposures: &mut Exposures) -> Result<(Taker, usize), String> {
-    let (mut taker, mut events, mut ends) = (Taker(Vec::new()), Vec::new(), Ends::default());
-    let inward = &mut Inward {
-        rank: 1,
-        exposures,
-        ends: &mut ends,
-        room: &mut [0; ROOM],
-        placer: &mut taker,
-        events: &mut events,
-    };
-    while let Some(record) = side.link.next()? {
-        side.link.receive(record, inward)?;
+    let (mut taker, mut told) = (Taker(Vec::new()), 0);
+    while let Some(first) = side.link.next()? {
+        told += take_in_from(side, first, exposures, &mut taker)?.len();
     }
     side.link.rest();
-    Ok((taker, events.len()))
+    Ok((taker, told))
 }
 
 #[test]
@@ -146,17 +159,7 @@ fn a_peer_that_goes_on_writing_nothing_keeps_nobody_from_the_others() {
     let ([_, mut reader], memory) = pair();
     let mut flooded = Flooded(Producer::new(0), &memory, 0);
     assert!(flooded.0.push(&memory, MESSAGE, 0, &[]));
-    let (mut events, mut ends, mut exposures) = (Vec::new(), Ends::default(), Exposures::default());
-    let inward = &mut Inward {
-        rank: 1,
-        exposures: &mut exposures,
-        ends: &mut ends,
-        room: &mut [0; ROOM],
-        placer: &mut flooded,
-        events: &mut events,
-    };
-    let first = reader.link.next().unwrap().unwrap();
-    reader.link.receive(first, inward).unwrap();
+    take_in(&mut reader, &mut Exposures::default(), &mut flooded);
     assert!(flooded.2 > 1_000);
 }
 
@@ -170,17 +173,8 @@ fn who_is_content_with_one_message_leaves_the_others_but_not_for_long() {
     }
     let (mut taken, mut most) = (Vec::new(), 0);
     while taken.iter().sum::<usize>() < sent {
-        let (mut content, mut events, mut ends) = (Content(0), Vec::new(), Ends::default());
-        let inward = &mut Inward {
-            rank: 1,
-            exposures: &mut exposures,
-            ends: &mut ends,
-            room: &mut [0; ROOM],
-            placer: &mut content,
-            events: &mut events,
-        };
-        let first = reader.link.next().unwrap().unwrap();
-        reader.link.receive(first, inward).unwrap();
+        let mut content = Content(0);
+        take_in(&mut reader, &mut exposures, &mut content);
         taken.push(content.0);
         most = most.max(content.0);
     }
@@ -202,17 +196,8 @@ fn what_comes_behind_a_long_message_that_was_waited_for_is_left() {
         assert!(sender.link.send(&mut long(3 * INLINE), &mut sender.outbox));
     }
     for _ in 0..2 {
-        let (mut waiting, mut events, mut ends) = (Waiting::default(), Vec::new(), Ends::default());
-        let inward = &mut Inward {
-            rank: 1,
-            exposures: &mut exposures,
-            ends: &mut ends,
-            room: &mut [0; ROOM],
-            placer: &mut waiting,
-            events: &mut events,
-        };
-        let first = reader.link.next().unwrap().unwrap();
-        reader.link.receive(first, inward).unwrap();
+        let mut waiting = Waiting::default();
+        let events = take_in(&mut reader, &mut exposures, &mut waiting);
         assert_eq!((waiting.placed, waiting.came, events.len()), (1, 1, 0));
     }
     assert!(!reader.link.has_come());
@@ -228,17 +213,8 @@ fn now_and_then_all_that_lies_behind_a_long_message_is_taken_in() {
         while sender.link.slots.len() + 3 <= DEPTH {
             assert!(sender.link.send(&mut long(3 * INLINE), &mut sender.outbox));
         }
-        let (mut waiting, mut events, mut ends) = (Waiting::default(), Vec::new(), Ends::default());
-        let inward = &mut Inward {
-            rank: 1,
-            exposures: &mut exposures,
-            ends: &mut ends,
-            room: &mut [0; ROOM],
-            placer: &mut waiting,
-            events: &mut events,
-        };
-        let first = reader.link.next().unwrap().unwrap();
-        reader.link.receive(first, inward).unwrap();
+        let mut waiting = Waiting::default();
+        take_in(&mut reader, &mut exposures, &mut waiting);
         taken.push(waiting.came);
         sender.link.reclaim(&mut sender.outbox);
     }
