@@ -124,10 +124,17 @@ pub fn leave_at_once(engine: &Arc<Engine>, input: Foreign, what: &SendCall) -> b
     left
 }
 
-/// Whoever holds a loan of foreign memory, by which its engine is found.
+/// Whoever holds a loan, by which its engine is found.
 pub trait Borrower {
     /// The engine that moves the operation: always the same.
     fn engine(&self) -> &Arc<Engine>;
+}
+
+impl Borrower for Arc<Engine> {
+    #[inline]
+    fn engine(&self) -> &Arc<Engine> {
+        self
+    }
 }
 
 /// An operation under way on foreign memory.

@@ -8,6 +8,7 @@ use bytemuck::Pod;
 use ringworld_protocol::{Failure, Span};
 use ringworld_transport::{Cause, Region};
 
+use super::foreign::Borrower;
 use super::guard::NoUnwinding;
 use crate::buffer::Kept;
 use crate::calls::{CallId, Ending};
@@ -32,8 +33,10 @@ enum Phase {
 
 /// Buffers of the caller's, one to read and one to write or only one of them, and the operation that uses
 /// them: one after the other, any number of times. Where there will be many, transports may register the buffers.
-pub struct Loan<T: Pod + Send> {
-    engine: Arc<Engine>,
+///
+/// The engine is found by the borrower: to count it for each loan takes a fifteenth of a short message.
+pub struct Loan<T: Pod + Send, B: Borrower> {
+    home: Home<B>,
     /// While an operation is under way, nobody touches the buffers.
     phase: Phase,
     input: Option<Vec<T>>,
@@ -42,17 +45,18 @@ pub struct Loan<T: Pod + Send> {
     registrations: Registrations,
 }
 
-impl<T: Pod + Send> Loan<T> {
+impl<T: Pod + Send, B: Borrower> Loan<T, B> {
     /// Without an operation.
     #[must_use]
-    pub fn new(engine: &Arc<Engine>, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
-        Self {
-            engine: Arc::clone(engine),
-            phase: Phase::Rest,
-            input,
-            output,
-            registrations: Registrations::new(),
-        }
+    pub fn new(borrower: B, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
+        let (home, registrations) = (Home::new(borrower), Registrations::new());
+        Self { home, phase: Phase::Rest, input, output, registrations }
+    }
+
+    /// Who borrows the buffers.
+    #[inline]
+    pub fn borrower(&self) -> &B {
+        &self.home.borrower
     }
 
     /// Has the transports register both buffers, for as long as the loan has them.
@@ -68,7 +72,7 @@ impl<T: Pod + Send> Loan<T> {
 
     fn register_if(&mut self, wanted: impl Fn(&Core) -> [bool; 2]) -> Result<(), Cause> {
         // What is for speed alone need not be; the operation is refused in its turn.
-        let Some(mut core) = self.engine.enter() else { return Ok(()) };
+        let Some(mut core) = self.home.engine().enter() else { return Ok(()) };
         let wanted = wanted(&core);
         let buffers = [&mut self.input, &mut self.output].into_iter().zip(wanted);
         for data in buffers.filter(|(_, wanted)| *wanted).filter_map(|(data, _)| data.as_mut()) {
@@ -99,7 +103,7 @@ impl<T: Pod + Send> Loan<T> {
     pub fn start<S: Startable>(&mut self, what: S) -> S::Number {
         // Its ending has nobody left to hear of it: its handle was leaked.
         let _unheard = self.wait();
-        let Some(mut core) = self.engine.enter() else {
+        let Some(mut core) = self.home.engine().enter() else {
             self.phase = Phase::Refused;
             return S::Number::default();
         };
@@ -108,7 +112,7 @@ impl<T: Pod + Send> Loan<T> {
             if let (Some(data), None) = (&self.input, &self.output)
                 && let Some(number) = what.leaves(&mut core, bytemuck::cast_slice(data))
             {
-                self.engine.go_without_polling(core);
+                self.home.engine().go_without_polling(core);
                 self.phase = Phase::Left;
                 guard.passed();
                 return number;
@@ -137,7 +141,7 @@ impl<T: Pod + Send> Loan<T> {
     /// Sees to it that the operation advances although nobody waits for it yet.
     pub fn help(&self) {
         if self.call().is_some() {
-            self.engine.help();
+            self.home.engine().help();
         }
     }
 
@@ -151,11 +155,12 @@ impl<T: Pod + Send> Loan<T> {
             }
             Phase::UnderWay(call) => call,
         };
-        let core = self.engine.lock();
+        let engine = self.home.engine();
+        let core = engine.lock();
         // It belongs to others as soon as its ending is taken, whatever unwinds from here.
         self.phase = Phase::Rest;
         let guard = NoUnwinding;
-        let ending = self.engine.wait_from(core, call);
+        let ending = engine.wait_from(core, call);
         guard.passed();
         Some(ending)
     }
@@ -164,7 +169,7 @@ impl<T: Pod + Send> Loan<T> {
     pub fn poll(&mut self, waker: &std::task::Waker) -> Option<Ending> {
         let Phase::UnderWay(call) = self.phase else { return self.wait() };
         let register = |core: &mut Core, waker| core.calls.wake_task(call, waker);
-        let ending = self.engine.poll(waker, |core| core.take_ending(call), register);
+        let ending = self.home.engine().poll(waker, |core| core.take_ending(call), register);
         if ending.is_some() {
             self.phase = Phase::Rest;
         }
@@ -176,14 +181,14 @@ impl<T: Pod + Send> Loan<T> {
         if self.phase == Phase::Refused {
             return true;
         }
-        let mut core = self.engine.lock();
+        let mut core = self.home.engine().lock();
         core.progress();
         self.call().is_none_or(|call| core.is_done(call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel(&self) -> bool {
-        self.call().is_some_and(|call| self.engine.cancel(call))
+        self.call().is_some_and(|call| self.home.engine().cancel(call))
     }
 
     /// The operation under way.
@@ -219,20 +224,46 @@ impl<T: Pod + Send> Loan<T> {
     pub fn take_buffers(&mut self) -> (Option<Vec<T>>, Option<Vec<T>>) {
         let _unheard = self.wait();
         if self.is_registered() {
-            self.engine.lock().deregister(std::mem::take(&mut self.registrations));
+            self.home.engine().lock().deregister(std::mem::take(&mut self.registrations));
         }
         (self.input.take(), self.output.take())
     }
 }
 
-impl<T: Pod + Send> Drop for Loan<T> {
+impl<T: Pod + Send, B: Borrower> Drop for Loan<T, B> {
     fn drop(&mut self) {
         if self.call().is_none() && self.registrations.is_empty() {
             return;
         }
         let registrations = std::mem::take(&mut self.registrations);
         let memory = Box::new(Memory { input: self.input.take(), output: self.output.take() });
-        self.engine.let_go(Left { call: self.call(), registrations, memory });
+        self.home.engine().let_go(Left { call: self.call(), registrations, memory });
+    }
+}
+
+/// By what the engine is found.
+struct Home<B> {
+    borrower: B,
+    /// Where it is.
+    engine: usize,
+}
+
+impl<B: Borrower> Home<B> {
+    fn new(borrower: B) -> Self {
+        let engine = Arc::as_ptr(borrower.engine()).addr();
+        Self { borrower, engine }
+    }
+
+    /// The engine that the operation was started with. Any other would say of one under way that there is none, and of
+    /// memory in use that it is free.
+    #[inline]
+    fn engine(&self) -> &Arc<Engine> {
+        let engine = self.borrower.engine();
+        if Arc::as_ptr(engine).addr() != self.engine {
+            // To unwind from here would free that memory.
+            std::process::abort();
+        }
+        engine
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::plan::Plan;
 use crate::Result;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Of};
 use crate::request::{Outcome, Pending};
 use ringworld_engine::CollectiveCall;
 use ringworld_engine::lend::{Lend, Loan, blocking as lend_and_wait};
@@ -37,9 +37,9 @@ impl Communicator {
         output: Option<Vec<R::Element>>,
     ) -> Result<Pending<R>> {
         let start = Self::collective_call(plan);
-        let mut loan = Loan::new(self.engine(), input, output);
+        let mut loan = Loan::new(Of(self.clone()), input, output);
         let number = loan.start(start);
         loan.help();
-        Ok(Pending::new(self.clone(), loan, plan.operation(number)))
+        Ok(Pending::new(loan, plan.operation(number)))
     }
 }

@@ -21,6 +21,7 @@ pub(crate) use options::{Effective, Memory};
 pub use split::Offered;
 pub use tuning::{Selection, eager_limit, selections};
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,10 +30,10 @@ use ringworld_protocol::Failure;
 use rustc_hash::FxHashMap;
 
 use self::context_id::ContextIds;
-pub(crate) use self::schedules::Asked;
-use self::schedules::Schedules;
+pub(crate) use self::schedules::{Asked, Schedules};
 use crate::error::fault_error;
 use crate::{Error, Result};
+use ringworld_engine::lend::Borrower;
 use ringworld_engine::{ElementCode, Engine, Fault};
 
 /// How the process reaches the rest of the world beyond messages.
@@ -67,6 +68,16 @@ pub(crate) struct Inner {
     pub(crate) options: Arc<Effective>,
     pub(crate) schedules: Mutex<Schedules>,
     life: Arc<Life>,
+}
+
+/// By what an operation keeps its communicator.
+pub(crate) struct Of<C = Communicator>(pub(crate) C);
+
+impl<C: Borrow<Communicator>> Borrower for Of<C> {
+    #[inline]
+    fn engine(&self) -> &Arc<Engine> {
+        self.0.borrow().engine()
+    }
 }
 
 /// Held by every handle of a communicator, whatever its options: the last one takes it along.

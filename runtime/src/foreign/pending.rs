@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 #[cfg(doc)]
 use crate::Error;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Of};
 use crate::message::operation::Operation;
 use crate::{Raw, Result, Status};
-use ringworld_engine::lend::{Borrower, Foreign, ForeignLoan};
-use ringworld_engine::{CallId, Engine, Startable};
+use ringworld_engine::lend::{Foreign, ForeignLoan};
+use ringworld_engine::{CallId, Startable};
 
 /// An operation under way on foreign memory.
 ///
@@ -21,16 +21,6 @@ use ringworld_engine::{CallId, Engine, Startable};
 pub struct Pending<C: Borrow<Communicator> = Communicator> {
     loan: ForeignLoan<Of<C>>,
     operation: Operation,
-}
-
-/// What the communicator of an operation is kept by.
-struct Of<C>(C);
-
-impl<C: Borrow<Communicator>> Borrower for Of<C> {
-    #[inline]
-    fn engine(&self) -> &Arc<Engine> {
-        self.0.borrow().engine()
-    }
 }
 
 impl<C: Borrow<Communicator>> fmt::Debug for Pending<C> {

@@ -12,7 +12,7 @@ use super::wait::{Place, Request, sealed};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Of};
 use crate::message::Status;
 use crate::message::operation::Operation;
 use ringworld_engine::Ending;
@@ -100,8 +100,7 @@ impl<T: Pod + Send> Outcome for (Vec<T>, Status) {
 /// ```
 #[must_use = "the buffer comes back from `wait`"]
 pub struct Pending<R: Outcome> {
-    communicator: Communicator,
-    loan: Loan<R::Element>,
+    loan: Loan<R::Element, Of>,
     operation: Operation,
 }
 
@@ -114,8 +113,8 @@ impl<R: Outcome> fmt::Debug for Pending<R> {
 impl<R: Outcome> Unpin for Pending<R> {}
 
 impl<R: Outcome> Pending<R> {
-    pub(crate) fn new(communicator: Communicator, loan: Loan<R::Element>, operation: Operation) -> Self {
-        Self { communicator, loan, operation }
+    pub(crate) fn new(loan: Loan<R::Element, Of>, operation: Operation) -> Self {
+        Self { loan, operation }
     }
 
     /// Waits for the end and gives the buffers back.
@@ -139,7 +138,7 @@ impl<R: Outcome> Pending<R> {
 
     fn give(&mut self, ending: Ending) -> Result<R> {
         let (input, output) = self.loan.take_buffers();
-        let (communicator, operation) = (&self.communicator, &self.operation);
+        let (communicator, operation) = (&self.loan.borrower().0, &self.operation);
         let done = ending.map_err(|failure| communicator.error(failure, operation))?;
         R::give(Parts { communicator, operation, input, output, done })
     }
@@ -193,6 +192,6 @@ impl<R: Outcome> Request for Pending<R> {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { engine: self.communicator.engine(), call: self.loan.call() }
+        Place { engine: self.loan.borrower().0.engine(), call: self.loan.call() }
     }
 }

@@ -13,7 +13,7 @@ use ringworld_protocol::Mode;
 use super::registered::refused;
 use super::wait::{Place, Request, sealed};
 use crate::Result;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Of};
 use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
 use ringworld_engine::lend::Loan;
@@ -52,8 +52,7 @@ use ringworld_engine::{CollectiveCall, ElementCode, Ending, ReceiveCall, SendCal
 /// # Ok::<(), ringworld::Error>(())
 /// ```
 pub struct Prepared<T: Pod + Send> {
-    communicator: Communicator,
-    loan: Loan<T>,
+    loan: Loan<T, Of>,
     what: What,
 }
 
@@ -107,7 +106,6 @@ impl<T: Pod + Send> Prepared<T> {
     }
 
     fn start_unattended(&mut self) -> Running<'_, T> {
-        let communicator = &self.communicator;
         let operation = match &self.what {
             What::Collective(start) => {
                 let (signature, caller) = (start.what.signature, start.caller);
@@ -115,12 +113,12 @@ impl<T: Pod + Send> Prepared<T> {
                 Operation::Collective { signature, sequence, caller }
             }
             &What::Send { send, to, tag } => {
-                let number = communicator.count_message();
+                let number = self.loan.borrower().0.count_message();
                 self.loan.start(send);
                 Operation::Send { name: "prepared send", number, to, tag }
             }
             &What::Recv { recv, from, tag } => {
-                let number = communicator.count_message();
+                let number = self.loan.borrower().0.count_message();
                 self.loan.start(recv);
                 Operation::Recv { name: "prepared recv", number, from, tag }
             }
@@ -206,7 +204,7 @@ impl<'a, T: Pod + Send> Running<'a, T> {
         let Self { prepared, operation } = self;
         // It has been begun, and nobody else can wait for it.
         let ending: Ending = prepared.loan.wait().unwrap_or(Ok(None));
-        let communicator = &prepared.communicator;
+        let communicator = &prepared.loan.borrower().0;
         let done = ending.map_err(|failure| communicator.error(failure, operation))?;
         let status = match prepared.what {
             What::Recv { .. } => Some(communicator.status::<T>(done, &operation)?),
@@ -235,7 +233,7 @@ impl<'a, T: Pod + Send> Request for Running<'a, T> {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { engine: self.prepared.communicator.engine(), call: self.prepared.loan.call() }
+        Place { engine: self.prepared.loan.borrower().0.engine(), call: self.prepared.loan.call() }
     }
 }
 
@@ -257,8 +255,8 @@ impl Communicator {
         input: Option<Vec<T>>,
         output: Option<Vec<T>>,
     ) -> Result<Prepared<T>> {
-        let loan = Loan::new(self.engine(), input, output);
-        let mut prepared = Prepared { communicator: self.clone(), loan, what };
+        let loan = Loan::new(Of(self.clone()), input, output);
+        let mut prepared = Prepared { loan, what };
         let longest = prepared.longest_messages();
         prepared.loan.register_for(longest).map_err(|cause| refused(format!("{prepared:?}"), &cause))?;
         Ok(prepared)

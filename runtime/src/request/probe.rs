@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use ringworld_protocol::Selector;
 
 use super::pending::Pending;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Of};
 use crate::message::operation::Operation;
 use crate::message::{Message, Source, Status, Tag};
 use crate::{Error, Result};
@@ -139,9 +139,9 @@ impl Message {
         let Some(matched) = self.take_handle() else {
             return Err(Error::Cancelled { operation: operation.to_string() });
         };
-        let mut loan = Loan::new(communicator.engine(), None, Some(buffer));
+        let mut loan = Loan::new(Of(communicator), None, Some(buffer));
         loan.start(MatchedReceiveCall { matched, element: element.into(), told: Told::here(Verb::RECEIVE) });
         loan.help();
-        Ok(Pending::new(communicator, loan, operation))
+        Ok(Pending::new(loan, operation))
     }
 }

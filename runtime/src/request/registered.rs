@@ -8,12 +8,14 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use ringworld_transport::Cause;
 
 use crate::communicator::Communicator;
 use crate::{Error, Result};
+use ringworld_engine::Engine;
 use ringworld_engine::lend::Loan;
 
 /// A vector whose memory the transports have prepared for transfers, made by [`Communicator::register`].
@@ -25,7 +27,7 @@ use ringworld_engine::lend::Loan;
 /// `World`, and then is a vector like any other.
 pub struct Registered<T: Pod + Send> {
     /// Without any operation of its own: those that use the memory borrow it from here.
-    loan: Loan<T>,
+    loan: Loan<T, Arc<Engine>>,
 }
 
 impl<T: Pod + Send> Registered<T> {
@@ -108,7 +110,7 @@ impl Communicator {
     /// ```
     #[doc(alias("MPI_Alloc_mem", "MPI_Free_mem"))]
     pub fn register<T: Pod + Send>(&self, data: Vec<T>) -> Result<Registered<T>> {
-        let mut loan = Loan::new(self.engine(), None, Some(data));
+        let mut loan = Loan::new(Arc::clone(self.engine()), None, Some(data));
         loan.register().map_err(|cause| refused("register".into(), &cause))?;
         Ok(Registered { loan })
     }

@@ -7,7 +7,7 @@ use super::pending::{Outcome, Pending};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Of};
 use crate::message::operation::Operation;
 use crate::message::{Source, Status, Tag};
 use ringworld_engine::lend::Loan;
@@ -101,7 +101,7 @@ impl Communicator {
     ) -> Result<Pending<R>> {
         self.check_rank(name, to)?;
         let number = self.count_message();
-        let mut loan = Loan::new(self.engine(), Some(data), None);
+        let mut loan = Loan::new(Of(self.clone()), Some(data), None);
         loan.start(SendCall {
             to: self.world_rank(to),
             envelope: self.envelope(element, tag),
@@ -109,7 +109,7 @@ impl Communicator {
             told: Told::here(Verb::SEND),
         });
         loan.help();
-        Ok(Pending::new(self.clone(), loan, Operation::Send { name, number, to, tag }))
+        Ok(Pending::new(loan, Operation::Send { name, number, to, tag }))
     }
 
     /// Begins a receive into an owned buffer, at its present length, and returns at once; the buffer
@@ -139,13 +139,13 @@ impl Communicator {
         let (name, from, tag) = ("start_recv", from.into(), tag.into());
         let number = self.count_message();
         let selector = self.selector(name, from, tag)?;
-        let mut loan = Loan::new(self.engine(), None, Some(buffer));
+        let mut loan = Loan::new(Of(self.clone()), None, Some(buffer));
         loan.start(ReceiveCall {
             selector,
             element: ElementCode::of::<T>().into(),
             told: Told::here(Verb::RECEIVE),
         });
         loan.help();
-        Ok(Pending::new(self.clone(), loan, Operation::Recv { name, number, from, tag }))
+        Ok(Pending::new(loan, Operation::Recv { name, number, from, tag }))
     }
 }
