@@ -131,6 +131,8 @@ pub struct Core {
     looked: Option<Instant>,
     /// How many that may be over at once have not polled since one did.
     unheard: u32,
+    /// The system's clock when one of them that only sends has last looked at it: seconds and nanoseconds.
+    tick: (i64, i64),
     control: Arc<dyn Control>,
     inbox: Arc<Inbox>,
     hosts: Arc<[String]>,
@@ -175,6 +177,7 @@ impl Core {
             polls: 0,
             looked: None,
             unheard: 0,
+            tick: (0, 0),
             control: parts.control,
             inbox: parts.inbox,
             hosts: parts.hosts,
@@ -231,7 +234,8 @@ impl Core {
         let Some(departure) = self.machine.depart(to, &envelope, data.len) else {
             return Begun::Waits(self.send(to, envelope, data, Mode::Standard, Posting::Now));
         };
-        let (header, token) = (wire_header(&departure.header), Token(departure.token));
+        let header = Header::written(|room| departure.encode(room).len());
+        let token = Token(departure.token());
         let message = Operation::Message { peer: to, header, payload: self.buffers.to_send(data), token };
         let fate = self.router.post(message, Posting::Now);
         self.observed.sent(to, data.len);
@@ -312,7 +316,7 @@ impl Core {
     #[inline]
     fn enter(
         &mut self,
-        mut what: CollectiveCall,
+        what: CollectiveCall,
         lent: [Option<BufferId>; 2],
         call: Option<CallId>,
         looks: usize,
@@ -320,20 +324,22 @@ impl Core {
     ) -> Entered {
         let context = what.what.context;
         // Who only sends does not wait, and would not see that others call something else.
-        if what.what.schedule.receives() == 0 && !self.is_alone() {
-            let now = Instant::now();
-            if self.looked.is_none_or(|looked| now - looked >= UNSEEN) {
-                self.looked = Some(now);
-                self.progress();
-            }
-        }
+        let only_sends = what.what.schedule.receives() == 0 && !self.is_alone();
         let may_be_over = call.is_none() && self.router.can_show() && what.what.exchange.is_some();
-        if may_be_over && self.has_to_listen() {
+        let is_due = match (may_be_over, only_sends) {
+            (true, _) => self.has_to_listen(only_sends),
+            (false, true) => self.has_not_looked(),
+            (false, false) => false,
+        };
+        if is_due {
             self.progress();
         }
-        if self.apart && self.enters_apart(&mut what, call.is_none()) {
+        // In parts, or all of them would be moved once more for the sake of a rank that is traced.
+        let CollectiveCall { what, mut reducer, caller, site } = what;
+        if self.apart && self.enters_apart(&what, &mut reducer, caller, call.is_none()) {
             return Entered { sequence: self.runs.next(context), run: None };
         }
+        let what = CollectiveCall { what, reducer, caller, site };
         let Made { run, sequence, clash } = self.runs.make(what, lent, call, &mut self.buffers);
         if let Some((source, disagreement)) = clash {
             // It ends with the world.
@@ -368,6 +374,16 @@ impl Core {
         }
         self.settle();
         Entered { sequence, run: Some(run) }
+    }
+
+    /// Whether a collective that only sends is to poll before.
+    fn has_not_looked(&mut self) -> bool {
+        let now = Instant::now();
+        let is_due = self.looked.is_none_or(|looked| now - looked >= UNSEEN);
+        if is_due {
+            self.looked = Some(now);
+        }
+        is_due
     }
 
     #[inline]

@@ -92,9 +92,10 @@ impl Runs {
             self.runs.len() - 1
         });
         let context = self.contexts.entry(called.what.context).or_default();
+        let (sequence, signature, caller) = (context.next, called.signature().to_bytes(), called.caller);
+        context.enter(Called { sequence, signature, caller });
         // Made where it stays: to move one takes as long as a step of it.
-        let run = self.runs[id].insert(Run::new(called, context.next, lent, call, buffers));
-        context.enter(run.called());
+        let run = self.runs[id].insert(Run::new(called, signature, sequence, lent, call, buffers));
         let mut clash = None;
         self.early.take((run.what.context, run.sequence), |note| {
             let left = run.due.checked_sub(note.messages).filter(|_| agree(&run.signature, &note.signature));

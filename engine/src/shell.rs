@@ -133,32 +133,32 @@ impl<C: Drive> Shell<C> {
     /// In an operation of the user's that this engine runs: to wait would be to wait for itself. Calls that can return
     /// an error ask by [`Shell::enter`].
     pub fn lock(&self) -> Locked<'_, C> {
-        match self.try_lock() {
-            Some(locked) => locked,
-            None => self.wait_for_lock(),
-        }
+        Locked::new(match self.guard() {
+            Some(core) => core,
+            None => self.wait_for_guard(),
+        })
     }
 
     /// The same; `None` in an operation of the user's that this engine runs.
     #[inline]
     pub fn enter(&self) -> Option<Locked<'_, C>> {
-        match self.try_lock() {
-            Some(locked) => Some(locked),
-            None if inside::refuses(self) => None,
-            None => Some(self.wait_for_lock()),
-        }
+        Some(Locked::new(match self.guard() {
+            Some(core) => core,
+            None if inside::refuses(self) => return None,
+            None => self.wait_for_guard(),
+        }))
     }
 
     #[cold]
     #[expect(clippy::panic, reason = "the operation unwinds to whoever runs it, who makes an error of it")]
-    fn wait_for_lock(&self) -> Locked<'_, C> {
+    fn wait_for_guard(&self) -> MutexGuard<'_, C> {
         if inside::refuses(self) {
             panic!("ringworld was called from inside an operation; {}", ADVICE);
         }
         self.wanted.fetch_add(1, Ordering::Relaxed);
         let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         self.wanted.fetch_sub(1, Ordering::Relaxed);
-        Locked { core: Some(core), comes_back: false }
+        core
     }
 
     /// Looks at what is driven, without changing anything and without waiting for the lock for long; `None`: whoever
@@ -181,13 +181,19 @@ impl<C: Drive> Shell<C> {
     }
 
     pub(super) fn try_lock(&self) -> Option<Locked<'_, C>> {
-        let core = match self.core.try_lock() {
-            Ok(core) => core,
-            // As in `wait_for_lock`.
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(Locked { core: Some(core), comes_back: false })
+        self.guard().map(Locked::new)
+    }
+
+    /// What a [`Locked`] is made of, which is made last: it does not fit into two registers, and to move one whose
+    /// parts have just been written takes as long as to lock.
+    #[inline]
+    fn guard(&self) -> Option<MutexGuard<'_, C>> {
+        match self.core.try_lock() {
+            Ok(core) => Some(core),
+            // As in `wait_for_guard`.
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 
@@ -209,7 +215,12 @@ pub struct Locked<'a, C: Drive> {
     comes_back: bool,
 }
 
-impl<C: Drive> Locked<'_, C> {
+impl<'a, C: Drive> Locked<'a, C> {
+    #[inline]
+    fn new(core: MutexGuard<'a, C>) -> Self {
+        Self { core: Some(core), comes_back: false }
+    }
+
     /// Says whether this thread, after it has given the lock back, polls or arms before anything else.
     pub(super) fn comes_back(&mut self, comes_back: bool) {
         self.comes_back = comes_back;

@@ -257,11 +257,10 @@ impl Signature {
     #[inline]
     pub fn to_bytes(self) -> SignatureBytes {
         let mut bytes = [0; 24];
-        bytes[0] = self.call as u8;
-        bytes[1] = self.dtype.to_wire();
-        bytes[2] = self.op.to_wire();
-        bytes[3] = self.tuning;
-        bytes[4..8].copy_from_slice(&self.root.to_le_bytes());
+        // A whole word, which is not moved on in parts.
+        let what = [self.call as u8, self.dtype.to_wire(), self.op.to_wire(), self.tuning];
+        let word = u64::from(u32::from_le_bytes(what)) | u64::from(self.root) << 32;
+        bytes[..8].copy_from_slice(&word.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.count.to_le_bytes());
         bytes[16..].copy_from_slice(&self.site);
         bytes

@@ -116,8 +116,8 @@ pub enum Failure {
     #[error(
         "the message with tag {tag} from rank {source} has {len} bytes of element type {}, but the receive is for \
          element type {}: use the same type on both sides, or raw bytes on one",
-        sent.0,
-        wanted.0
+        sent.number(),
+        wanted.number()
     )]
     WrongElement {
         /// What the sender says the elements are.

@@ -300,8 +300,7 @@ mod tests {
             has_enough: false,
         };
         let mut header = [0; Header::MAX];
-        let Placement { token, memory } =
-            placing.place(1, departure.header.encode(&mut header), 100).unwrap();
+        let Placement { token, memory } = placing.place(1, departure.encode(&mut header), 100).unwrap();
         drop(memory);
         if !posted_before {
             post(placing.machine, placing.owners, into);

@@ -20,6 +20,8 @@
 //! its call, until its caller stops to poll, nor the run itself before the first poll, which may bring a message for
 //! it.
 
+use rustix::time::{ClockId, clock_gettime};
+
 use ringworld_protocol::{BufferId, Element, Envelope, Header, Mode, Selector, Span};
 
 use super::super::calls::{CallId, Ending};
@@ -88,7 +90,7 @@ impl Core {
     pub(super) fn leaves_now(&mut self, to: usize, envelope: &Envelope, payload: &[u8]) -> bool {
         let Some(departure) = self.machine.depart(to, envelope, payload.len()) else { return false };
         let mut room = [0; Header::MAX];
-        let left = self.router.inject(to, departure.header.encode(&mut room), payload);
+        let left = self.router.inject(to, departure.encode(&mut room), payload);
         if left {
             departure.left();
         }
@@ -195,15 +197,28 @@ impl Core {
     }
 
     /// Whether a collective that may be over at once is to poll before: now and then, or nothing would be heard in a
-    /// loop of them, neither of a fault nor of who calls something else; and always for what is under way besides.
+    /// loop of them, neither of a fault nor of who calls something else; and always for what is under way besides. Who
+    /// only sends does so as soon as the system's clock has ticked, too: in a loop of other things, that is each time.
     #[inline]
-    pub(super) fn has_to_listen(&mut self) -> bool {
+    pub(super) fn has_to_listen(&mut self, only_sends: bool) -> bool {
         self.unheard += 1;
-        let has_to = self.unheard >= UNHEARD || self.inbox.is_full() || self.calls.under_way() > 0;
+        let has_to = self.unheard >= UNHEARD
+            || self.inbox.is_full()
+            || self.calls.under_way() > 0
+            || only_sends && self.has_ticked();
         if has_to {
             self.unheard = 0;
         }
         has_to
+    }
+
+    /// Whether the system's clock has ticked since this was asked last, which it does every few milliseconds. To read a
+    /// finer one takes a tenth of a short broadcast.
+    #[inline]
+    fn has_ticked(&mut self) -> bool {
+        let now = clock_gettime(ClockId::MonotonicCoarse);
+        let now = (now.tv_sec, now.tv_nsec);
+        std::mem::replace(&mut self.tick, now) != now
     }
 
     /// Polls once for the awaited receives of a run, and goes on with it; whether there is anything left to poll for

@@ -5,13 +5,15 @@
 //! instruction more. Nothing here is inlined, and each way ends in what the ordinary one does. Neighbour: `tracer`
 //! notes.
 
+use std::panic::Location;
+
 use ringworld_protocol::{Envelope, Failure, Mode, Selector, Span};
 
 use super::super::calls::CallId;
 use super::super::observe::{Told, Verb};
-use super::super::reduce::Timed;
+use super::super::reduce::{Reducer, Timed};
 use super::super::router::Posting;
-use super::super::runs::CollectiveCall;
+use super::super::runs::Planned;
 use super::short::LONGEST;
 use super::{Begun, Core, TRACED};
 
@@ -87,12 +89,17 @@ impl Core {
     /// A collective begins, of a caller who `polls` for it; whether it is refused, because the world is over.
     #[cold]
     #[inline(never)]
-    pub(super) fn enters_apart(&mut self, call: &mut CollectiveCall, polls: bool) -> bool {
-        let CollectiveCall { what, reducer, caller, .. } = call;
+    pub(super) fn enters_apart(
+        &mut self,
+        what: &Planned,
+        reducer: &mut Reducer,
+        caller: &'static Location<'static>,
+        polls: bool,
+    ) -> bool {
         let (context, schedule) = (what.context, &what.schedule);
         let (layout, algorithm) = (schedule.layout(), schedule.name());
         let bytes = layout.input.max(layout.output) * what.element;
-        let told = Told { verb: Verb::collective(what.signature.call), place: Some(*caller) };
+        let told = Told { verb: Verb::collective(what.signature.call), place: Some(caller) };
         let number = self.runs.next(context);
         if let Some(tracer) = self.observed.tracer() {
             if polls {

@@ -182,13 +182,13 @@ impl ElementCode {
 /// In messages nothing is refused but what differs, so an unknown number stays what it is.
 impl From<Element> for ElementCode {
     fn from(element: Element) -> Self {
-        Self(element.0)
+        Self(element.number())
     }
 }
 
 impl From<ElementCode> for Element {
     fn from(code: ElementCode) -> Self {
-        Self(code.0)
+        Self::new(code.0)
     }
 }
 
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn what_a_peer_says_about_its_elements_can_always_be_named() {
-        let name = |byte| ElementCode::from(Element(byte)).to_string();
+        let name = |byte| ElementCode::from(Element::new(byte)).to_string();
         assert_eq!(
             (name(11), name(0x7f), name(0x8c)),
             ("f32".into(), "serialized object".into(), "opaque element of 12 bytes".into())

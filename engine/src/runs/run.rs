@@ -129,7 +129,7 @@ impl Wires<'_> {
         }
         let Some(departure) = self.machine.depart(to, envelope, data.len) else { return false };
         let mut room = [0; Header::MAX];
-        let left = self.router.inject(to, departure.header.encode(&mut room), self.buffers.bytes(data));
+        let left = self.router.inject(to, departure.encode(&mut room), self.buffers.bytes(data));
         if left {
             departure.left();
             self.observed.sent(to, data.len);
@@ -143,12 +143,12 @@ impl Run {
     #[inline]
     pub(super) fn new(
         called: CollectiveCall,
+        signature: SignatureBytes,
         sequence: u32,
         [input, output]: [Option<BufferId>; 2],
         call: Option<CallId>,
         buffers: &mut Buffers,
     ) -> Self {
-        let signature = called.signature().to_bytes();
         let CollectiveCall { what, reducer, caller, .. } = called;
         let schedule = &what.schedule;
         let scratch = (schedule.scratch() > 0).then(|| {

@@ -119,7 +119,7 @@ impl Machine {
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
     /// let mut room = [0; Header::MAX];
-    /// let header = departure.header.encode(&mut room);
+    /// let header = departure.encode(&mut room);
     /// departure.left();
     /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
     /// let expected = Expected { selector, element: Element::RAW, room: 200 };
@@ -149,7 +149,7 @@ impl Machine {
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
     /// let mut room = [0; Header::MAX];
-    /// let header = departure.header.encode(&mut room);
+    /// let header = departure.encode(&mut room);
     /// departure.left();
     /// let selector = |tag| Selector { context: 0, source: Some(1), tag: TagSelector::Exact(tag) };
     /// let expected = [8, 7].map(|tag| Expected { selector: selector(tag), element: Element::RAW, room: 200 });
@@ -198,7 +198,7 @@ impl Machine {
     /// let envelope = Envelope { context: 1, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
     /// let mut room = [0; Header::MAX];
-    /// let header = departure.header.encode(&mut room);
+    /// let header = departure.encode(&mut room);
     /// departure.left();
     /// assert_eq!(here.take_wanted(1, header, 100, |envelope| (envelope.tag == 8).then_some(())), None);
     /// assert_eq!(here.take_wanted(1, header, 100, |envelope| (envelope.tag == 7).then_some("it")), Some("it"));
@@ -281,7 +281,7 @@ impl Machine {
     /// let request = here.receive(selector, into, Element::RAW);
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
-    /// let target = here.header(1, departure.header.encode(&mut [0; Header::MAX]), 100)?;
+    /// let target = here.header(1, departure.encode(&mut [0; Header::MAX]), 100)?;
     /// assert_eq!(target.place, Place::Span(into));
     /// assert_eq!(here.conclude(target.token).map(|completion| completion.request), Some(request));
     /// assert_eq!((here.pending(), here.next_completion()), (0, None));

@@ -165,7 +165,7 @@ impl Machine {
     /// here.receive(selector, into, Element::RAW);
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = there.depart(0, &envelope, 100).expect("there is room");
-    /// let target = here.header(1, departure.header.encode(&mut [0; Header::MAX]), 100)?;
+    /// let target = here.header(1, departure.encode(&mut [0; Header::MAX]), 100)?;
     /// let done = here.conclude(target.token).expect("it has arrived").outcome.expect("it fits");
     /// let bounce = here.give_back(&done).expect("somebody may ask for it");
     /// let again = here.receive(selector, into, Element::RAW);

@@ -33,15 +33,36 @@ pub struct Departure<'a> {
     machine: &'a mut Machine,
     peer: Rank,
     envelope: &'a Envelope,
-    /// What goes in front of the payload.
-    pub header: Header,
-    /// What the request will be called, if it becomes one.
-    pub token: u64,
+    /// The credit that rides on it.
+    owed: u64,
     /// The credit that is then available.
     rest: usize,
 }
 
 impl Departure<'_> {
+    /// Writes what goes in front of the payload to the beginning of `room`, and returns the part that it takes.
+    #[inline]
+    pub fn encode<'r, const ROOM: usize>(&self, room: &'r mut [u8; ROOM]) -> &'r [u8] {
+        // Most often it need not be a value first.
+        match Header::encode_plain(self.owed, self.envelope, room) {
+            Some(length) => &room[..length],
+            None => self.header().encode_any(room),
+        }
+    }
+
+    /// The same as a value.
+    #[must_use]
+    pub fn header(&self) -> Header {
+        Header { credit: self.owed, packet: Packet::Eager { envelope: *self.envelope } }
+    }
+
+    /// What the request will be called, if it becomes one.
+    #[must_use]
+    #[inline]
+    pub fn token(&self) -> u64 {
+        self.machine.requests.next_id().to_bits()
+    }
+
     /// All of the message has left.
     #[inline]
     pub fn left(self) {
@@ -53,8 +74,9 @@ impl Departure<'_> {
 
     /// Makes a request of the message, of which the transport keeps some; [`Machine::sent`] with the token ends it.
     pub fn keep(self, data: Span) -> RequestId {
-        let Self { machine, peer, envelope, token, header, rest } = self;
-        Departure { machine: &mut *machine, peer, envelope, token, header, rest }.left();
+        let token = self.token();
+        let Self { machine, peer, envelope, owed, rest } = self;
+        Departure { machine: &mut *machine, peer, envelope, owed, rest }.left();
         let (envelope, stage) = (*envelope, SendStage::Leaving);
         let id = machine.start(Request::Send(Send { peer, envelope, data, mode: Mode::Standard, stage }));
         debug_assert_eq!(id.to_bits(), token, "the next request has the name that was promised");
@@ -93,7 +115,7 @@ impl Machine {
     /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = machine.depart(1, &envelope, 100).expect("there is room");
-    /// let token = departure.token;
+    /// let token = departure.token();
     /// // The transport keeps some of it.
     /// let data = Span::of(BufferId::FIRST, 100);
     /// let request = departure.keep(data);
@@ -112,10 +134,8 @@ impl Machine {
             return None;
         }
         let rest = account.credit.rest_after(len, &self.limits)?;
-        let packet = Packet::Eager { envelope: *envelope };
-        let header = Header { credit: account.credit.owed(), packet };
-        let token = self.requests.next_id().to_bits();
-        Some(Departure { machine: self, peer, envelope, header, token, rest })
+        let owed = account.credit.owed();
+        Some(Departure { machine: self, peer, envelope, owed, rest })
     }
 
     /// The transport is done with the payload of the [`Action::Message`] or [`Action::Put`] that had

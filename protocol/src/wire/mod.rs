@@ -40,6 +40,8 @@ const RTS_PROBE: u8 = 9;
 const LEFT: u8 = 10;
 
 const NO_SIGNATURE: [u8; 24] = [0; 24];
+/// Bytes of the header of a plain message.
+const PLAIN_LENGTH: usize = 24;
 
 /// What a header says besides credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,29 +84,42 @@ impl Header {
     /// let mut machine = Machine::new(Config::new(0, 2, 1024, 8192)?);
     /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
     /// let departure = machine.depart(1, &envelope, 0).expect("there is room");
-    /// assert_eq!(departure.header.encode(&mut [0; Header::MAX]).len(), 24);
+    /// let header = departure.header();
+    /// assert_eq!(header.encode(&mut [0; Header::MAX]), departure.encode(&mut [0; Header::MAX]));
     /// # Ok::<(), ConfigError>(())
     /// ```
     #[inline]
     pub fn encode<'a, const ROOM: usize>(&self, room: &'a mut [u8; ROOM]) -> &'a [u8] {
-        const { assert!(ROOM >= Self::MAX) };
         if let Packet::Eager { envelope } = &self.packet
-            && envelope.signature == NO_SIGNATURE
+            && let Some(length) = Self::encode_plain(self.credit, envelope, room)
         {
-            let (bytes, _) = room.split_at_mut(24);
-            bytes[..8].copy_from_slice(&first_word(PLAIN, envelope.element.0, envelope.context));
-            bytes[8..16].copy_from_slice(&self.credit.to_le_bytes());
-            bytes[16..].copy_from_slice(&envelope.tag.to_le_bytes());
-            return bytes;
+            return &room[..length];
         }
         self.encode_any(room)
     }
 
-    fn encode_any<'a>(&self, room: &'a mut [u8]) -> &'a [u8] {
+    /// Writes the header of an eager message of these, if it is plain, and returns its length.
+    #[inline]
+    pub(crate) fn encode_plain<const ROOM: usize>(
+        credit: u64,
+        envelope: &Envelope,
+        room: &mut [u8; ROOM],
+    ) -> Option<usize> {
+        const { assert!(ROOM >= Self::MAX) };
+        if envelope.signature != NO_SIGNATURE {
+            return None;
+        }
+        room[..8].copy_from_slice(&first_word(PLAIN, envelope.element.number(), envelope.context));
+        room[8..16].copy_from_slice(&credit.to_le_bytes());
+        room[16..PLAIN_LENGTH].copy_from_slice(&envelope.tag.to_le_bytes());
+        Some(PLAIN_LENGTH)
+    }
+
+    pub(crate) fn encode_any<'a>(&self, room: &'a mut [u8]) -> &'a [u8] {
         let (kind, detail, context) = match &self.packet {
-            Packet::Eager { envelope } => (EAGER, envelope.element.0, envelope.context),
+            Packet::Eager { envelope } => (EAGER, envelope.element.number(), envelope.context),
             Packet::Rts { envelope, probes, .. } => {
-                (if *probes { RTS_PROBE } else { RTS }, envelope.element.0, envelope.context)
+                (if *probes { RTS_PROBE } else { RTS }, envelope.element.number(), envelope.context)
             }
             Packet::Cts { key, .. } => (CTS, key.as_bytes().len() as u8, 0),
             Packet::Ack { .. } => (ACK, 0, 0),
@@ -156,7 +171,7 @@ impl Header {
         let [c0, c1, c2, c3, c4, c5, c6, c7, tag @ ..] = rest;
         let context = context_of([x0, x1, x2, x3, x4, x5]);
         let envelope =
-            Envelope { context, element: Element(element), tag: u64::from_le_bytes(tag), signature };
+            Envelope { context, element: Element::new(element), tag: u64::from_le_bytes(tag), signature };
         let credit = u64::from_le_bytes([c0, c1, c2, c3, c4, c5, c6, c7]);
         Self { credit, packet: Packet::Eager { envelope } }
     }
@@ -171,7 +186,7 @@ impl Header {
             return Err(Malformed(format!("a header of kind {kind} has a field that this kind has not")));
         }
         let packet = match kind {
-            EAGER => match reader.envelope(context, Element(detail))? {
+            EAGER => match reader.envelope(context, Element::new(detail))? {
                 Envelope { signature: NO_SIGNATURE, .. } => {
                     return Err(Malformed(format!(
                         "a signature of zeros in a header of kind {EAGER}, must be {PLAIN}"
@@ -180,11 +195,11 @@ impl Header {
                 envelope => Packet::Eager { envelope },
             },
             PLAIN => {
-                let (element, tag) = (Element(detail), reader.u64()?);
+                let (element, tag) = (Element::new(detail), reader.u64()?);
                 Packet::Eager { envelope: Envelope { context, element, tag, signature: NO_SIGNATURE } }
             }
             RTS | RTS_PROBE => {
-                let envelope = reader.envelope(context, Element(detail))?;
+                let envelope = reader.envelope(context, Element::new(detail))?;
                 Packet::Rts { envelope, id: reader.u64()?, len: reader.u64()?, probes: kind == RTS_PROBE }
             }
             CTS => {

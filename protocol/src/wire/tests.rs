@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const ENVELOPE: Envelope = Envelope {
     context: 0x0605_0403_0201,
-    element: Element(0x0b),
+    element: Element::new(0x0b),
     tag: 0x1817_1615_1413_1211,
     signature: *b"0123456789abcdefghijklmn",
 };

@@ -104,7 +104,7 @@ fn a_receive_from_any_source_is_forsaken_when_no_other_rank_is_left() {
     assert!(!machine.forsake(own));
     assert_eq!(ended(&mut machine), [(late, Some(failure))]);
     let departure = machine.depart(0, &ENVELOPE, SPAN.len).expect("there is room");
-    let header = departure.header.encode(&mut [0; Header::MAX]).to_vec();
+    let header = departure.encode(&mut [0; Header::MAX]).to_vec();
     departure.left();
     let target = machine.header(0, &header, SPAN.len).unwrap();
     let done = machine.conclude(target.token).unwrap();

@@ -28,7 +28,7 @@ fn expected(selector: Selector, room: usize) -> Expected {
 fn leaves(from: &mut Machine, tag: u64, len: usize) -> Vec<u8> {
     let envelope = envelope(tag);
     let departure = from.depart(0, &envelope, len).expect("there is room");
-    let header = departure.header.encode(&mut [0; Header::MAX]).to_vec();
+    let header = departure.encode(&mut [0; Header::MAX]).to_vec();
     departure.left();
     header
 }
@@ -93,10 +93,10 @@ fn an_expected_receive_ends_as_a_posted_one_would() {
     let (bytes, ending) = take(&mut here, &leaves(&mut there, 7, 9), 9, &what).unwrap();
     let truncated = Failure::Truncated { needed: 9, room: 4, source: 1, tag: 7 };
     assert_eq!((bytes, ending), (4, Err(truncated)));
-    let floats = Expected { element: Element(3), ..what };
-    let ints = Envelope { element: Element(4), ..envelope(7) };
+    let floats = Expected { element: Element::new(3), ..what };
+    let ints = Envelope { element: Element::new(4), ..envelope(7) };
     let departure = there.depart(0, &ints, 4).unwrap();
-    let header = departure.header.encode(&mut [0; Header::MAX]).to_vec();
+    let header = departure.encode(&mut [0; Header::MAX]).to_vec();
     departure.left();
     let (bytes, ending) = take(&mut here, &header, 4, &floats).unwrap();
     assert!(bytes == 0 && matches!(ending, Err(Failure::WrongElement { .. })), "{ending:?}");

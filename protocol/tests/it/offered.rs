@@ -39,7 +39,7 @@ fn envelope(tag: u64) -> Envelope {
 fn leaves(from: &mut Machine, source: usize, tag: u64, length: usize, in_pieces: bool) -> Arriving {
     let envelope = envelope(tag);
     let departure = from.depart(0, &envelope, length).expect("there is room");
-    let header = departure.header.encode(&mut [0; Header::MAX]).to_vec();
+    let header = departure.encode(&mut [0; Header::MAX]).to_vec();
     departure.left();
     Arriving { source, header, length, in_pieces }
 }

@@ -59,7 +59,7 @@ fn run(shape: &Shape) -> Net {
         let source = (net.random.below(2) == 0).then_some(peer);
         let wanted = selector(context, source, (net.random.below(3) > 0).then_some(tag));
         // Raw as often as not, and seldom two kinds that do not go together.
-        let element = Element([0, 0, 0, 1, 1, 2][net.random.below(6)]);
+        let element = Element::new([0, 0, 0, 1, 1, 2][net.random.below(6)]);
         let len = match net.random.below(4) {
             0 => 0,
             1 => net.random.below(eager + 1),

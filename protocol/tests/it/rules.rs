@@ -193,7 +193,7 @@ fn truncation_is_an_error_at_the_receiver_only() {
 
 #[test]
 fn wrong_elements_are_an_error_at_the_receiver_only_and_none_of_them_arrives() {
-    let (sent, wanted) = (Element(11), Element(3));
+    let (sent, wanted) = (Element::new(11), Element::new(3));
     for (len, room) in [(1, 1), (EAGER, EAGER), (EAGER, 10), (LARGE, LARGE), (LARGE, 10)] {
         for mode in [Mode::Standard, Mode::Synchronous] {
             seeds(2, |net| {
@@ -227,10 +227,10 @@ fn wrong_elements_are_an_error_at_the_receiver_only_and_none_of_them_arrives() {
 #[test]
 fn elements_take_no_part_in_matching() {
     seeds(2, |net| {
-        let ints = net.receive_as(Element(3), 0, selector(0, None, None), LARGE);
-        let floats = net.receive_as(Element(11), 0, selector(0, None, None), LARGE);
-        net.send_as(Element(11), 1, 0, 0, 7, 8, Mode::Standard);
-        net.send_as(Element(3), 1, 0, 0, 7, 8, Mode::Standard);
+        let ints = net.receive_as(Element::new(3), 0, selector(0, None, None), LARGE);
+        let floats = net.receive_as(Element::new(11), 0, selector(0, None, None), LARGE);
+        net.send_as(Element::new(11), 1, 0, 0, 7, 8, Mode::Standard);
+        net.send_as(Element::new(3), 1, 0, 0, 7, 8, Mode::Standard);
         net.settle();
         for receive in [ints, floats] {
             assert!(matches!(net.outcome(0, receive), Some(Err(Failure::WrongElement { .. }))));
@@ -241,7 +241,7 @@ fn elements_take_no_part_in_matching() {
 
 #[test]
 fn raw_bytes_and_empty_messages_go_with_every_element() {
-    let (one, other) = (Element(11), Element(0x90));
+    let (one, other) = (Element::new(11), Element::new(0x90));
     for (sent, wanted, len) in
         [(Element::RAW, one, 8), (one, Element::RAW, 8), (other, Element::RAW, LARGE), (one, other, 0)]
     {

@@ -231,7 +231,7 @@ impl Net {
         let payload = self.slice(from, data).to_vec();
         let request = match self.machines[from].depart(to, &envelope, len) {
             Some(departure) => {
-                let (header, token) = (departure.header, departure.token);
+                let (header, token) = (departure.header(), departure.token());
                 self.kinds[from][kind(&header)] += 1;
                 self.wires[from][to].push_back(Flying { header, payload });
                 if self.random.below(2) == 0 {

@@ -30,7 +30,7 @@ pub(crate) struct Room {
 impl Room {
     /// Whether what a message has is wanted; anything goes with number 0, and nothing needs no kind.
     fn suits(self, message: &Message) -> bool {
-        let [sent, wanted] = [message.element.0, self.element.0];
+        let [sent, wanted] = [message.element.number(), self.element.number()];
         sent == wanted || sent == 0 || wanted == 0 || message.len == 0
     }
 }
@@ -96,7 +96,7 @@ impl Oracle {
         let first = self.under_way[from][rank][context as usize % 2].pop_front();
         assert_eq!(first, Some(number), "messages overtook one another");
         let len = usize::try_from(read(bytes, 32)).unwrap();
-        let (element, tag) = (Element(bytes[1]), read(bytes, 16));
+        let (element, tag) = (Element::new(bytes[1]), read(bytes, 16));
         let message = Message { number, source: from, context, tag, element, len, complete: false };
         let side = &mut self.sides[rank];
         match side.posted.iter().position(|receive| accepts(&receive.selector, &message)) {

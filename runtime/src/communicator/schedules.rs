@@ -113,6 +113,8 @@ impl Schedules {
         Some((Arc::clone(&latest.what), latest.place.1))
     }
 
+    #[cold]
+    #[inline(never)]
     fn recall_older(
         &mut self,
         asked: &Asked,

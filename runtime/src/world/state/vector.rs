@@ -44,7 +44,7 @@ pub(super) mod private {
 
 impl<T: Pod> Vector for Vec<T> {
     fn element(&self) -> (u8, u64) {
-        (ringworld_protocol::Element::from(ElementCode::of::<T>()).0, size_of::<T>() as u64)
+        (ringworld_protocol::Element::from(ElementCode::of::<T>()).number(), size_of::<T>() as u64)
     }
 
     fn length(&self) -> usize {
