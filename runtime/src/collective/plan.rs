@@ -327,8 +327,8 @@ impl Communicator {
         self.plan(call, collective, counts, element, reducer, in_place)
     }
 
-    /// A part of the call, as are those above: a reducer is made field by field, and to hand it on is to wait until that
-    /// is out of the processor's way. A short all-reduce between near cores takes a twelfth less time so.
+    /// A part of the call, as are those above: a reducer is made field by field, and to hand it on is to wait until
+    /// that is out of the processor's way. A short all-reduce between near cores takes a twelfth less time so.
     #[track_caller]
     #[inline(always)]
     fn plan(
