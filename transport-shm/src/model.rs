@@ -5,7 +5,8 @@
 //! Producer and consumer are the real ones, over words that the checker watches; who sleeps, sleeps until it is woken,
 //! so one that nobody wakes is a deadlock, and is found. What `transport.rs` and `link.rs` do around the ring is done
 //! here by the same steps: the sleeper says that it sleeps, passes a fence and looks once more; the other writes,
-//! passes a fence and looks whether somebody sleeps.
+//! passes a fence and looks whether somebody sleeps, for each record or for the first and the last of several, and
+//! wakes it once for each sleep.
 //!
 //! Run by `ci/model.sh`: `RUSTFLAGS="--cfg ringworld_model" cargo test -p ringworld-transport-shm --lib model`.
 
@@ -17,8 +18,9 @@ use ringworld_transport::{Label, Shown};
 use crate::board::{self, Board, Place, Rooms, distance, is_behind};
 use crate::ring::{Consumer, Producer, SIZE, Shared};
 
-/// Where the consumer says that it sleeps: behind the ring, as the outbox is elsewhere.
-const ASLEEP: usize = SIZE;
+/// Where the two say that they sleep: behind the ring, as the outboxes are elsewhere.
+const EPOCH_OF_CONSUMER: usize = SIZE;
+const EPOCH_OF_PRODUCER: usize = SIZE + 8;
 
 /// What is wrong with the memory: each must be found.
 #[derive(Clone, Copy, PartialEq)]
@@ -40,7 +42,7 @@ struct Memory {
 
 impl Memory {
     fn new(fault: Fault) -> Self {
-        Self::with(SIZE + 8, fault)
+        Self::with(SIZE + 16, fault)
     }
 
     fn with(bytes: usize, fault: Fault) -> Self {
@@ -54,7 +56,7 @@ impl Shared for Memory {
     }
 
     fn store(&self, at: usize, value: u64) {
-        if self.fault == Fault::Uncleared && value == 0 && at != ASLEEP {
+        if self.fault == Fault::Uncleared && value == 0 && at < SIZE {
             return;
         }
         let order = if self.fault == Fault::Unordered { Ordering::Relaxed } else { Ordering::Release };
@@ -116,6 +118,56 @@ struct World {
     of_consumer: Bell,
 }
 
+/// A side that sleeps at times, and says so by numbers, as `outbox.rs` does.
+struct Sleeper {
+    at: usize,
+    epoch: u64,
+}
+
+impl Sleeper {
+    fn new(at: usize) -> Self {
+        Self { at, epoch: 0 }
+    }
+
+    fn turns(&mut self, memory: &Memory) {
+        self.epoch += 1;
+        memory.store(self.at, self.epoch);
+    }
+}
+
+/// Who wakes such a side, as `link.rs` does.
+struct Waker<'a> {
+    at: usize,
+    woken: u64,
+    bell: &'a Bell,
+}
+
+impl<'a> Waker<'a> {
+    fn new(at: usize, bell: &'a Bell) -> Self {
+        Self { at, woken: 0, bell }
+    }
+
+    fn wake(&mut self, memory: &Memory) {
+        memory.fence();
+        let sleep = memory.load(self.at);
+        if sleep % 2 == 1 && sleep != self.woken {
+            self.woken = sleep;
+            self.bell.ring();
+        }
+    }
+}
+
+/// How records are said.
+#[derive(Clone, Copy, PartialEq)]
+enum Saying {
+    /// Each by itself.
+    Each,
+    /// As many at once as there are, the first of which begins something long.
+    Together,
+    /// Likewise, but wrongly so: nobody is woken for those behind the first.
+    FirstOnly,
+}
+
 /// Bodies of records: a word, or nothing.
 type Bodies = &'static [Option<u64>];
 
@@ -126,20 +178,39 @@ fn bytes_of(body: Option<u64>) -> Vec<u8> {
 }
 
 /// Sends records with these bodies, and sleeps while there is no room.
-fn produce(world: &World, bodies: Bodies) {
+fn produce(world: &World, bodies: Bodies, saying: Saying) {
     let (memory, mut producer) = (&world.memory, Producer::new(0));
-    for (number, body) in bodies.iter().enumerate() {
-        while !producer.push(memory, 1, number as u8, &[&bytes_of(*body)]) {
+    let mut sleeper = Sleeper::new(EPOCH_OF_PRODUCER);
+    let mut waker = Waker::new(EPOCH_OF_CONSUMER, &world.of_consumer);
+    let mut next = 0;
+    while next < bodies.len() {
+        let (first, most) = (next, if saying == Saying::Each { 1 } else { bodies.len() });
+        while next < bodies.len() && next - first < most {
+            let (detail, body) = (next as u8, bytes_of(bodies[next]));
+            let pushed = match saying != Saying::Each && next == first {
+                true => producer.push_of::<_, true>(memory, 1, detail, &[&body]),
+                false => producer.push(memory, 1, detail, &[&body]),
+            };
+            if !pushed {
+                break;
+            }
+            if next == first {
+                waker.wake(memory);
+            }
+            next += 1;
+        }
+        if next - first > 1 && saying != Saying::FirstOnly {
+            waker.wake(memory);
+        }
+        if next < bodies.len() && next - first < most {
+            sleeper.turns(memory);
             producer.want(memory);
             memory.fence();
             if !producer.has_been_read(memory) {
                 world.of_producer.sleep();
             }
+            sleeper.turns(memory);
             producer.want_no_more(memory);
-        }
-        memory.fence();
-        if memory.load(ASLEEP) != 0 {
-            world.of_consumer.ring();
         }
     }
 }
@@ -147,16 +218,18 @@ fn produce(world: &World, bodies: Bodies) {
 /// Reads them, and sleeps while there are none.
 fn consume(world: &World, bodies: Bodies) {
     let (memory, mut consumer) = (&world.memory, Consumer::new(0));
+    let mut sleeper = Sleeper::new(EPOCH_OF_CONSUMER);
+    let mut waker = Waker::new(EPOCH_OF_PRODUCER, &world.of_producer);
     let mut next = 0;
     while next < bodies.len() {
         let Some(record) = consumer.peek(memory).unwrap() else {
             consumer.rest(memory);
-            memory.store(ASLEEP, 1);
+            sleeper.turns(memory);
             memory.fence();
             if consumer.peek(memory) == Ok(None) {
                 world.of_consumer.sleep();
             }
-            memory.store(ASLEEP, 0);
+            sleeper.turns(memory);
             continue;
         };
         let expected = bytes_of(bodies[next]);
@@ -167,19 +240,25 @@ fn consume(world: &World, bodies: Bodies) {
         assert_eq!(body, expected, "a body that is not the record's");
         next += 1;
         if consumer.pop(record) && consumer.publish(memory) {
-            world.of_producer.ring();
+            waker.wake(memory);
         }
     }
 }
 
 fn check(bodies: Bodies, preemptions: usize, fault: Fault) {
+    check_said(bodies, Saying::Each, preemptions, fault);
+}
+
+fn check_said(bodies: Bodies, saying: Saying, preemptions: usize, fault: Fault) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
         let bell = || Bell { rung: Mutex::new(false), changed: Condvar::new() };
-        let world = Arc::new(World { memory: Memory::new(fault), of_producer: bell(), of_consumer: bell() });
-        let other = Arc::clone(&world);
-        let producer = thread::spawn(move || produce(&other, bodies));
+        let world = World { memory: Memory::new(fault), of_producer: bell(), of_consumer: bell() };
+        // Not the checker's own, which cannot be let go of once it has found that all sleep.
+        let world = std::sync::Arc::new(world);
+        let other = std::sync::Arc::clone(&world);
+        let producer = thread::spawn(move || produce(&other, bodies, saying));
         consume(&world, bodies);
         producer.join().unwrap();
     });
@@ -194,6 +273,22 @@ fn records_are_seen_whole_and_whoever_waits_for_one_is_woken() {
 fn a_full_ring_goes_on_when_it_is_read_and_whoever_waits_for_room_is_woken() {
     // Three fill it.
     check(&NUMBERS, 2, Fault::None);
+}
+
+#[test]
+fn whoever_waits_for_the_last_of_several_records_is_woken() {
+    check_said(&NUMBERS[..3], Saying::Together, 3, Fault::None);
+}
+
+#[test]
+fn several_records_that_fill_the_ring_go_on_when_they_are_read() {
+    check_said(&NUMBERS, Saying::Together, 2, Fault::None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn waking_for_the_first_of_several_records_alone_is_found() {
+    check_said(&NUMBERS[..3], Saying::FirstOnly, 3, Fault::None);
 }
 
 /// A word of the next round, as it would be where its body lies: the second one's then, when records before it are

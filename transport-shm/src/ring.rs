@@ -243,8 +243,9 @@ impl Producer {
         self.push_of::<Mapping, true>(memory, kind, detail, parts)
     }
 
+    /// Either of the two.
     #[inline(always)]
-    fn push_of<M: Shared, const FIRST: bool>(
+    pub(crate) fn push_of<M: Shared, const FIRST: bool>(
         &mut self,
         memory: &M,
         kind: u8,
