@@ -59,9 +59,10 @@ impl Folder {
         &self.path
     }
 
-    /// Where a socket of this name is.
+    /// Where a socket of this name is, for the calling thread.
     pub(crate) fn socket(&self, name: &str) -> Result<SocketAddrUnix, Errno> {
-        SocketAddrUnix::new(format!("/proc/self/fd/{}/{name}", self.fd.as_raw_fd()))
+        // Its own list of descriptors: that of the process is empty once its first thread has ended.
+        SocketAddrUnix::new(format!("/proc/thread-self/fd/{}/{name}", self.fd.as_raw_fd()))
     }
 
     /// Whether a socket of this name is there that belongs to the user of this process; only then can each reach the
@@ -76,7 +77,7 @@ impl Folder {
             Ok(found) => found,
             Err(Errno::NOENT) => {
                 return Err(Missed::Nobody(format!(
-                    "its socket is not in {folder}: it has another folder there, or is gone"
+                    "its socket is not in {folder}: it has another folder or another user there, or is gone"
                 )));
             }
             Err(error) => {
@@ -249,6 +250,9 @@ mod tests {
         let names = [file_name("aa", &[7; 16], false), file_name("aa", &[7; 16], true)];
         let sockets: Vec<_> = names.iter().map(|name| bound(&folder, name)).collect();
         assert!(names.iter().all(|name| folder.belongs_to_us(name).is_ok()));
+        // Also where the first thread of a process has ended, and with it the list of `/proc/self`.
+        let path = format!("{:?}", folder.socket(&names[0]).unwrap());
+        assert!(path.contains("/proc/thread-self/fd/"), "{path}");
         drop(Files::new(folder, names.clone()));
         assert_eq!(std::fs::read_dir(&long).unwrap().count(), 0);
         drop(sockets);

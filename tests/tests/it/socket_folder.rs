@@ -106,7 +106,10 @@ fn without_the_same_folder_namespaces_talk_tcp_and_info_says_why() {
     let (network, one, other) = (network(), Folder::new("one"), Folder::new("other"));
     let cases = [
         ([None, None], "network namespace"),
-        ([Some(one.0.as_path()), Some(other.0.as_path())], "it has another folder there, or is gone"),
+        (
+            [Some(one.0.as_path()), Some(other.0.as_path())],
+            "it has another folder or another user there, or is gone",
+        ),
         ([Some(one.0.as_path()), None], "has a folder for sockets (RINGWORLD_SHM_SOCKET_DIR)"),
     ];
     for (folders, why) in cases {
