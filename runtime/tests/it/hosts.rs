@@ -26,8 +26,12 @@ fn summed(size: usize, count: usize) -> Vec<i64> {
 
 /// Every collective that knows of hosts, against what it should come to.
 fn collectives(here: &Communicator) {
+    collectives_of(here, &COUNTS);
+}
+
+fn collectives_of(here: &Communicator, counts: &[usize]) {
     let (rank, size) = (here.rank(), here.size());
-    for count in COUNTS {
+    for count in counts.iter().copied() {
         let mut data = input(rank, count);
         here.all_reduce(&mut data, Op::Sum).unwrap();
         assert_eq!(data, summed(size, count), "all-reduce of {count}");
@@ -51,6 +55,11 @@ fn collectives(here: &Communicator) {
         let mut block = vec![0; count];
         here.reduce_scatter(&input(rank, count * size), &mut block, Op::Sum).unwrap();
         assert_eq!(block, summed(size, count * size)[rank * count..][..count], "reduce-scatter of {count}");
+        let mut all = vec![0; count * size];
+        here.all_to_all(&input(rank, count * size), &mut all).unwrap();
+        let expected: Vec<i64> =
+            (0..size).flat_map(|peer| input(peer, count * size)[rank * count..][..count].to_vec()).collect();
+        assert_eq!(all, expected, "all-to-all of {count}");
         here.barrier().unwrap();
     }
 }
@@ -61,6 +70,25 @@ fn worlds_of_hosts_with_several_ranks() {
         for (size, ranks_per_host) in [(4, 2), (5, 2), (8, 3), (9, 4)] {
             world(wire, size, &tuned(ranks_per_host), |rank| collectives(rank));
         }
+    }
+}
+
+/// Any number of ranks, in their order and shuffled, on hosts of one, two, three or five, the last of which has what is
+/// left.
+#[test]
+fn worlds_of_any_number_of_ranks() {
+    let sizes = (1..=17).chain([32, 33, 64]);
+    for (turn, size) in sizes.enumerate() {
+        let wires = wires();
+        // The wires take turns: what differs between them is tested with few ranks.
+        let (wire, ranks_per_host) = (wires[turn % wires.len()], [2, 3, 5, 1][turn % 4]);
+        world(wire, size, &tuned(ranks_per_host), |rank| {
+            collectives_of(rank, &[1, 301]);
+            // 65 is prime to all steps below it: another order for each.
+            let key = (rank.rank() + 1) * (turn + 2) % 65;
+            let shuffled = rank.split(Some(0), key).unwrap().unwrap();
+            collectives_of(&shuffled, &[0, 1, 301]);
+        });
     }
 }
 

@@ -1,6 +1,6 @@
-//! Random programs of everything ranks can do together, over the simulator and over a real wire (TCP, unless
-//! `RINGWORLD_TEST_TRANSPORT` chooses another), against a naive oracle: thousands of random worlds, communicators,
-//! tags, sizes and orders.
+//! Random programs of everything ranks can do together, over the simulator, in shared memory and over a real wire (TCP,
+//! unless `RINGWORLD_TEST_TRANSPORT` chooses another), against a naive oracle: thousands of random worlds,
+//! communicators, tags, sizes and orders.
 //!
 //! ```text
 //! rng ─▶ program ─▶ call, messages     what is done: pure, from a seed
