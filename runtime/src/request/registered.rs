@@ -86,7 +86,8 @@ impl Communicator {
     /// InfiniBand and RoCE, for memory of which messages longer than [the eager limit](crate::eager_limit) are sent or
     /// received more than a few times. Shorter ones are not affected, and nor are collectives that cut long vectors
     /// into segments below that limit, as most do by default ([`Options::segment`](crate::Options::segment)); nor is
-    /// anything over TCP. Prepared operations (`prepare_*`) register by themselves what gains by it.
+    /// anything over TCP or in shared memory. Prepared operations (`prepare_*`) register by themselves what gains by
+    /// it.
     ///
     /// Pinning takes time, during which other calls of this process wait. The memory stays pinned until the
     /// [`Registered`] is dropped, and counts against the limit on pinned memory (`ulimit -l`). So long, a rank that
