@@ -130,7 +130,10 @@ fn info_shows_the_selection_of_algorithms() {
 #[test]
 fn info_of_a_world_shows_which_transport_leads_where_and_why() {
     let program = ["run", "-n", "3", "--", env!("CARGO_BIN_EXE_ringworld"), "info", "--join"];
-    for (setting, chosen) in [("", "shm ("), ("^shm", "tcp (")] {
+    let excluded = "tcp (no shm here: excluded by RINGWORLD_TRANSPORT)";
+    for (setting, chosen) in
+        [("", "shm (the best, and both ranks have it)"), ("^shm", excluded), ("tcp", excluded)]
+    {
         let job = finish(ringworld(&program).env("RINGWORLD_TRANSPORT", setting));
         assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
         let lines: Vec<&str> = job.out.lines().map(str::trim).collect();

@@ -33,20 +33,33 @@ impl Route {
     }
 }
 
+/// A transport that this rank does without.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(crate) name: &'static str,
+    pub(crate) why: String,
+    /// How many of those that it has are better.
+    pub(crate) behind: usize,
+}
+
 /// The first transport that both ranks have and whose addresses can talk to one another. Where that fails because
 /// nobody is there, `gone` is asked whether that rank has left: nothing goes to it any more, so any common one serves.
 pub(crate) fn route(
     rank: usize,
     who: &str,
     transports: &mut [(&'static str, Box<dyn Transport>)],
-    closed: &[(&'static str, String)],
+    closed: &[Closed],
     theirs: &[(String, Vec<u8>)],
     gone: impl Fn(usize) -> bool,
 ) -> Result<(usize, Route)> {
-    let mut against: Vec<String> =
-        closed.iter().map(|(name, why)| format!("no {name} here: {why}")).collect();
+    let mut against = Vec::new();
+    let missing = |place: usize| {
+        let here = closed.iter().filter(move |closed| closed.behind == place);
+        here.map(|Closed { name, why, .. }| format!("no {name} here: {why}"))
+    };
     let mut nobody = None;
     for (index, (name, transport)) in transports.iter_mut().enumerate() {
+        against.extend(missing(index));
         let Some((_, bytes)) = theirs.iter().find(|(their, _)| their == name) else {
             against.push(format!("{who} offers no {name}"));
             continue;
@@ -70,6 +83,7 @@ pub(crate) fn route(
     {
         return Ok((index, Route { transport, why: "it has left before it was looked for".into() }));
     }
+    against.extend(missing(transports.len()));
     let theirs: Vec<_> = theirs.iter().map(|(name, _)| name.as_str()).collect();
     Err(Error::Bootstrap(format!(
         "{who} offers the transports [{}], none of which serves here ({}); set RINGWORLD_TRANSPORT alike on all hosts",
@@ -134,7 +148,9 @@ mod tests {
         for (name, address) in mine {
             match address {
                 Some(address) => transports.push((*name, Box::new(Fake(address)) as Box<dyn Transport>)),
-                None => closed.push((*name, "no such device".to_owned())),
+                None => {
+                    closed.push(Closed { name, why: "no such device".into(), behind: transports.len() });
+                }
             }
         }
         let published: Vec<(String, Vec<u8>)> = theirs
@@ -171,6 +187,12 @@ mod tests {
         let why = |mine, theirs| chosen(mine, theirs).unwrap().to_string();
         assert_eq!(why(&both, &without), "slow (rank 1 on b offers no fast)");
         assert_eq!(why(&without, &both), "slow (no fast here: no such device)");
+        let fast: Has = [("fast", Some(b"x")), ("slow", None)];
+        assert_eq!(
+            why(&fast, &both),
+            "fast (the best, and both ranks have it)",
+            "that slow is not here is no reason"
+        );
         assert!(
             why(&both, &elsewhere).starts_with("slow (fast does not lead to rank 1 on b: another network")
         );

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ringworld_bootstrap::{Joining, Member, Settings};
 use ringworld_transport::{Address, Transport};
 
-use super::route::{Route, route};
+use super::route::{Closed, Route, route};
 use crate::communicator::Memory;
 use crate::{Error, Result};
 
@@ -44,6 +44,9 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Why a transport is not used that may not be.
+const EXCLUDED: &str = "excluded by RINGWORLD_TRANSPORT";
+
 /// Gives a bound transport its rank and the number of ranks.
 type Open = Box<dyn FnOnce(usize, usize) -> Result<Box<dyn Transport>>>;
 
@@ -57,8 +60,8 @@ struct Bound {
 /// Transports that can be reached but do not know their peers yet.
 pub(crate) struct Prepared {
     bound: Vec<Bound>,
-    /// Transports that are allowed and cannot be used here, and why.
-    unavailable: Vec<(&'static str, String)>,
+    /// Transports that this program has and does not use here, and why.
+    closed: Vec<Closed>,
 }
 
 /// Opens every transport that the settings allow.
@@ -68,23 +71,27 @@ pub(crate) struct Prepared {
 /// When a transport that was asked for is not compiled in, when none is left, or when one cannot open.
 pub(crate) fn prepare(settings: &Settings, place: &Place<'_>) -> Result<Prepared> {
     let allowed = allowed(settings)?;
-    let mut prepared = Prepared { bound: Vec::new(), unavailable: Vec::new() };
+    let mut prepared = Prepared { bound: Vec::new(), closed: Vec::new() };
     // A world of one needs no address, and is given none.
     if place.local.is_empty() {
         return Ok(prepared);
     }
-    for name in allowed {
-        match bind(name, settings, place)? {
+    for name in compiled_in().iter().copied() {
+        let bound = match allowed.contains(&name) {
+            true => bind(name, settings, place)?,
+            false => Err(EXCLUDED.to_owned()),
+        };
+        match bound {
             Ok(bound) => prepared.bound.push(bound),
-            Err(why) => prepared.unavailable.push((name, why)),
+            Err(why) => prepared.closed.push(Closed { name, why, behind: prepared.bound.len() }),
         }
     }
     if prepared.bound.is_empty() {
-        let unavailable: Vec<_> =
-            prepared.unavailable.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+        let closed: Vec<_> =
+            prepared.closed.iter().map(|Closed { name, why, .. }| format!("{name}: {why}")).collect();
         return Err(Error::Bootstrap(format!(
             "no transport can be used on this host ({}); allow another (RINGWORLD_TRANSPORT)",
-            unavailable.join("; ")
+            closed.join("; ")
         )));
     }
     Ok(prepared)
@@ -170,7 +177,7 @@ impl Prepared {
     ///
     /// When a member that has not left shares no transport with this rank.
     pub(crate) fn open(self, own: usize, members: &[Member], gone: impl Fn(usize) -> bool) -> Result<Opened> {
-        let Self { bound, unavailable } = self;
+        let Self { bound, closed } = self;
         let mut transports: Vec<(&'static str, Box<dyn Transport>)> = Vec::with_capacity(bound.len());
         for Bound { name, open, .. } in bound {
             transports.push((name, open(own, members.len())?));
@@ -184,7 +191,7 @@ impl Prepared {
                 continue;
             }
             let who = format!("rank {rank} on {}", member.host);
-            let (index, route) = route(rank, &who, &mut transports, &unavailable, &member.addresses, &gone)?;
+            let (index, route) = route(rank, &who, &mut transports, &closed, &member.addresses, &gone)?;
             tracing::debug!("{who} is reached by {} ({})", route.transport, route.why);
             routes.push(Some(index));
             reasons.push(route);
@@ -246,7 +253,7 @@ pub fn available_transports() -> Result<Vec<TransportReport>> {
 
 fn report(name: &'static str, settings: &Settings) -> TransportReport {
     if !settings.transport.allows(name) {
-        let verdict = "excluded by RINGWORLD_TRANSPORT".to_owned();
+        let verdict = EXCLUDED.to_owned();
         return TransportReport { name, usable: false, verdict, details: Vec::new() };
     }
     match name {
