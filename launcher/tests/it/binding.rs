@@ -1,6 +1,6 @@
 //! Ranks that are bound to cores.
 
-use crate::common::{finish, script};
+use crate::common::{finish, ringworld, script};
 
 /// Which processors each rank may use, by rank.
 const SHOW: &str = "echo $RANK $(grep Cpus_allowed_list /proc/self/status | cut -f 2)";
@@ -34,6 +34,26 @@ fn ranks_are_bound_to_cores_of_their_own_where_that_is_asked_for() {
     } else {
         // This machine has no more.
         assert!(both.err.contains("1 core:"), "{}", both.err);
+    }
+}
+
+#[test]
+fn info_says_which_processors_a_bound_rank_may_use() {
+    let info = |bound: &str| {
+        let program = ["run", "-n", "1", "--bind-to", bound, "--", env!("CARGO_BIN_EXE_ringworld"), "info"];
+        let job = finish(&mut ringworld(&program));
+        assert_eq!(job.code, Some(0), "{}", job.err);
+        job.out.lines().next().unwrap().to_owned()
+    };
+    let (free, bound) = (info("none"), info("core"));
+    let one = shown(&["-n", "1", "--bind-to", "core"]);
+    if one == shown(&["-n", "1"]) {
+        // This machine has no more.
+        assert_eq!(free, bound);
+    } else {
+        assert!(bound.contains(" processors (number ") && bound != free, "{bound:?}, and unbound {free:?}");
+        let first = one[0].1.split(['-', ',']).next().unwrap();
+        assert!(bound.contains(&format!("(number {first}")), "{bound:?} of {one:?}");
     }
 }
 
