@@ -153,15 +153,31 @@ impl Core {
     /// Ends such a call, for somebody waits for it.
     #[cold]
     pub(super) fn forsake(&mut self, call: CallId) {
-        // What this rank has sent to itself may be on its way.
-        self.progress();
+        self.hear_oneself();
         if self.calls.request(call).is_some_and(|request| self.machine.forsake(request)) {
             self.settle();
         }
     }
 
-    /// Why no message for `selector` can come any more, if that is so.
-    pub fn ended(&self, selector: &Selector) -> Option<Failure> {
-        self.machine.ended(selector.source)
+    /// What `found` finds of a message for `selector`, or why none can come any more, if that is so.
+    #[inline]
+    pub fn found_or_ended<T>(
+        &mut self,
+        selector: &Selector,
+        mut found: impl FnMut(&mut Self, &Selector) -> Option<T>,
+    ) -> Option<Result<T, Failure>> {
+        if let Some(found) = found(self, selector) {
+            return Some(Ok(found));
+        }
+        self.machine.ended(selector.source)?;
+        self.hear_oneself();
+        found(self, selector).map(Ok).or_else(|| self.machine.ended(selector.source).map(Err))
+    }
+
+    /// Takes in what this rank has sent to itself, before it is said that nobody has sent anything.
+    #[cold]
+    fn hear_oneself(&mut self) {
+        // One message may lead to the next, such as an announced one to what it announces.
+        while self.progress() {}
     }
 }

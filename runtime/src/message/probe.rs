@@ -11,7 +11,7 @@ use crate::communicator::Communicator;
 use crate::error::fault_error;
 use crate::{Error, Result};
 use ringworld_engine::lend::{Lend, blocking};
-use ringworld_engine::{ElementCode, For, MatchedReceiveCall, Told, Verb};
+use ringworld_engine::{Core, ElementCode, For, MatchedReceiveCall, Told, Verb};
 
 /// # Looking at messages before they are received
 impl Communicator {
@@ -42,7 +42,7 @@ impl Communicator {
         let found = self.engine().wait_from_until(
             core,
             For::Message(selector, Told::here(Verb::PROBE)),
-            |core| core.probe(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
+            |core| core.found_or_ended(&selector, Core::probe),
             |_| from.to_string(),
         );
         found
@@ -109,7 +109,7 @@ impl Communicator {
         let found = self.engine().wait_from_until(
             core,
             For::Message(selector, Told::here(Verb::PROBE)),
-            |core| core.take_matched(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err)),
+            |core| core.found_or_ended(&selector, Core::take_matched),
             |_| from.to_string(),
         );
         found.map(|matched| self.message(matched)).map_err(|failure| self.error(failure, operation))

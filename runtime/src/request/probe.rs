@@ -15,7 +15,7 @@ use crate::message::operation::Operation;
 use crate::message::{Message, Source, Status, Tag};
 use crate::{Error, Result};
 use ringworld_engine::lend::Loan;
-use ringworld_engine::{ElementCode, MatchedReceiveCall, Told, Topic, Verb, WatchId};
+use ringworld_engine::{Core, ElementCode, MatchedReceiveCall, Told, Topic, Verb, WatchId};
 
 /// A message that has not come yet: what a probe that does not block waits for.
 ///
@@ -71,7 +71,7 @@ impl Future for PendingMessage {
                 if let Some(known) = watch.take() {
                     core.unwatch(known);
                 }
-                core.take_matched(&selector).map(Ok).or_else(|| core.ended(&selector).map(Err))
+                core.found_or_ended(&selector, Core::take_matched)
             },
             |core, waker| this.watch = Some(core.watch(Topic::Message(selector.context), waker)),
         );

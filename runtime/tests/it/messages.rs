@@ -506,6 +506,44 @@ fn a_receive_from_any_source_that_has_begun_waits_for_what_this_rank_sends_to_it
     }
 }
 
+/// However much lies ahead of it, and whoever asks.
+#[test]
+fn what_this_rank_has_sent_to_itself_is_found_after_all_others_have_left() {
+    for wire in wires() {
+        for length in [1, 100_000] {
+            owned_world(wire, 2, &small(), |rank| {
+                rank.barrier().unwrap();
+                if rank.rank() == 1 {
+                    return;
+                }
+                assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+                let send = |tag: u32| rank.start_send(vec![tag as u8; length], 0, tag).unwrap();
+                let mut sent = vec![send(2)];
+                assert_eq!(rank.probe(Source::Any, 2).unwrap().tag, 2, "{wire:?}");
+                sent.push(send(3));
+                let mut buffer = vec![0u8; length];
+                let message = rank.probe_matched(Source::Any, 3).unwrap();
+                message.recv(&mut buffer).unwrap();
+                sent.push(send(4));
+                let matched = rank.start_probe_matched(Source::Any, 4).unwrap();
+                crate::tasks::block_on(matched).unwrap().recv(&mut buffer).unwrap();
+                rank.recv(&mut buffer, Source::Any, 2).unwrap();
+                let ahead: Vec<_> = (0..3_000).map(|_| rank.start_send(vec![1u8], 0, 1).unwrap()).collect();
+                sent.push(send(5));
+                rank.recv(&mut buffer, Source::Any, 5).unwrap();
+                assert!(buffer.iter().all(|byte| *byte == 5), "{wire:?}");
+                ahead.iter().for_each(|_| _ = rank.recv(&mut [0u8], Source::Any, 1).unwrap());
+                sent.into_iter().chain(ahead).for_each(|sent| _ = sent.wait().unwrap());
+                for probed in
+                    [rank.probe(Source::Any, 6).map(drop), rank.probe_matched(Source::Any, 6).map(drop)]
+                {
+                    assert!(matches!(probed, Err(Error::PeerFinished { rank: 1, .. })), "{wire:?}");
+                }
+            });
+        }
+    }
+}
+
 /// Threads and tasks that wait when the last of the others leaves.
 #[test]
 fn whoever_waits_for_any_source_hears_that_all_others_have_left() {
