@@ -1,8 +1,13 @@
-//! A rank that closes descriptors which it has not opened, as daemons do: all from 3 on, when its world has formed.
+//! A rank that closes descriptors which it has not opened, as daemons do: all from 3 on, when its world has formed; and
+//! may then open files of its own, which get their numbers.
 //!
 //! Events and exit status as those of the probe.
 
+#![allow(clippy::unwrap_used, reason = "a program of the tests fails by panicking")]
+
+use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -23,6 +28,21 @@ struct Arguments {
     /// What it does then, instead of one all-reduce after the other: wait for a message that nobody sends
     #[arg(long)]
     recv: bool,
+    /// Opens files in their place
+    #[arg(long)]
+    reopen: bool,
+}
+
+/// Files in the place of what was closed: this program, which nobody can write to.
+fn reopened() -> Vec<File> {
+    let own = std::env::current_exe().unwrap();
+    (3..128).map(|_| File::open(&own).unwrap()).collect()
+}
+
+/// How many of them are not what they were.
+fn lost(files: &[File]) -> usize {
+    let inode = std::fs::metadata(std::env::current_exe().unwrap()).unwrap().ino();
+    files.iter().filter(|file| file.metadata().map_or(true, |found| found.ino() != inode)).count()
 }
 
 fn say(event: &str, rank: usize, more: &str) {
@@ -31,7 +51,7 @@ fn say(event: &str, rank: usize, more: &str) {
     let _ = std::io::stdout().write_all(line.as_bytes());
 }
 
-fn play(world: &World, arguments: &Arguments) -> Result<(), Error> {
+fn play(world: &World, arguments: &Arguments, files: &mut Vec<File>) -> Result<(), Error> {
     let (rank, mut x) = (world.rank(), [1u64]);
     world.all_reduce(&mut x, Op::Sum)?;
     if rank == arguments.rank {
@@ -40,6 +60,9 @@ fn play(world: &World, arguments: &Arguments) -> Result<(), Error> {
         for fd in 3..1024 {
             // SAFETY: not at all, which is what is tried here: others own them.
             unsafe { close(fd) };
+        }
+        if arguments.reopen {
+            *files = reopened();
         }
     }
     let since = Instant::now();
@@ -63,7 +86,8 @@ fn main() -> ExitCode {
     };
     let rank = world.rank();
     say("formed", rank, &format!("size={}", world.size()));
-    let played = play(&world, &arguments);
+    let mut files = Vec::new();
+    let played = play(&world, &arguments, &mut files);
     if let Err(error) = &played {
         say(
             "failed",
@@ -72,6 +96,8 @@ fn main() -> ExitCode {
         );
     }
     drop(world);
-    say("left", rank, "");
+    say("left", rank, &format!("lost={}", lost(&files)));
+    // Those that are lost must not be closed once more.
+    std::mem::forget(files);
     if played.is_ok() { ExitCode::SUCCESS } else { 4.into() }
 }

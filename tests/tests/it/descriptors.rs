@@ -109,3 +109,18 @@ fn a_rank_whose_descriptors_are_closed_under_it_ends_by_an_error_and_no_panic() 
         }
     }
 }
+
+/// What has the numbers of descriptors that were closed under a rank is the program's, and stays open.
+#[test]
+fn files_in_the_place_of_closed_descriptors_are_left_alone() {
+    for transport in ["tcp", "shm"] {
+        for rank in [0, 1] {
+            let job = Job::new(CLOSER, 2).with("RINGWORLD_TRANSPORT", Some(transport));
+            let mut processes = job.start_ranks(2, &["--rank", &rank.to_string(), "--reopen"]);
+            processes[rank].wait_event("failed");
+            let left = processes[rank].wait_event("left");
+            assert_eq!(left.value("lost"), Some("0"), "{transport}, rank {rank}");
+            processes.iter_mut().for_each(|process| process.ends_with(FAILED));
+        }
+    }
+}
