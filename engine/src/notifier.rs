@@ -63,15 +63,17 @@ impl Notifier {
 const ROOM: usize = 8;
 
 thread_local! {
-    static NOTIFIER: std::cell::OnceCell<Arc<Notifier>> = const { std::cell::OnceCell::new() };
+    static NOTIFIER: std::cell::RefCell<Option<Arc<Notifier>>> = const { std::cell::RefCell::new(None) };
 }
 
 /// This thread's notifier, made at its first sleep. `None` when the system is out of descriptors.
+///
+/// It outlives worlds, and between two of them a program may close all that it has not opened: then it is made anew.
 pub(super) fn own_notifier() -> Option<Arc<Notifier>> {
-    NOTIFIER.with(|cell| {
-        if cell.get().is_none() {
-            let _ = cell.set(Notifier::new().ok()?);
+    NOTIFIER.with_borrow_mut(|own| {
+        if !own.as_ref().is_some_and(|own| own.0.is_there()) {
+            *own = Some(Notifier::new().ok()?);
         }
-        cell.get().cloned()
+        own.clone()
     })
 }

@@ -44,6 +44,12 @@ impl<T: AsFd> Descriptor<T> {
         let file = file(&what);
         Self { what: Some(what), file }
     }
+
+    /// Whether it is still what it was: nobody has closed or replaced it.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.what.as_ref().and_then(file).is_some_and(|found| Some(found) == self.file)
+    }
 }
 
 impl<T: AsFd> Deref for Descriptor<T> {
@@ -65,11 +71,9 @@ impl<T: AsFd> AsFd for Descriptor<T> {
 
 impl<T: AsFd> Drop for Descriptor<T> {
     fn drop(&mut self) {
-        let Some(what) = self.what.take() else { return };
-        let found = file(&what);
-        if found.is_none() || found != self.file {
+        if !self.is_there() {
             // The number is nobody's and may soon be somebody else's, or is that already.
-            std::mem::forget(what);
+            std::mem::forget(self.what.take());
         }
     }
 }
@@ -85,8 +89,10 @@ mod tests {
         let (mine, _other) = UnixDatagram::pair().unwrap();
         let (theirs, end) = UnixDatagram::pair().unwrap();
         let mut descriptor = Descriptor::new(mine);
+        assert!(descriptor.is_there());
         // As if the program had closed it, and been given its number for a file of its own.
         descriptor.what = Some(theirs);
+        assert!(!descriptor.is_there());
         drop(descriptor);
         end.send(b"x").unwrap();
     }

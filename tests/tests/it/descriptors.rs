@@ -124,3 +124,16 @@ fn files_in_the_place_of_closed_descriptors_are_left_alone() {
         }
     }
 }
+
+/// What a thread keeps from one world to the next is not taken for what it was, either.
+#[test]
+fn descriptors_may_be_closed_and_their_numbers_used_between_two_worlds() {
+    for transport in ["tcp", "shm"] {
+        let job = Job::new(CLOSER, 2).with("RINGWORLD_TRANSPORT", Some(transport));
+        let mut processes = job.start_ranks(2, &["--rank", "0", "--between"]);
+        for process in &mut processes {
+            assert_eq!(process.wait_event("left").value("touched"), Some("0"), "{transport}");
+            process.ends_with(0);
+        }
+    }
+}
