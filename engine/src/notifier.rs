@@ -69,11 +69,48 @@ thread_local! {
 /// This thread's notifier, made at its first sleep. `None` when the system is out of descriptors.
 ///
 /// It outlives worlds, and between two of them a program may close all that it has not opened: then it is made anew.
+/// Where a world is left at the end of the process, by what `atexit` or a destructor of C++ calls, a thread has nothing
+/// of its own any more: there is a new one for each sleep.
 pub(super) fn own_notifier() -> Option<Arc<Notifier>> {
-    NOTIFIER.with_borrow_mut(|own| {
+    let kept = NOTIFIER.try_with(|own| {
+        let mut own = own.borrow_mut();
         if !own.as_ref().is_some_and(|own| own.0.is_there()) {
             *own = Some(Notifier::new().ok()?);
         }
         own.clone()
-    })
+    });
+    kept.unwrap_or_else(|_| Notifier::new().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::sync::mpsc::Sender;
+
+    use super::*;
+
+    /// Begun before, and so dropped after, what this file keeps of a thread.
+    struct Late(Sender<bool>);
+
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let _ = self.0.send(own_notifier().is_some_and(|own| {
+                own.notify();
+                own.nap(Duration::from_secs(10))
+            }));
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_may_still_sleep_and_be_woken() {
+        thread_local! {
+            static LATE: RefCell<Option<Late>> = const { RefCell::new(None) };
+        }
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            LATE.set(Some(Late(tell)));
+            assert!(own_notifier().is_some());
+        });
+        assert_eq!(told.recv(), Ok(true));
+    }
 }
