@@ -96,6 +96,11 @@ pub(crate) fn finalize() -> Result<()> {
     if !matches!(process().life, Life::During(..)) {
         return fail(ERR_OTHER, "MPI has not been initialized, or has been finalized already");
     }
+    if is_forked() {
+        // The program's atexit, say, which a child has from its parent, whose world goes on.
+        process().life = Life::After;
+        return Ok(());
+    }
     inside::refuse("finalize")?;
     // Before anything else: functions of the program may still communicate.
     for handle in [standard::Comm::SELF, standard::Comm::WORLD] {
@@ -113,6 +118,11 @@ pub(crate) fn finalize() -> Result<()> {
         process.parting()
     };
     part(world)
+}
+
+/// Whether this process is a child of the one that has joined, forked since then.
+fn is_forked() -> bool {
+    process().world.as_ref().is_some_and(|world| world.is_forked())
 }
 
 /// A session begins.
@@ -139,8 +149,10 @@ extern "C" fn end_of_process() {
         process.left = true;
         if idle { process.world.take() } else { None }
     };
+    // A child that was forked since then has a copy, and says nothing to anybody.
+    let Some(world) = world.filter(|world| !world.is_forked()) else { return };
     // In a thread of its own: what this one kept for itself is gone.
-    let parting = std::thread::Builder::new().spawn(|| part(world).is_ok());
+    let parting = std::thread::Builder::new().spawn(|| part(Some(world)).is_ok());
     let _ = parting.map(std::thread::JoinHandle::join);
 }
 

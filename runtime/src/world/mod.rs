@@ -78,6 +78,8 @@ pub struct World {
     ended: bool,
     /// Left when all else is done.
     seat: Option<Seat>,
+    /// The process that has joined.
+    maker: u32,
 }
 
 impl Deref for World {
@@ -175,7 +177,8 @@ impl World {
     ///
     /// [`Error::Mismatch`] when others have called collectives that this rank has not, or others, or have left without
     /// reading what a collective of this rank has sent to them; and whatever else has ended the world before, even if a
-    /// call has returned it already.
+    /// call has returned it already. [`Error::System`] in a process that was forked by the one which has joined: the
+    /// world goes on, as it does when such a process drops it.
     ///
     /// ```
     /// let world = ringworld::World::builder().world_size(1).build()?;
@@ -185,8 +188,40 @@ impl World {
     /// ```
     #[doc(alias("MPI_Finalize", "Finalize", "destroy_process_group"))]
     pub fn finish(mut self) -> Result<()> {
+        if self.is_forked() {
+            self.forget();
+            return Err(Error::System {
+                operation: "finish".into(),
+                cause: format!(
+                    "this process was forked by that of rank {} after its world had formed, and has no part in it; \
+                     the world goes on, and whoever has made it ends it",
+                    self.rank()
+                ),
+            });
+        }
         let engine = Arc::clone(self.communicator.engine());
         self.end().map_or(Ok(()), |fault| Err(fault_error(&engine, fault, "finish".into())))
+    }
+
+    /// Whether this process is a child that the one which has joined has forked. It has copies of all connections and
+    /// memory, but not the place in the world that they belong to, nor the threads that look after them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_forked(&self) -> bool {
+        self.maker != std::process::id()
+    }
+
+    /// Takes leave of a world without a word to anybody, and without asking for a lock, which a thread may have had
+    /// that is not in this process. What belongs to it goes when this process ends.
+    fn forget(&mut self) {
+        self.ended = true;
+        std::mem::forget((
+            self.communicator.clone(),
+            self.link.take(),
+            self.part.take(),
+            self.seat.take(),
+            std::mem::take(&mut self.told),
+        ));
     }
 
     /// Ends this rank's part, once; what has ended the world before, or is found only now.
@@ -267,7 +302,8 @@ impl World {
         let shared = Arc::new(Shared { engine, plane, local_rank, local_size, host_ids, context_ids });
         let communicator = Communicator::new(shared, 0, rank, None, size, Arc::new(options));
         let told = Told::from_settings(settings);
-        Ok(Self { communicator, link, routes, part: None, told, ended: false, seat: None })
+        let maker = std::process::id();
+        Ok(Self { communicator, link, routes, part: None, told, ended: false, seat: None, maker })
     }
 }
 
@@ -315,6 +351,9 @@ impl Drop for World {
     fn drop(&mut self) {
         if self.ended {
             return;
+        }
+        if self.is_forked() {
+            return self.forget();
         }
         let engine = Arc::clone(self.communicator.engine());
         if std::thread::panicking()

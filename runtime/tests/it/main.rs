@@ -12,6 +12,7 @@ mod elements;
 mod exchange;
 mod failure;
 mod foreign;
+mod forks;
 mod hosts;
 mod huge;
 mod inside;
