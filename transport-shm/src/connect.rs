@@ -109,6 +109,11 @@ impl Shm {
 
     fn try_to_dial(&mut self, rank: Rank, now: Instant) {
         let Some(place) = self.peers[rank].place else { return };
+        // What the system refuses, such as by a filter of system calls, it may refuse for ever.
+        let refused = |what: &str, error: Errno| {
+            let is_lack = shortage::is_shortage(error);
+            if is_lack { Stop::Lack(error.into()) } else { Stop::Tell(format!("{what}: {error}")) }
+        };
         let begin = || -> Result<(OwnedFd, Initiator), Stop> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -119,11 +124,12 @@ impl Shm {
                     Errno::CONNREFUSED | Errno::NOENT => Stop::Fail(Cause::Lost(
                         "nobody listens at its socket any more: the process is gone".into(),
                     )),
-                    error => Stop::from(error),
+                    error => refused("its socket cannot be connected to", error),
                 }
             })?;
             let (initiator, hello) = Initiator::new(&self.identity, rank)?;
-            packet::send(&socket, &hello, &[])?;
+            packet::send(&socket, &hello, &[])
+                .map_err(|error| refused("nothing can be sent to it", error))?;
             Ok((socket, initiator))
         };
         let begun = begin().and_then(|(socket, initiator)| {
@@ -141,7 +147,7 @@ impl Shm {
             Err(Stop::Close) => {}
             Err(Stop::Lack(error)) => self.lack(error, now),
             Err(Stop::Fail(cause)) => self.fail(rank, cause),
-            Err(Stop::Tell(why)) => self.fail(rank, Cause::Unreachable(why)),
+            Err(Stop::Tell(why)) => self.hung_up(rank, Some(why)),
         }
     }
 
@@ -529,5 +535,31 @@ mod tests {
             one.poll(&mut inbox, &mut events);
         }
         assert_eq!(inbox.0, 2, "{events:?}");
+    }
+
+    /// As where a filter of system calls, or a policy of the system's, does not let it talk to others.
+    #[test]
+    fn what_the_system_refuses_for_ever_is_given_up_and_why_is_said() {
+        let path = std::env::temp_dir().join(format!("shm-connect-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        let bind = |rank| Shm::bind(Config { socket_dir: Some(path.clone()), ..Config::new(rank, 2, 3) });
+        let (mut one, other) = (bind(0).unwrap(), bind(1).unwrap());
+        one.connect(1, &other.address()).unwrap();
+        // A socket of another kind than it takes: neither nobody, nor a full queue.
+        let talk = path.join(other.place.file(Purpose::Talk));
+        std::fs::remove_file(&talk).unwrap();
+        let _wrong = std::os::unix::net::UnixDatagram::bind(&talk).unwrap();
+        send(&mut one, 1);
+        let (mut inbox, mut events, begin) = (Inbox(0), Vec::new(), Instant::now());
+        while events.is_empty() && begin.elapsed().as_secs() < 30 {
+            one.poll(&mut inbox, &mut events);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        drop((one, other));
+        std::fs::remove_dir_all(&path).unwrap();
+        let Some(Event::PeerDown { peer: 1, cause: Cause::Unreachable(why) }) = events.last() else {
+            panic!("{events:?}");
+        };
+        assert!(why.contains("cannot be connected to: Protocol wrong type"), "{why}");
     }
 }
