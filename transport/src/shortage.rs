@@ -121,10 +121,18 @@ pub fn explain(errno: Errno, size: usize) -> String {
             )
         }
         Errno::NFILE => format!("{first}; this host has too many files open in all; raise fs.file-max"),
-        _ => format!(
-            "{first}; this host, or the container's limit on memory, has none left for sockets (net.ipv4.tcp_mem) or \
-             memory that processes share"
-        ),
+        _ => match getrlimit(Resource::As).current.filter(|_| errno == Errno::NOMEM) {
+            Some(limit) => format!(
+                "{first}; this process may map {limit} bytes (RLIMIT_AS), which counts memory that is never used, too, \
+                 and may need some for each of {others} other ranks. Raise the limit: `ulimit -v` in the shell, `as` \
+                 in /etc/security/limits.conf, LimitAS= in a systemd unit, or what the job asks its batch system for, \
+                 such as h_vmem"
+            ),
+            None => format!(
+                "{first}; this host, or the container's limit on memory, has none left for sockets (net.ipv4.tcp_mem) \
+                 or memory that processes share"
+            ),
+        },
     }
 }
 
@@ -156,5 +164,20 @@ mod tests {
         assert_eq!(shortage.refused(begin), Meaning::Begins);
         assert!(!shortage.lasts(begin + QUIET));
         assert_eq!(shortage.refused(begin + PATIENCE), Meaning::Begins);
+    }
+
+    #[test]
+    fn a_limit_on_what_may_be_mapped_is_named_where_there_is_one() {
+        let before = getrlimit(Resource::As);
+        assert!(explain(Errno::NOMEM, 3).contains("net.ipv4.tcp_mem"));
+        // More than anything here maps.
+        let limit = Rlimit { current: Some(1 << 46), ..before };
+        rustix::process::setrlimit(Resource::As, limit).unwrap();
+        let (memory, buffers) = (explain(Errno::NOMEM, 3), explain(Errno::NOBUFS, 3));
+        rustix::process::setrlimit(Resource::As, before).unwrap();
+        for part in ["70368744177664", "RLIMIT_AS", "ulimit -v", "h_vmem"] {
+            assert!(memory.contains(part), "{memory}");
+        }
+        assert!(buffers.contains("net.ipv4.tcp_mem"), "{buffers}");
     }
 }
