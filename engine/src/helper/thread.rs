@@ -33,19 +33,22 @@ impl<C: Drive> Shell<C> {
             let (state, called) = (AtomicU8::new(WATCHES), AtomicBool::new(false));
             let shared = Arc::new(Shared { notifier: Notifier::new().ok()?, state, called });
             let (shell, mine) = (Arc::downgrade(self), Arc::clone(&shared));
-            // Without the thread, work advances inside blocking calls only, which is what MPI promises.
+            // Without the thread, work advances inside calls only, which is what MPI promises, and tasks poll.
             let thread = thread::Builder::new().name("ringworld-helper".into());
             thread.spawn(ringworld_transport::log::as_here(move || serve(&shell, &mine))).ok()?;
             Some(shared)
         });
     }
 
-    /// Sees to it that the work of a task advances although no thread will ever wait for it.
-    pub(crate) fn hurry(self: &Arc<Self>) {
+    /// Sees to it that the work of a task advances although no thread will ever wait for it. `false` when the system
+    /// gives no thread for that: the task has to look by itself.
+    #[must_use]
+    pub(crate) fn hurry(self: &Arc<Self>) -> bool {
         if self.helper.started.get().is_none() {
             self.start_helper();
         }
         self.helper.hurry();
+        self.helper.started.get().is_some_and(Option::is_some)
     }
 }
 

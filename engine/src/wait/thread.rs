@@ -243,7 +243,7 @@ impl<C: Drive> Shell<C> {
         register: impl FnOnce(&mut C, Waker),
     ) -> Option<R> {
         // Not under the lock: it is the user's code.
-        let waker = waker.clone();
+        let kept = waker.clone();
         let mut since = None;
         loop {
             let mut core = self.lock();
@@ -265,9 +265,12 @@ impl<C: Drive> Shell<C> {
                 continue;
             }
             self.waits.habit.leaves();
-            register(&mut core, waker);
+            register(&mut core, kept);
             drop(core);
-            self.hurry();
+            if !self.hurry() {
+                // Nobody else would ever drive.
+                waker.wake_by_ref();
+            }
             return None;
         }
     }
