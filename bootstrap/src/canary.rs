@@ -14,9 +14,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::io::fcntl_dupfd_cloexec;
+
 /// What is told to people.
 pub(crate) const CLOSED: &str = "descriptors that it needs were closed under it: the program has closed or replaced \
      files that it has not opened, as those do that become daemons; let it do so before its world is formed";
+/// The first descriptor that is not standard input, output or errors.
+const FIRST: i32 = 3;
 /// How often it is looked for while an answer is waited for.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -33,7 +37,9 @@ pub(crate) struct Canary {
 
 impl Canary {
     pub(crate) fn new() -> io::Result<Self> {
-        let socket = UnixDatagram::unbound()?;
+        // Not among the first three, where one was closed when the process was started: those are what programs put
+        // something else in the place of.
+        let socket = fcntl_dupfd_cloexec(UnixDatagram::unbound()?, FIRST)?.into();
         let inode = inode(&socket)?;
         Ok(Self { socket: Some(socket), inode, gone: AtomicBool::new(false), told: Mutex::new(None) })
     }

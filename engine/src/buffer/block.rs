@@ -1,5 +1,7 @@
 //! Memory of the engine's own: for messages that nobody has asked for yet, scratch, and what is staged.
 
+use std::alloc::{Layout, handle_alloc_error};
+
 use ringworld_transport::Lease;
 
 #[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
@@ -15,8 +17,10 @@ pub(crate) struct Block {
 
 impl Block {
     pub(super) fn new(length: usize) -> Self {
+        let lines = length.div_ceil(size_of::<Line>());
         // Memory of zeros straight from the system, which costs nothing until it is touched.
-        Self { lines: bytemuck::zeroed_vec(length.div_ceil(64)), lease: Lease::new() }
+        let lines = bytemuck::try_zeroed_vec(lines).unwrap_or_else(|()| lacking(lines));
+        Self { lines, lease: Lease::new() }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -25,6 +29,16 @@ impl Block {
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.lines)
+    }
+}
+
+/// There is no memory: the process ends as it does for want of any other.
+#[cold]
+fn lacking(lines: usize) -> ! {
+    match Layout::array::<Line>(lines) {
+        Ok(layout) => handle_alloc_error(layout),
+        // No vector is so long.
+        Err(_) => std::process::abort(),
     }
 }
 

@@ -107,10 +107,10 @@ pub(crate) fn costs(request: &Request, timeline: &Timeline, story: &Story) -> St
     let facts = timeline.schedules.iter().map(|schedule| Facts::of(schedule, request.element));
     let facts = facts.fold(Facts::default(), Facts::max);
     format!(
-        "{} rounds; the busiest rank has {} steps, sends {} messages with {} in all, and needs {} of scratch memory\n",
-        story.rounds,
-        facts.steps,
-        facts.messages,
+        "{}; the busiest rank has {}, sends {} with {} in all, and needs {} of scratch memory\n",
+        units::counted(story.rounds, "round"),
+        units::counted(facts.steps as usize, "step"),
+        units::counted(facts.messages as usize, "message"),
         units::sized(facts.bytes),
         units::sized(facts.scratch),
     )
