@@ -94,19 +94,26 @@ impl Fabric {
     }
 
     /// The same network as the formulas of [`ringworld_collectives::cost`] see it: `alpha` is latency and
-    /// overhead; asking, copies and the order of what waits are not in it.
+    /// overhead; asking, copies and the order of what waits are not in it. On one host alone nothing goes between hosts.
+    ///
+    /// ```
+    /// use ringworld_collectives::Placement;
+    /// use ringworld_simulate::{Fabric, Inside};
+    /// let on = |hosts| {
+    ///     let inside = Some(Inside::shared_memory(Placement::regular(hosts, 8)));
+    ///     Fabric { inside, ..Fabric::default() }.model()
+    /// };
+    /// assert_eq!((on(2).alpha, on(1).alpha), (21e-6, 500e-9));
+    /// ```
     #[must_use]
     pub fn model(&self) -> Model {
         let per_byte = |rate: Option<u64>| rate.map_or(0.0, |rate| 1.0 / rate as f64);
-        Model {
-            alpha: (self.latency + self.overhead).seconds(),
-            beta: per_byte(self.bandwidth),
-            gamma: per_byte(self.reduce),
-            inside: self
-                .inside
-                .as_ref()
-                .map(|inside| ((inside.latency + inside.overhead).seconds(), per_byte(inside.bandwidth))),
-        }
+        let between = ((self.latency + self.overhead).seconds(), per_byte(self.bandwidth));
+        let inside =
+            |inside: &Inside| ((inside.latency + inside.overhead).seconds(), per_byte(inside.bandwidth));
+        let alone = self.inside.as_ref().filter(|inside| inside.placement.hosts() == 1);
+        let (alpha, beta) = alone.map_or(between, inside);
+        Model { alpha, beta, gamma: per_byte(self.reduce), inside: self.inside.as_ref().map(inside) }
     }
 
     /// How long reducing to a result of `bytes` takes.
