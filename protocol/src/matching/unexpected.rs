@@ -1,16 +1,27 @@
 //! Messages that wait for a receive, in the order of arrival.
 //!
 //! Each is in two lists: of its (context, source) for specific receives, and of its context for
-//! wildcard receives. Neighbour: `posted.rs`, the other side of the match.
+//! wildcard receives. Where many wait in a context, as where several threads receive by tags of their own, each is in a
+//! third one, of its source and tag: for those who name both the others would be gone through from the front, again and
+//! again. Neighbour: `posted.rs`, the other side of the match.
+
+use std::collections::BTreeMap;
 
 use super::contexts::{Contexts, Lists};
 use super::{Chain, List, list_of};
 use crate::{Rank, Selector, TagSelector};
 
+/// So many are gone through; with more of them, those of each tag are listed, too.
+const FEW: usize = 32;
+
 #[derive(Default)]
 struct PerContext {
     by_source: Vec<List>,
     all: List,
+    /// How many there are.
+    waiting: usize,
+    /// By source and tag, since there were many and until there are none. (Peers choose the keys.)
+    by_tag: Option<BTreeMap<(Rank, u64), List>>,
 }
 
 impl Lists for PerContext {
@@ -33,6 +44,7 @@ pub(crate) struct Unexpected {
     contexts: Contexts<PerContext>,
     source_chain: Chain,
     context_chain: Chain,
+    tag_chain: Chain,
     entries: Vec<Option<Entry>>,
 }
 
@@ -42,6 +54,7 @@ impl Unexpected {
             contexts: Contexts::new(),
             source_chain: Chain::default(),
             context_chain: Chain::default(),
+            tag_chain: Chain::default(),
             entries: Vec::new(),
         }
     }
@@ -52,6 +65,25 @@ impl Unexpected {
         let lists = self.contexts.get_or_insert(context);
         self.source_chain.push_back(list_of(&mut lists.by_source, source), index);
         self.context_chain.push_back(&mut lists.all, index);
+        lists.waiting += 1;
+        if let Some(by_tag) = &mut lists.by_tag {
+            self.tag_chain.push_back(by_tag.entry((source, tag)).or_default(), index);
+        } else if lists.waiting > FEW {
+            self.list_tags(context);
+        }
+    }
+
+    /// From here on those of a context are listed by tag, too.
+    #[cold]
+    fn list_tags(&mut self, context: u64) {
+        let Some(lists) = self.contexts.get_mut(context) else { return };
+        let mut by_tag = BTreeMap::<_, List>::new();
+        for index in self.context_chain.iter(&lists.all) {
+            if let Some(Some(Entry { source, tag, .. })) = self.entries.get(index as usize) {
+                self.tag_chain.push_back(by_tag.entry((*source, *tag)).or_default(), index);
+            }
+        }
+        lists.by_tag = Some(by_tag);
     }
 
     /// Lists the message `index` where it would be if it had never been taken out.
@@ -65,6 +97,12 @@ impl Unexpected {
         self.source_chain.insert(by_source, index, next);
         let next = self.context_chain.iter(&lists.all).find(later);
         self.context_chain.insert(&mut lists.all, index, next);
+        lists.waiting += 1;
+        if let Some(by_tag) = &mut lists.by_tag {
+            let list = by_tag.entry((source, tag)).or_default();
+            let next = self.tag_chain.iter(list).find(later);
+            self.tag_chain.insert(list, index, next);
+        }
     }
 
     fn note(&mut self, index: u32, entry: Entry) {
@@ -84,6 +122,11 @@ impl Unexpected {
                 self.entries.get(*index as usize).is_some_and(|entry| entry.is_some_and(|e| e.tag == wanted))
             }
         };
+        if let (Some(by_tag), Some(source), TagSelector::Exact(tag)) =
+            (&lists.by_tag, selector.source, selector.tag)
+        {
+            return by_tag.get(&(source, tag))?.first();
+        }
         match selector.source {
             Some(source) => self.source_chain.iter(lists.by_source.get(source)?).find(accepts),
             None => self.context_chain.iter(&lists.all).find(accepts),
@@ -98,6 +141,17 @@ impl Unexpected {
         let Some(lists) = self.contexts.get_mut(entry.context) else { return false };
         self.source_chain.unlink(list_of(&mut lists.by_source, entry.source), index);
         self.context_chain.unlink(&mut lists.all, index);
+        lists.waiting -= 1;
+        if lists.waiting == 0 {
+            lists.by_tag = None;
+        } else if let Some(by_tag) = &mut lists.by_tag
+            && let Some(list) = by_tag.get_mut(&(entry.source, entry.tag))
+        {
+            self.tag_chain.unlink(list, index);
+            if list.first().is_none() {
+                by_tag.remove(&(entry.source, entry.tag));
+            }
+        }
         true
     }
 
@@ -144,6 +198,45 @@ mod tests {
             }
             (0..4).for_each(|index| assert!(unexpected.remove(index)));
             assert_eq!(unexpected.iter(1).count(), 0);
+        }
+    }
+
+    #[test]
+    fn many_are_found_as_few_are() {
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            // All that wait, in order: index, context, source, tag and arrival.
+            let (mut unexpected, mut waiting) = (Unexpected::new(), Vec::<(u32, u64, Rank, u64, u64)>::new());
+            let (mut free, mut taken) = ((0..200u32).rev().collect::<Vec<_>>(), Vec::new());
+            for arrival in 0..2_000 {
+                // Rising and falling, so that there are many, few and none.
+                let grows = random.u64(0..100) < if arrival / 300 % 2 == 0 { 70 } else { 20 };
+                if grows && let Some(index) = free.pop() {
+                    let (context, source) = (random.u64(1..3), random.usize(0..3));
+                    let message = (index, context, source, random.u64(0..5), arrival);
+                    unexpected.arrive(index, context, source, message.3, arrival);
+                    waiting.push(message);
+                } else if random.bool()
+                    && let Some((index, context, source, tag, arrival)) = taken.pop()
+                {
+                    unexpected.return_to(index, context, source, tag, arrival);
+                    let place = waiting.partition_point(|other| other.4 < arrival);
+                    waiting.insert(place, (index, context, source, tag, arrival));
+                } else if !waiting.is_empty() {
+                    let message = waiting.remove(random.usize(0..waiting.len()));
+                    assert!(unexpected.remove(message.0), "seed {seed}");
+                    if random.bool() { taken.push(message) } else { free.push(message.0) }
+                }
+                let source = random.bool().then(|| random.usize(0..3));
+                let tag = if random.bool() { TagSelector::Any } else { TagSelector::Exact(random.u64(0..5)) };
+                let selector = Selector { context: random.u64(1..3), source, tag };
+                let expected = waiting.iter().find(|(_, context, from, number, _)| {
+                    *context == selector.context
+                        && source.is_none_or(|source| source == *from)
+                        && (tag == TagSelector::Any || tag == TagSelector::Exact(*number))
+                });
+                assert_eq!(unexpected.find(&selector), expected.map(|message| message.0), "seed {seed}");
+            }
         }
     }
 
