@@ -98,7 +98,7 @@ fn a_wait_beyond_the_time_limit_says_whom_it_waits_for() {
     choice.op_timeout = Some(Duration::from_millis(200));
     for wire in wires() {
         // Who goes at once may be what the other one hears of first.
-        let all = std::sync::Barrier::new(3);
+        let all = Barrier::new(3);
         owned_world(wire, 3, &choice, |rank| {
             let line = line!() + 2;
             let error = match rank.rank() {
