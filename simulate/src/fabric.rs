@@ -94,7 +94,8 @@ impl Fabric {
     }
 
     /// The same network as the formulas of [`ringworld_collectives::cost`] see it: `alpha` is latency and
-    /// overhead; asking, copies and the order of what waits are not in it. On one host alone nothing goes between hosts.
+    /// overhead; asking, copies and the order of what waits are not in it. On one host alone nothing goes between
+    /// hosts.
     ///
     /// ```
     /// use ringworld_collectives::Placement;
