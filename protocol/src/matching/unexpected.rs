@@ -1,26 +1,28 @@
 //! Messages that wait for a receive, in the order of arrival.
 //!
 //! Each is in two lists: of its (context, source) for specific receives, and of its context for
-//! wildcard receives. Where many wait in a context, as where several threads receive by tags of their own, each is in a
-//! third one, of its source and tag: for those who name both the others would be gone through from the front, again and
-//! again. Neighbour: `posted.rs`, the other side of the match.
+//! wildcard receives. Where many others were gone through for one, as where several threads receive by tags of their
+//! own, each is in a third one, of its source and tag, for those who name both. Neighbour: `posted.rs`, the other side
+//! of the match.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::contexts::{Contexts, Lists};
 use super::{Chain, List, list_of};
 use crate::{Rank, Selector, TagSelector};
 
-/// So many are gone through; with more of them, those of each tag are listed, too.
+/// So many are gone through; where it was more, those of each tag are listed from then on. (Not where there are more:
+/// collectives that are ahead wait in numbers, each with a tag of its own, and the first is mostly the right one.)
 const FEW: usize = 32;
 
 #[derive(Default)]
 struct PerContext {
     by_source: Vec<List>,
     all: List,
-    /// How many there are.
-    waiting: usize,
-    /// By source and tag, since there were many and until there are none. (Peers choose the keys.)
+    /// More than few were gone through for one.
+    gone_through: Cell<bool>,
+    /// By source and tag, since then and until there are none. (Peers choose the keys.)
     by_tag: Option<BTreeMap<(Rank, u64), List>>,
 }
 
@@ -65,10 +67,9 @@ impl Unexpected {
         let lists = self.contexts.get_or_insert(context);
         self.source_chain.push_back(list_of(&mut lists.by_source, source), index);
         self.context_chain.push_back(&mut lists.all, index);
-        lists.waiting += 1;
         if let Some(by_tag) = &mut lists.by_tag {
             self.tag_chain.push_back(by_tag.entry((source, tag)).or_default(), index);
-        } else if lists.waiting > FEW {
+        } else if lists.gone_through.take() {
             self.list_tags(context);
         }
     }
@@ -97,7 +98,6 @@ impl Unexpected {
         self.source_chain.insert(by_source, index, next);
         let next = self.context_chain.iter(&lists.all).find(later);
         self.context_chain.insert(&mut lists.all, index, next);
-        lists.waiting += 1;
         if let Some(by_tag) = &mut lists.by_tag {
             let list = by_tag.entry((source, tag)).or_default();
             let next = self.tag_chain.iter(list).find(later);
@@ -128,7 +128,15 @@ impl Unexpected {
             return by_tag.get(&(source, tag))?.first();
         }
         match selector.source {
-            Some(source) => self.source_chain.iter(lists.by_source.get(source)?).find(accepts),
+            Some(source) => {
+                let mut others = 0;
+                let list = lists.by_source.get(source)?;
+                let found = self.source_chain.iter(list).inspect(|_| others += 1).find(accepts);
+                if others > FEW {
+                    lists.gone_through.set(true);
+                }
+                found
+            }
             None => self.context_chain.iter(&lists.all).find(accepts),
         }
     }
@@ -141,9 +149,9 @@ impl Unexpected {
         let Some(lists) = self.contexts.get_mut(entry.context) else { return false };
         self.source_chain.unlink(list_of(&mut lists.by_source, entry.source), index);
         self.context_chain.unlink(&mut lists.all, index);
-        lists.waiting -= 1;
-        if lists.waiting == 0 {
+        if lists.all.first().is_none() {
             lists.by_tag = None;
+            lists.gone_through.set(false);
         } else if let Some(by_tag) = &mut lists.by_tag
             && let Some(list) = by_tag.get_mut(&(entry.source, entry.tag))
         {
