@@ -22,7 +22,7 @@ struct PerContext {
     all: List,
     /// More than few were gone through for one.
     gone_through: Cell<bool>,
-    /// By source and tag, since then and until there are none. (Peers choose the keys.)
+    /// By source and tag, since then: where it was so once, it mostly will be again. (Peers choose the keys.)
     by_tag: Option<BTreeMap<(Rank, u64), List>>,
 }
 
@@ -149,10 +149,7 @@ impl Unexpected {
         let Some(lists) = self.contexts.get_mut(entry.context) else { return false };
         self.source_chain.unlink(list_of(&mut lists.by_source, entry.source), index);
         self.context_chain.unlink(&mut lists.all, index);
-        if lists.all.first().is_none() {
-            lists.by_tag = None;
-            lists.gone_through.set(false);
-        } else if let Some(by_tag) = &mut lists.by_tag
+        if let Some(by_tag) = &mut lists.by_tag
             && let Some(list) = by_tag.get_mut(&(entry.source, entry.tag))
         {
             self.tag_chain.unlink(list, index);
