@@ -1,8 +1,8 @@
 //! The rules of point-to-point messages, over the simulator and over TCP.
 
-use crate::common::{owned_world, small, wires, world};
+use crate::common::{Wire, owned_world, small, wires, world};
 use crate::log::Log;
-use ringworld::testing::Choice;
+use ringworld::testing::{Choice, Rank};
 use ringworld::{Error, Op, Raw, Source, Tag, wait_all};
 
 /// Lengths around the eager limit and the window of `small`, and a large one.
@@ -441,107 +441,96 @@ fn a_receive_can_be_withdrawn_after_whoever_could_have_sent_for_it_has_left() {
     }
 }
 
-/// Sent before this rank knows that it is alone, and after.
-#[test]
-fn a_message_to_oneself_comes_from_any_source_after_all_others_have_left() {
+/// Calls `body` for rank 0 of two, whose other rank leaves at once, over every wire, with a length that is eager and
+/// one that is not.
+fn left_alone(body: impl Fn(&Rank, Wire, usize) + Sync) {
     for wire in wires() {
         for length in [1, 100_000] {
             owned_world(wire, 2, &small(), |rank| {
                 rank.barrier().unwrap();
-                if rank.rank() == 1 {
-                    return;
-                }
-                let before = rank.start_send(vec![8u8; length], 0, 2).unwrap();
-                assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
-                let after = rank.start_send_sync(vec![9u8; length], 0, 2).unwrap();
-                for (sent, expected) in [(before, 8), (after, 9)] {
-                    let mut buffer = vec![0u8; length];
-                    rank.recv(&mut buffer, Source::Any, 2).unwrap();
-                    assert!(buffer.iter().all(|byte| *byte == expected), "{wire:?}");
-                    sent.wait().unwrap();
+                if rank.rank() == 0 {
+                    body(&rank, wire, length);
                 }
             });
         }
     }
+}
+
+/// Sent before this rank knows that it is alone, and after.
+#[test]
+fn a_message_to_oneself_comes_from_any_source_after_all_others_have_left() {
+    left_alone(|rank, wire, length| {
+        let before = rank.start_send(vec![8u8; length], 0, 2).unwrap();
+        assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+        let after = rank.start_send_sync(vec![9u8; length], 0, 2).unwrap();
+        for (sent, expected) in [(before, 8), (after, 9)] {
+            let mut buffer = vec![0u8; length];
+            rank.recv(&mut buffer, Source::Any, 2).unwrap();
+            assert!(buffer.iter().all(|byte| *byte == expected), "{wire:?}");
+            sent.wait().unwrap();
+        }
+    });
 }
 
 /// Begun before this rank knows that it is alone, and after, and not asked for since: it may still send to itself.
 #[test]
 fn a_receive_from_any_source_that_has_begun_waits_for_what_this_rank_sends_to_itself() {
-    for wire in wires() {
-        for length in [1, 100_000] {
-            owned_world(wire, 2, &small(), |rank| {
-                rank.barrier().unwrap();
-                if rank.rank() == 1 {
-                    return;
-                }
-                let begin = |tag: u32| rank.start_recv(vec![0u8; length], Source::Any, tag).unwrap();
-                let before = [begin(1), begin(2)];
-                assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
-                let after = [begin(3), begin(4), begin(5)];
-                for tag in [2, 3] {
-                    rank.send(&vec![tag as u8; length], 0, tag).unwrap();
-                }
-                let sent = rank.start_send(vec![4u8; length], 0, 4).unwrap();
-                let mut received = Vec::new();
-                let mut refused = 0;
-                for pending in before.into_iter().chain(after) {
-                    match pending.wait() {
-                        Ok((data, status)) => received.push((data, status.tag)),
-                        // Only this rank could send for it, and waits.
-                        Err(Error::PeerFinished { rank: 1, .. }) => refused += 1,
-                        Err(error) => panic!("{wire:?}: {error}"),
-                    }
-                }
-                sent.wait().unwrap();
-                let expected: Vec<_> = [2, 3, 4].map(|tag| (vec![tag as u8; length], tag)).into();
-                assert!(received == expected, "{wire:?}");
-                assert_eq!(refused, 2, "{wire:?}");
-                // Whoever asks whether one has ended hears that it has.
-                let asked = begin(6);
-                assert!(asked.is_done(), "{wire:?}");
-                assert!(matches!(asked.wait(), Err(Error::PeerFinished { .. })), "{wire:?}");
-            });
+    left_alone(|rank, wire, length| {
+        let begin = |tag: u32| rank.start_recv(vec![0u8; length], Source::Any, tag).unwrap();
+        let before = [begin(1), begin(2)];
+        assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+        let after = [begin(3), begin(4), begin(5)];
+        for tag in [2, 3] {
+            rank.send(&vec![tag as u8; length], 0, tag).unwrap();
         }
-    }
+        let sent = rank.start_send(vec![4u8; length], 0, 4).unwrap();
+        let mut received = Vec::new();
+        let mut refused = 0;
+        for pending in before.into_iter().chain(after) {
+            match pending.wait() {
+                Ok((data, status)) => received.push((data, status.tag)),
+                // Only this rank could send for it, and waits.
+                Err(Error::PeerFinished { rank: 1, .. }) => refused += 1,
+                Err(error) => panic!("{wire:?}: {error}"),
+            }
+        }
+        sent.wait().unwrap();
+        let expected: Vec<_> = [2, 3, 4].map(|tag| (vec![tag as u8; length], tag)).into();
+        assert!(received == expected, "{wire:?}");
+        assert_eq!(refused, 2, "{wire:?}");
+        // Whoever asks whether one has ended hears that it has.
+        let asked = begin(6);
+        assert!(asked.is_done(), "{wire:?}");
+        assert!(matches!(asked.wait(), Err(Error::PeerFinished { .. })), "{wire:?}");
+    });
 }
 
 /// However much lies ahead of it, and whoever asks.
 #[test]
 fn what_this_rank_has_sent_to_itself_is_found_after_all_others_have_left() {
-    for wire in wires() {
-        for length in [1, 100_000] {
-            owned_world(wire, 2, &small(), |rank| {
-                rank.barrier().unwrap();
-                if rank.rank() == 1 {
-                    return;
-                }
-                assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
-                let send = |tag: u32| rank.start_send(vec![tag as u8; length], 0, tag).unwrap();
-                let mut sent = vec![send(2)];
-                assert_eq!(rank.probe(Source::Any, 2).unwrap().tag, 2, "{wire:?}");
-                sent.push(send(3));
-                let mut buffer = vec![0u8; length];
-                let message = rank.probe_matched(Source::Any, 3).unwrap();
-                message.recv(&mut buffer).unwrap();
-                sent.push(send(4));
-                let matched = rank.start_probe_matched(Source::Any, 4).unwrap();
-                crate::tasks::block_on(matched).unwrap().recv(&mut buffer).unwrap();
-                rank.recv(&mut buffer, Source::Any, 2).unwrap();
-                let ahead: Vec<_> = (0..3_000).map(|_| rank.start_send(vec![1u8], 0, 1).unwrap()).collect();
-                sent.push(send(5));
-                rank.recv(&mut buffer, Source::Any, 5).unwrap();
-                assert!(buffer.iter().all(|byte| *byte == 5), "{wire:?}");
-                ahead.iter().for_each(|_| _ = rank.recv(&mut [0u8], Source::Any, 1).unwrap());
-                sent.into_iter().chain(ahead).for_each(|sent| _ = sent.wait().unwrap());
-                for probed in
-                    [rank.probe(Source::Any, 6).map(drop), rank.probe_matched(Source::Any, 6).map(drop)]
-                {
-                    assert!(matches!(probed, Err(Error::PeerFinished { rank: 1, .. })), "{wire:?}");
-                }
-            });
+    left_alone(|rank, wire, length| {
+        assert!(matches!(rank.recv(&mut [0u8], 1, 5), Err(Error::PeerFinished { .. })), "{wire:?}");
+        let send = |tag: u32| rank.start_send(vec![tag as u8; length], 0, tag).unwrap();
+        let mut sent = vec![send(2)];
+        assert_eq!(rank.probe(Source::Any, 2).unwrap().tag, 2, "{wire:?}");
+        sent.push(send(3));
+        let mut buffer = vec![0u8; length];
+        let message = rank.probe_matched(Source::Any, 3).unwrap();
+        message.recv(&mut buffer).unwrap();
+        sent.push(send(4));
+        let matched = rank.start_probe_matched(Source::Any, 4).unwrap();
+        crate::tasks::block_on(matched).unwrap().recv(&mut buffer).unwrap();
+        rank.recv(&mut buffer, Source::Any, 2).unwrap();
+        let ahead: Vec<_> = (0..3_000).map(|_| rank.start_send(vec![1u8], 0, 1).unwrap()).collect();
+        sent.push(send(5));
+        rank.recv(&mut buffer, Source::Any, 5).unwrap();
+        assert!(buffer.iter().all(|byte| *byte == 5), "{wire:?}");
+        ahead.iter().for_each(|_| _ = rank.recv(&mut [0u8], Source::Any, 1).unwrap());
+        sent.into_iter().chain(ahead).for_each(|sent| _ = sent.wait().unwrap());
+        for probed in [rank.probe(Source::Any, 6).map(drop), rank.probe_matched(Source::Any, 6).map(drop)] {
+            assert!(matches!(probed, Err(Error::PeerFinished { rank: 1, .. })), "{wire:?}");
         }
-    }
+    });
 }
 
 /// Threads and tasks that wait when the last of the others leaves.
