@@ -136,7 +136,7 @@ fn change(input: &mut Unstructured<'_>, steps: &mut Vec<(Action, Vec<u32>)>) -> 
     match input.int_in_range(0..=4)? {
         0 => {
             let other = input.choose_index(steps.len())?;
-            let (a, b) = (steps[index].0.clone(), steps[other].0.clone());
+            let (a, b) = (steps[index].0, steps[other].0);
             (steps[index].0, steps[other].0) = (b, a);
         }
         1 => steps[index].1.clear(),

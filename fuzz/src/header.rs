@@ -233,7 +233,7 @@ fn plausible(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     };
     let key: u8 = if kind == 3 { input.int_in_range(0..=33)? } else { 0 };
     let named = matches!(kind, 1 | 2 | 8 | 9);
-    let detail = if named { element(input)?.0 } else { key };
+    let detail = if named { element(input)?.number() } else { key };
     let context: u64 = if named { input.int_in_range(0..=1)? } else { 0 };
     let mut bytes = vec![kind, detail];
     bytes.extend(&context.to_le_bytes()[..6]);
@@ -266,7 +266,7 @@ fn envelope(input: &mut Unstructured<'_>) -> Result<Envelope> {
 }
 
 fn element(input: &mut Unstructured<'_>) -> Result<Element> {
-    input.int_in_range(0..=2).map(Element)
+    input.int_in_range(0..=2).map(Element::new)
 }
 
 fn selector(input: &mut Unstructured<'_>) -> Result<Selector> {
