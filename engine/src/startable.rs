@@ -170,11 +170,11 @@ impl Startable for ReceiveCall {
     ) -> Option<(Ending, ())> {
         let Self { selector, element, told } = *self;
         let into = output.unwrap_or(&mut []);
+        let expected = Expected { selector, element, room: into.len() };
         if !core.may_expect(&selector, into.len(), &told) {
-            return None;
+            return core.take_arrived(&expected, into).map(|ending| (ending, ()));
         }
-        let room = into.len();
-        let mut expecting = Expecting::receive(Expected { selector, element, room }, into);
+        let mut expecting = Expecting::receive(expected, into);
         let ending = engine.poll_briefly(core, |core| match core.poll_for(&mut expecting) {
             Some(ending) => ControlFlow::Break(Some(ending)),
             None if core.may_go_on_expecting(&selector) => ControlFlow::Continue(()),

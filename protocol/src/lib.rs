@@ -71,5 +71,5 @@ pub use envelope::{
 pub use machine::{Departure, Description, Kind, Machine, Stage};
 pub use malformed::Malformed;
 pub use rank::Rank;
-pub use request::{Completion, Done, Failure, Matched, MatchedId, Mode, Offer, RequestId};
+pub use request::{Arrived, Completion, Done, Failure, Matched, MatchedId, Mode, Offer, RequestId};
 pub use wire::{Header, Key};

@@ -93,6 +93,17 @@ pub enum Offer {
     Unclear,
 }
 
+/// A message that was received after it had come, by [`crate::Machine::take_arrived`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// The name of the bounce memory in which it lies, which is to be dropped; `None`: it is empty, and lies nowhere.
+    pub bounce: Option<u64>,
+    /// How many bytes of it the receive gets.
+    pub bytes: usize,
+    /// How the receive ends.
+    pub ending: Result<Done, Failure>,
+}
+
 /// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

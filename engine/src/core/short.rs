@@ -9,20 +9,21 @@
 //! send        nothing waits for that peer, there is credit, all of it leaves now   depart ─▶ inject ─▶ left
 //!             the same of one that is not waited for, if its transport does not coalesce
 //! receive     nothing has come for it, and a poll brings all of its message       deliver ─▶ take_expected
+//!             all of its message has come already                                take_arrived
 //! collective  its sends as above; its receives are awaited, not posted            deliver ─▶ take_awaited
 //!             all of one whose ranks show what they give, if it is there by now   show ─▶ look
 //! ```
 //!
-//! Order: a receive of the short path comes after all that are posted, and has those in line posted before it; so
-//! whatever one of those accepts is not for it;
-//! and it takes no message while an earlier one that it accepts lies here. Messages of collectives have names of their
-//! own, and cannot be taken for one another. A collective is a run as ever; but neither its messages are entered, nor
-//! its call, until its caller stops to poll, nor the run itself before the first poll, which may bring a message for
-//! it.
+//! Order: a receive of the short path that polls comes after all that are posted, and has those in line posted before
+//! it; so whatever one of those accepts is not for it; and it takes no message while an earlier one that it accepts
+//! lies here. One that takes what has come already passes nobody: what lies here is accepted by no receive that was
+//! begun before. Messages of collectives have names of their own, and cannot be taken for one another. A collective is
+//! a run as ever; but neither its messages are entered, nor its call, until its caller stops to poll, nor the run
+//! itself before the first poll, which may bring a message for it.
 
 use rustix::time::{ClockId, clock_gettime};
 
-use ringworld_protocol::{BufferId, Element, Envelope, Header, Mode, Selector, Span};
+use ringworld_protocol::{Arrived, BufferId, Element, Envelope, Expected, Header, Mode, Selector, Span};
 
 use super::super::calls::{CallId, Ending};
 use super::super::observe::Told;
@@ -113,6 +114,21 @@ impl Core {
             return self.may_go_on_expecting_apart(selector);
         }
         self.may_still_expect(selector)
+    }
+
+    /// Receives a message that has come before it was asked for, if all of it is here.
+    #[inline(never)]
+    pub(crate) fn take_arrived(&mut self, expected: &Expected, into: &mut [u8]) -> Option<Ending> {
+        if self.apart {
+            return None;
+        }
+        self.hear_first();
+        let Arrived { bounce, bytes, ending } = self.machine.take_arrived(expected)?;
+        if let Some(bounce) = bounce {
+            self.buffers.take(bounce, &mut into[..bytes]);
+        }
+        self.settle();
+        Some(ending.map(Some))
     }
 
     #[inline]

@@ -7,8 +7,8 @@ use super::states::{Body, Claim, Inbound, Receive, ReceiveStage, Request, Room};
 use super::{Id, Machine};
 use crate::wire::Packet;
 use crate::{
-    Action, Done, Element, Failure, Incoming, Key, Matched, MatchedId, OVERHEAD, RequestId, Selector, Span,
-    TagSelector,
+    Action, Arrived, Done, Element, Expected, Failure, Incoming, Key, Matched, MatchedId, OVERHEAD,
+    RequestId, Selector, Span, TagSelector,
 };
 
 impl Machine {
@@ -38,6 +38,41 @@ impl Machine {
         let id = self.start(Request::Receive(Receive { selector, room, stage: ReceiveStage::Posted }));
         self.posted.post(id.index, selector);
         RequestId(id)
+    }
+
+    /// Receives a message that came before it was asked for, without a request, if the first that `expected` accepts
+    /// has arrived whole. Before anything else is asked of this machine, the caller copies what the receive gets, and
+    /// drops the bounce memory.
+    ///
+    /// `None`: nothing has happened, and the receive is to be begun by [`Machine::receive`].
+    ///
+    /// ```
+    /// use ringworld_protocol::*;
+    /// let [mut here, mut there] = [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
+    /// let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
+    /// let departure = there.depart(0, &envelope, 100).expect("there is room");
+    /// let target = here.header(1, departure.encode(&mut [0; Header::MAX]), 100)?;
+    /// let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
+    /// let expected = Expected { selector, element: Element::RAW, room: 200 };
+    /// assert_eq!(here.take_arrived(&expected), None);
+    /// here.delivered(target.token);
+    /// let Arrived { bounce, bytes, ending } = here.take_arrived(&expected).expect("all of it is here");
+    /// assert_eq!((bounce, bytes, ending.map(|done| done.len)), (Some(target.token), 100, Ok(100)));
+    /// # Ok::<(), Malformed>(())
+    /// ```
+    pub fn take_arrived(&mut self, expected: &Expected) -> Option<Arrived> {
+        let Expected { selector, element, room } = *expected;
+        let index = self.unexpected.find(&selector)?;
+        let id = self.inbound.id_at(index)?;
+        let Inbound { incoming, charged, .. } =
+            self.inbound.remove_if(id, |message| (message.body == Body::Arrived).then_some(*message))?;
+        self.unexpected.remove(index);
+        if charged {
+            self.free_credit(incoming.source, incoming.len + OVERHEAD);
+        }
+        let room = Room { into: Span { buffer: None, offset: 0, len: room }, element };
+        let bounce = (incoming.len > 0).then_some(id.to_bits());
+        Some(Arrived { bounce, bytes: room.of(&incoming).len, ending: room.filled_by(&incoming) })
     }
 
     /// The message that a receive with this selector would get if it were posted now.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what is printed explains a failure")]
 
+mod arrived;
 mod ends;
 mod expected;
 mod flow;

@@ -1,12 +1,12 @@
-//! Receives in a line of their own, to which messages are offered: they get what they would have got if they had been
-//! posted at once.
+//! Receives in a line of their own, to which messages are offered, and those that take what has come already: they get
+//! what they would have got if they had been posted at once.
 
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use ringworld_protocol::{
-    Action, BufferId, Config, Element, Envelope, Expected, Failure, Header, Machine, Mode, OVERHEAD, Offer,
-    RequestId, Selector, Span, TagSelector,
+    Action, Arrived, BufferId, Config, Element, Envelope, Expected, Failure, Header, Machine, Mode, OVERHEAD,
+    Offer, RequestId, Selector, Span, TagSelector,
 };
 
 const EAGER: usize = 64;
@@ -59,6 +59,8 @@ struct Receiver {
     machine: Machine,
     /// Whether receives wait in line; otherwise they are posted at once.
     lines_up: bool,
+    /// Whether they are not begun at all where their message is here.
+    takes: bool,
     line: VecDeque<(usize, Expected)>,
     posted: Vec<(RequestId, usize)>,
     /// Tokens of payloads that have not arrived.
@@ -67,15 +69,20 @@ struct Receiver {
 }
 
 impl Receiver {
-    fn new(lines_up: bool) -> Self {
+    fn new(lines_up: bool, takes: bool) -> Self {
         let (line, posted, open, ends) = Default::default();
-        Self { machine: machine(0), lines_up, line, posted, open, ends }
+        Self { machine: machine(0), lines_up, takes, line, posted, open, ends }
     }
 
     fn begin(&mut self, what: Expected) {
         let number = self.ends.len();
         self.ends.push(None);
-        if self.lines_up && self.machine.may_expect(&what.selector) {
+        if self.takes
+            && let Some(Arrived { ending, .. }) = self.machine.take_arrived(&what)
+        {
+            self.ends[number] = Some(ending.map(|done| (done.source, done.envelope.tag, done.arrival)));
+            self.settle();
+        } else if self.lines_up && self.machine.may_expect(&what.selector) {
             self.line.push_back((number, what));
         } else {
             self.post_line();
@@ -171,10 +178,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn who_waits_in_line_gets_what_it_would_have_got(steps in prop::collection::vec(step(), 1..60)) {
+    fn a_receive_in_line_or_of_what_is_here_gets_what_it_would_have_got(steps in prop::collection::vec(step(), 1..60)) {
         let mut peers = [machine(1), machine(2)];
         let mut open = [true; 2];
-        let mut receivers = [Receiver::new(false), Receiver::new(true)];
+        let kinds = [(false, false), (true, false), (false, true), (true, true)];
+        let mut receivers = kinds.map(|(lines_up, takes)| Receiver::new(lines_up, takes));
         for step in steps {
             let arriving = match step {
                 Step::Begin { source, tag } => {
@@ -190,7 +198,7 @@ proptest! {
                         let found = receiver.machine.probe(&expected(source, tag).selector);
                         found.map(|incoming| incoming.arrival)
                     });
-                    prop_assert_eq!(found[0], found[1]);
+                    prop_assert_eq!(found, [found[0]; 4]);
                     continue;
                 }
                 Step::PayloadsArrive => {
@@ -214,9 +222,11 @@ proptest! {
             receivers.iter_mut().for_each(|receiver| receiver.arrives(&arriving));
         }
         receivers.iter_mut().for_each(Receiver::all_arrives);
-        let [posted, lined] = receivers;
-        prop_assert_eq!(&posted.ends, &lined.ends);
-        prop_assert_eq!(posted.unexpected(), lined.unexpected());
+        let [posted, others @ ..] = receivers;
+        for other in others {
+            prop_assert_eq!(&posted.ends, &other.ends);
+            prop_assert_eq!(posted.unexpected(), other.unexpected());
+        }
     }
 }
 
