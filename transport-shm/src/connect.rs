@@ -518,6 +518,24 @@ mod tests {
         drop(copy);
     }
 
+    /// It would otherwise end the world for want of descriptors if that went on for some seconds.
+    #[test]
+    fn whoever_hands_over_too_many_descriptors_is_the_one_to_blame() {
+        let (mut one, _other) = pair();
+        let (stranger, end) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::NONBLOCK, None)
+                .unwrap();
+        let end = Watched::new(end, &one.epoll);
+        let watch = |socket: &Watched<OwnedFd>, slot| Shm::watch(&one.epoll, socket, Watch::Pending(slot));
+        let since = Instant::now();
+        let slot = one.pending.insert(end, Role::Unauthenticated { since }, watch).unwrap();
+        for _ in 0..2 {
+            packet::send_many(&stranger, b"?", &[stranger.as_fd(); 2 * packet::FDS]).unwrap();
+        }
+        assert!(one.drive(slot) && one.pending.get(slot).is_none());
+        assert!(!one.shortage.is_noted());
+    }
+
     /// Were it otherwise, each side could take another one of two connections for the one that counts, and give up the
     /// other's.
     #[test]
