@@ -254,7 +254,8 @@ impl Shutdown {
     /// Whether nothing is missing if the connection ends by itself now: the peer has left in good order.
     #[must_use]
     pub fn may_end(&self, progress: Progress) -> bool {
-        progress.fin_ack_read || (self.peer_closed && progress.idle)
+        // An answer that nobody has asked for says nothing.
+        (self.fin_sent && progress.fin_ack_read) || (self.peer_closed && progress.idle)
     }
 
     /// The connection is lost or given up: defers [`Event::PeerDown`], once; `false` when that has been done before.
@@ -296,6 +297,15 @@ mod tests {
         life.abort();
         life.report(&mut events);
         assert!(events.is_empty() && life.is_over() && !life.close());
+    }
+
+    #[test]
+    fn an_answer_without_a_question_excuses_no_end() {
+        let (mut shutdown, answered) =
+            (Shutdown::default(), Progress { fin_ack_read: true, ..Progress::default() });
+        assert!(!shutdown.may_end(answered));
+        shutdown.sent(Control::Fin);
+        assert!(shutdown.may_end(answered));
     }
 
     #[test]
