@@ -170,6 +170,22 @@ struct Incoming {
     arrived: usize,
 }
 
+impl Incoming {
+    fn is_cut_by(&self, what: &str) -> String {
+        format!("{what} within a message, of which {} of {} bytes have come", self.arrived, self.length)
+    }
+}
+
+/// What may come next, beside puts.
+#[derive(Debug)]
+enum Coming {
+    Anything,
+    /// The rest of a message.
+    Pieces(Incoming),
+    /// No message any more: whoever waits for one has been told so.
+    LastWords,
+}
+
 /// Where what comes in goes.
 pub(crate) struct Inward<'a> {
     pub(crate) rank: Rank,
@@ -220,7 +236,7 @@ pub(crate) struct Link {
     consumer: Consumer,
     /// Slots on their way, and up to where the ring must have been read before they are free.
     slots: VecDeque<(u64, Run)>,
-    incoming: Option<Incoming>,
+    coming: Coming,
     /// How many messages have come in pieces, modulo [`CONTENT`].
     came: u8,
 }
@@ -240,7 +256,7 @@ impl Link {
             producer: Producer::new(out),
             consumer: Consumer::new(into),
             slots: VecDeque::with_capacity(DEPTH),
-            incoming: None,
+            coming: Coming::Anything,
             came: 0,
         }
     }
@@ -354,7 +370,7 @@ impl Link {
         }
         let mut said = 0;
         while outgoing.sent < payload.len() {
-            let exchanges = self.incoming.is_some() || self.has_come();
+            let exchanges = self.is_within_message() || self.has_come();
             let longest = if exchanges { EXCHANGED } else { piece(payload.len()) };
             let rest = &payload[outgoing.sent..];
             let bytes = &rest[..longest.min(rest.len())];
@@ -561,11 +577,15 @@ impl Link {
     /// Whether so many messages in pieces have come that all is to be taken in. HEAD moves for each piece, so that it
     /// is due for none.
     fn is_content_again(&mut self) -> bool {
-        if self.incoming.is_some() {
+        if self.is_within_message() {
             return false;
         }
         self.came = (self.came + 1) % CONTENT;
         self.came == 0
+    }
+
+    fn is_within_message(&self) -> bool {
+        matches!(self.coming, Coming::Pieces(_))
     }
 
     /// Does what a record says. Returns how many bytes it has brought, and whether they were in a slot.
@@ -575,12 +595,13 @@ impl Link {
             BEGIN => self.begin(record, inward).map(|()| (0, false)),
             PIECE => self.take_piece(record, inward).map(|bytes| (bytes, true)),
             PUT | BRIEF => self.take_put(record, inward).map(|bytes| (bytes, record.kind == PUT)),
-            FIN => {
-                inward.ends.fin = true;
-                Ok((0, false))
-            }
-            FIN_ACK => {
-                inward.ends.fin_ack = true;
+            FIN | FIN_ACK => {
+                if let Coming::Pieces(incoming) = &self.coming {
+                    return Err(incoming.is_cut_by("a last word"));
+                }
+                self.coming = Coming::LastWords;
+                inward.ends.fin |= record.kind == FIN;
+                inward.ends.fin_ack |= record.kind == FIN_ACK;
                 Ok((0, false))
             }
             kind => Err(format!("a record of kind {kind}")),
@@ -590,8 +611,10 @@ impl Link {
     /// The length of a message's header, `before` bytes behind the beginning of the record.
     #[inline]
     fn header_length(&self, record: Record, before: usize) -> Result<usize, String> {
-        if let Some(incoming) = &self.incoming {
-            return Err(format!("a message within another, of which {} bytes have come", incoming.arrived));
+        match &self.coming {
+            Coming::Anything => {}
+            Coming::Pieces(incoming) => return Err(incoming.is_cut_by("a message")),
+            Coming::LastWords => return Err("a message behind a last word".to_owned()),
         }
         let length = usize::from(record.detail);
         if length > MAX_HEADER || before + length > record.length {
@@ -635,7 +658,7 @@ impl Link {
             return Err(format!("a message of {length} bytes begins in a record of {}", record.length));
         }
         let Placement { token, memory } = inward.placer.place(inward.rank, &header[..at], length)?;
-        self.incoming = Some(Incoming { token, memory, length, arrived: 0 });
+        self.coming = Coming::Pieces(Incoming { token, memory, length, arrived: 0 });
         Ok(())
     }
 
@@ -643,7 +666,9 @@ impl Link {
         let [word] = self.words(record)?;
         let piece = piece_of(word)?;
         let length = piece.length();
-        let incoming = self.incoming.as_mut().ok_or("a piece of no message")?;
+        let Coming::Pieces(incoming) = &mut self.coming else {
+            return Err("a piece of no message".to_owned());
+        };
         if length > incoming.length - incoming.arrived {
             return Err(format!(
                 "{length} bytes more of a message of {} bytes, of which {} have come",
@@ -655,7 +680,8 @@ impl Link {
         self.theirs.read(piece, &mut into[..room], incoming.length);
         incoming.arrived += length;
         if incoming.arrived == incoming.length
-            && let Some(Incoming { token, memory, .. }) = self.incoming.take()
+            && let Coming::Pieces(Incoming { token, memory, .. }) =
+                std::mem::replace(&mut self.coming, Coming::Anything)
         {
             drop(memory);
             inward.placer.arrived(inward.rank, token, inward.events);

@@ -142,6 +142,26 @@ fn whatever_stands_in_a_ring_is_refused_or_harmless() {
     assert!(refused > 1_000 && taken > 20, "{refused} refused, {taken} taken");
 }
 
+/// Whoever waits for a message that has begun would wait for ever, and nobody waits for one of a peer that has closed.
+#[test]
+fn last_words_come_behind_all_messages() {
+    const HEADER: (u8, &[u8]) = (MESSAGE, &[]);
+    const LONG: (u8, &[u8]) = (BEGIN, &9u64.to_le_bytes());
+    let said = |records: &[(u8, &[u8])]| {
+        let ([_, mut reader], memory) = pair();
+        let mut producer = Producer::new(0);
+        assert!(records.iter().all(|(kind, body)| producer.push(&memory, *kind, 0, &[body])));
+        receive(&mut reader, &mut Exposures::default()).map(|(taken, _)| taken.0.len())
+    };
+    let (fin, fin_ack) = ((FIN, &[][..]), (FIN_ACK, &[][..]));
+    assert_eq!(said(&[HEADER, HEADER, fin, fin_ack]), Ok(2));
+    for word in [fin, fin_ack] {
+        for impossible in [[LONG, word], [word, HEADER], [word, LONG]] {
+            assert!(said(&impossible).is_err(), "{impossible:?}");
+        }
+    }
+}
+
 /// Takes messages that bring nothing, of which another is written as soon as one is taken.
 struct Flooded<'a>(Producer, &'a Mapping, usize);
 
