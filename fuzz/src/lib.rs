@@ -13,20 +13,21 @@ mod settings;
 
 pub use collectives::{checker, schedule};
 pub use header::header;
-pub use network::{control, tcp, verbs};
+pub use network::{control, shm, tcp, verbs};
 pub use settings::{secret, settings, toml};
 
 /// A target: its name and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, as `cargo fuzz list` names them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("checker", checker),
     ("control", control),
     ("header", header),
     ("schedule", schedule),
     ("secret", secret),
     ("settings", settings),
+    ("shm", shm),
     ("tcp", tcp),
     ("toml", toml),
     ("verbs", verbs),

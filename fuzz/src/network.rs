@@ -1,9 +1,16 @@
-//! Readers of what comes from a network. The first byte of an input says which of them reads the rest.
+//! Readers of what comes from a network, or from a neighbour on the same host. The first byte of an input says which of
+//! them reads the rest.
 
 /// Control frames, and the handshakes before them.
 pub fn control(data: &[u8]) {
     use ringworld_bootstrap::fuzzing::{control_frame, control_handshake};
     dispatch(data, &[control_frame, control_handshake]);
+}
+
+/// What a neighbour writes into shared memory, and what comes by the sockets of that.
+pub fn shm(data: &[u8]) {
+    use ringworld_transport_shm::fuzzing::{neighbour, stranger};
+    dispatch(data, &[neighbour, neighbour, neighbour, stranger]);
 }
 
 /// Frames, addresses and handshakes of the TCP transport.

@@ -55,6 +55,8 @@ mod channels;
 mod config;
 mod connect;
 mod folder;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod link;
 mod memory;

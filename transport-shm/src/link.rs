@@ -62,13 +62,13 @@ const BUDGET: usize = 1 << 20;
 /// As so many a record counts besides, for it takes its time also where it brings nothing.
 const RECORD: usize = 64;
 
-const MESSAGE: u8 = 1;
-const BEGIN: u8 = 2;
-const PIECE: u8 = 3;
-const PUT: u8 = 4;
-const BRIEF: u8 = 5;
-const FIN: u8 = 6;
-const FIN_ACK: u8 = 7;
+pub(crate) const MESSAGE: u8 = 1;
+pub(crate) const BEGIN: u8 = 2;
+pub(crate) const PIECE: u8 = 3;
+pub(crate) const PUT: u8 = 4;
+pub(crate) const BRIEF: u8 = 5;
+pub(crate) const FIN: u8 = 6;
+pub(crate) const FIN_ACK: u8 = 7;
 
 const _: () = assert!(cfg!(ringworld_model) || (ROOM <= ring::LONGEST && INLINE + 16 <= ring::LONGEST));
 

@@ -287,6 +287,16 @@ impl Producer {
         true
     }
 
+    /// Writes what nobody writes who keeps to the rules: a record of any kind and length, whether there is room or not.
+    /// Its body is what it is said to be, as far as the ring goes straight on, and whatever lies there.
+    #[cfg(fuzzing)]
+    pub(crate) fn forge(&mut self, memory: &Mapping, record: Record, body: &[u8]) {
+        let (at, straight) = place(self.base, self.tail);
+        memory.write(at + WORD, &body[..body.len().min(straight - WORD)]);
+        memory.store(at, word_of(record, self.tail));
+        self.tail = behind(record, self.tail);
+    }
+
     /// Whether the next record, of so many bytes, stands where others have stood before, as far as this was asked.
     pub(crate) fn is_used_again(&mut self, length: usize) -> bool {
         let end = self.tail % CAPACITY as u64 + taken(length);

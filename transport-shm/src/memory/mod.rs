@@ -12,6 +12,8 @@
 mod copy;
 #[cfg(miri)]
 mod heap;
+#[cfg(fuzzing)]
+pub(crate) mod lent;
 pub(crate) mod stream;
 
 use std::ffi::c_void;
