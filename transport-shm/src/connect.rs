@@ -288,9 +288,11 @@ impl Shm {
             // It had dialled before this side's attempt reached it, and has given that up.
             State::Open(_) => Err(Stop::Close),
             State::Dialing(attempt) if attempt.under_way && self.identity.rank < rank => {
+                self.pending.drop_accepted_from(rank);
                 self.put_back(socket, Role::Parked(rank))
             }
             State::Idle | State::Dialing(_) => {
+                self.pending.drop_accepted_from(rank);
                 let (session, welcome) = responder.answer(Verdict::Ready)?;
                 packet::send(&socket, &welcome, &[])?;
                 self.put_back(socket, Role::Answered(rank, session))
@@ -433,6 +435,8 @@ mod tests {
         Header, Operation, Placement, Placer, Posted, RecvMemory, SendMemory, Token, Transport as _,
     };
 
+    use std::os::fd::AsRawFd;
+
     use rustix::event::{PollFd, PollFlags, Timespec};
 
     use super::*;
@@ -534,6 +538,40 @@ mod tests {
         }
         assert!(one.drive(slot) && one.pending.get(slot).is_none());
         assert!(!one.shortage.is_noted());
+    }
+
+    /// By which it would otherwise take all descriptors of this process, and that would be to blame for it.
+    #[test]
+    fn a_peer_has_one_connection_in_the_handshake_however_often_it_dials() {
+        for dials in [false, true] {
+            let (mut one, other) = pair();
+            if dials {
+                // Then those of the peer are parked.
+                send(&mut one, 1);
+            }
+            let (mut inbox, mut events) = (Inbox(0), Vec::new());
+            let dial = || {
+                let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+                let socket =
+                    rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+                        .unwrap();
+                rustix::net::connect(&socket, &one.place.socket(None, Purpose::Talk).unwrap()).unwrap();
+                let (_, hello) = Initiator::new(&other.identity, 0).unwrap();
+                packet::send(&socket, &hello, &[]).unwrap();
+                socket
+            };
+            let sockets: Vec<OwnedFd> = (0..20).map(|_| dial()).collect();
+            one.poll(&mut inbox, &mut events);
+            // The last one counts: whoever dials again has given up what it had dialled before.
+            let is_open = |socket: &&OwnedFd| loop {
+                match packet::receive(socket) {
+                    Ok(Received::Packet(..)) => {}
+                    other => return matches!(other, Ok(Received::Nothing)),
+                }
+            };
+            let open: Vec<_> = sockets.iter().filter(is_open).map(AsRawFd::as_raw_fd).collect();
+            assert_eq!(open, [sockets[19].as_raw_fd()], "{dials}");
+        }
     }
 
     /// Were it otherwise, each side could take another one of two connections for the one that counts, and give up the

@@ -141,6 +141,14 @@ impl PendingHandshakes {
         }
     }
 
+    /// Closes what a peer has dialled before, which it has given up if it dials again: so one is left of each.
+    pub(crate) fn drop_accepted_from(&mut self, peer: Rank) {
+        let is_accepted = |role: &Role| matches!(role, Role::Parked(_) | Role::Answered(..));
+        if self.known > 0 {
+            self.drop_if(|role| is_accepted(role) && role.peer() == Some(peer));
+        }
+    }
+
     /// Closes connections that have said nothing for too long.
     pub(crate) fn drop_silent(&mut self, now: Instant) {
         if self.unauthenticated > 0 {
