@@ -32,6 +32,9 @@ use crate::peer::{Attempt, State};
 use crate::pending::{MAX_UNAUTHENTICATED, Pending, Role};
 use crate::transport::{Listeners, Shm, Watch};
 
+/// The most connections that one poll accepts.
+const ACCEPTS: usize = 64;
+
 /// Why a connection in its handshake goes no further.
 enum Stop {
     /// Nothing is to be done about it but to close it.
@@ -151,10 +154,10 @@ impl Shm {
         }
     }
 
-    /// Accepts whoever has come; whether anybody has.
+    /// Accepts whoever has come, up to a bound; whether anybody has.
     pub(crate) fn accept(&mut self) -> bool {
         let mut moved = false;
-        loop {
+        for _ in 0..ACCEPTS {
             let Some(Listeners { talk, .. }) = &self.listeners else { return moved };
             let now = Instant::now();
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -181,6 +184,9 @@ impl Shm {
                 Err(error) => self.lack(error.into(), now),
             }
         }
+        // There may be more.
+        self.force_look = true;
+        moved
     }
 
     /// Goes on with a handshake, if a packet has come; whether one has.
@@ -538,6 +544,25 @@ mod tests {
         }
         assert!(one.drive(slot) && one.pending.get(slot).is_none());
         assert!(!one.shortage.is_noted());
+    }
+
+    /// Who goes on connecting would otherwise keep a rank from everything else.
+    #[test]
+    fn a_poll_lets_in_no_more_than_so_many() {
+        let (mut one, _other) = pair();
+        let knock = |_| {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket =
+                rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+            rustix::net::connect(&socket, &one.place.socket(None, Purpose::Talk).unwrap()).unwrap();
+            socket
+        };
+        let _strangers: Vec<OwnedFd> = (0..ACCEPTS + 1).map(knock).collect();
+        let (mut inbox, mut events) = (Inbox(0), Vec::new());
+        for let_in in [ACCEPTS, ACCEPTS + 1] {
+            one.poll(&mut inbox, &mut events);
+            assert!(one.pending.get(let_in - 1).is_some() && one.pending.get(let_in).is_none());
+        }
     }
 
     /// By which it would otherwise take all descriptors of this process, and that would be to blame for it.

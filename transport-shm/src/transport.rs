@@ -166,7 +166,7 @@ pub struct Shm {
     /// Links have been told that this side waits for room.
     wants: bool,
     polls: u64,
-    force_look: bool,
+    pub(crate) force_look: bool,
 }
 
 impl Shm {
