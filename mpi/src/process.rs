@@ -30,7 +30,7 @@ struct Process {
     life: Life,
     sessions: usize,
     world: Option<Box<World>>,
-    /// The world has been left, and there is no other.
+    /// The world has been left, or the process ends, and there is no other.
     left: bool,
     /// Something is done at the end of the process.
     ends_well: bool,
@@ -64,7 +64,13 @@ impl Process {
 
     /// The world, to be left, if nobody needs it any more.
     fn parting(&mut self) -> Option<Box<World>> {
-        if self.sessions > 0 || !matches!(self.life, Life::After) {
+        let may_come_back = match self.life {
+            // Unless the end of the process has been here.
+            Life::Before => !self.left,
+            Life::During(_) => true,
+            Life::After => false,
+        };
+        if self.sessions > 0 || may_come_back {
             return None;
         }
         self.left = true;
@@ -73,7 +79,8 @@ impl Process {
 }
 
 fn part(world: Option<Box<World>>) -> Result<()> {
-    let Some(world) = world else { return Ok(()) };
+    // A child that was forked since then has a copy, and says nothing to anybody.
+    let Some(world) = world.filter(|world| !world.is_forked()) else { return Ok(()) };
     freed::end_of_all()?;
     abort::of(None);
     Ok(world.finish()?)
@@ -145,11 +152,9 @@ extern "C" fn end_of_process() {
     }
     let world = {
         let mut process = process();
-        let idle = process.sessions == 0 && matches!(process.life, Life::Before);
         process.left = true;
-        if idle { process.world.take() } else { None }
+        process.parting()
     };
-    // A child that was forked since then has a copy, and says nothing to anybody.
     let Some(world) = world.filter(|world| !world.is_forked()) else { return };
     // In a thread of its own: what this one kept for itself is gone.
     let parting = std::thread::Builder::new().spawn(|| part(Some(world)).is_ok());
