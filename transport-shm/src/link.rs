@@ -234,6 +234,8 @@ pub(crate) struct Link {
     woken: u64,
     producer: Producer,
     consumer: Consumer,
+    /// The last record that came or went is a short message that went.
+    sent_last: bool,
     /// Slots on their way, and up to where the ring must have been read before they are free.
     slots: VecDeque<(u64, Run)>,
     coming: Coming,
@@ -255,6 +257,7 @@ impl Link {
             woken: 0,
             producer: Producer::new(out),
             consumer: Consumer::new(into),
+            sent_last: false,
             slots: VecDeque::with_capacity(DEPTH),
             coming: Coming::Anything,
             came: 0,
@@ -319,9 +322,17 @@ impl Link {
         sent
     }
 
+    /// Of several one after the other, each asks for the lines of one that comes soon. Between far cores of a Zen 5
+    /// EPYC 8 bytes by blocking calls take 0.62 of the time so, streams of 8 bytes 0.66, of 1 KiB 0.85, both ways at
+    /// once 0.7 and 0.9; near cores are the same. A ping-pong has nothing from it, and is left alone.
     #[inline]
     fn push(&mut self, header: &[u8], payload: &[u8]) -> bool {
-        self.producer.push(&self.memory, MESSAGE, header.len() as u8, &[header, payload])
+        let pushed = self.producer.push(&self.memory, MESSAGE, header.len() as u8, &[header, payload]);
+        if self.sent_last {
+            self.producer.ask_ahead(&self.memory, header.len() + payload.len());
+        }
+        self.sent_last = pushed;
+        pushed
     }
 
     /// The same for a message that is long enough for it to matter how it is copied.
@@ -554,6 +565,7 @@ impl Link {
     /// What the peer has written that cannot be.
     pub(crate) fn receive(&mut self, first: Record, inward: &mut Inward<'_>) -> Result<(), String> {
         let (mut next, mut taken, mut takes_all) = (Some(first), 0, false);
+        self.sent_last = false;
         while let Some(record) = next {
             let (bytes, names_slot) = self.take(record, inward)?;
             taken += bytes + RECORD;

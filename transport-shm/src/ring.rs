@@ -68,6 +68,9 @@ const WORD: usize = 8;
 /// wants few bytes.
 const LINE: usize = if cfg!(ringworld_model) { WORD } else { 64 };
 
+/// So many bytes a producer asks for ahead at most: there is no room for more that are on their way at once.
+const AHEAD: u64 = 8 * LINE as u64;
+
 /// Words and bytes that both sides reach; see [`Mapping`], which is what it is but in the model, as it is or by way of
 /// [`PastCaches`].
 pub(crate) trait Shared {
@@ -81,6 +84,11 @@ pub(crate) trait Shared {
     fn read(&self, at: usize, into: &mut [u8]);
     /// Copies bytes in.
     fn write(&self, at: usize, from: &[u8]);
+    /// The line at `at` will be written soon.
+    #[inline]
+    fn will_write(&self, at: usize) {
+        let _ordinary = at;
+    }
     /// What was stored before is seen by whoever has not yet passed such a fence itself.
     fn fence(&self) {
         fence(Ordering::SeqCst);
@@ -116,6 +124,11 @@ impl Shared for Mapping {
     #[inline]
     fn write(&self, at: usize, from: &[u8]) {
         Self::write(self, at, from);
+    }
+
+    #[inline]
+    fn will_write(&self, at: usize) {
+        Self::will_write(self, at);
     }
 }
 
@@ -295,6 +308,20 @@ impl Producer {
         memory.write(at + WORD, &body[..body.len().min(straight - WORD)]);
         memory.store(at, word_of(record, self.tail));
         self.tail = behind(record, self.tail);
+    }
+
+    /// Asks for the lines of the record behind the next one, if both are as long as one with a body of `length` bytes.
+    /// The next one's are looked at by the consumer meanwhile, and are left alone.
+    ///
+    /// Lines that will be written: the consumer has read them a round before, so to write there takes a trip, and the
+    /// next fence or locked instruction waits for its end.
+    #[inline]
+    pub(crate) fn ask_ahead(&self, memory: &impl Shared, length: usize) {
+        let each = taken(length);
+        let first = self.tail + each;
+        for line in (first..first + each.min(AHEAD)).step_by(LINE) {
+            memory.will_write(place(self.base, line).0);
+        }
     }
 
     /// Whether the next record, of so many bytes, stands where others have stood before, as far as this was asked.
@@ -545,6 +572,50 @@ mod tests {
             }
         }
         assert!(full > 10, "the ring was never full");
+    }
+
+    /// Memory that notes which of its lines are asked for.
+    struct Asked(Mapping, std::cell::RefCell<Vec<usize>>);
+
+    impl Shared for Asked {
+        fn load(&self, at: usize) -> u64 {
+            self.0.load(at)
+        }
+
+        fn store(&self, at: usize, value: u64) {
+            self.0.store(at, value);
+        }
+
+        fn read(&self, at: usize, into: &mut [u8]) {
+            self.0.read(at, into);
+        }
+
+        fn write(&self, at: usize, from: &[u8]) {
+            self.0.write(at, from);
+        }
+
+        fn will_write(&self, at: usize) {
+            self.1.borrow_mut().push(at);
+            self.0.will_write(at);
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_ahead_is_written_but_not_next() {
+        for (length, lines) in [(8, 1), (WORD + LINE, 2), (2 * LINE, 3), (LONGEST, AHEAD as usize / LINE)] {
+            let (memory, mut producer, _) = ring();
+            let memory = Asked(memory, Default::default());
+            let bytes = body(1, length);
+            // Until it goes round: no room, but for what is read.
+            while producer.push(&memory, 1, 0, &[&bytes]) {
+                memory.1.take();
+                producer.ask_ahead(&memory, length);
+                let asked = memory.1.take();
+                let behind = producer.tail() + taken(length);
+                let record = (0..lines).map(|line| place(SIZE, behind + (line * LINE) as u64).0);
+                assert_eq!(asked, record.collect::<Vec<_>>(), "of {length} bytes");
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 #![cfg_attr(miri, allow(dead_code, unused_imports, reason = "what asks the system is replaced by `heap.rs`"))]
 
+mod ahead;
 mod copy;
 #[cfg(miri)]
 mod heap;
@@ -167,6 +168,12 @@ impl Mapping {
     pub(crate) fn store(&self, at: usize, value: u64) {
         assert!(self.writable, "this memory is for reading");
         self.word(at).store(value, Ordering::Release);
+    }
+
+    /// Asks for the line at `at`, which will be written soon.
+    #[inline]
+    pub(crate) fn will_write(&self, at: usize) {
+        ahead::will_write(self.place(at, LINE).as_ptr());
     }
 
     /// Copies bytes out.
