@@ -264,7 +264,7 @@ impl Run {
     /// Whether a step is a receive that may be awaited: of a short message, which will be delivered whole, or of what
     /// is looked for, which mostly does not come as a message; and it has not come.
     #[inline]
-    pub(super) fn may_await(&self, step: u32, wires: &Wires<'_>) -> bool {
+    pub(super) fn may_await(&self, step: u32, wires: &mut Wires<'_>) -> bool {
         let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else { return false };
         if into.len * self.what.element > SHORT && !self.steps.looked_for.contains(&step) {
             return false;

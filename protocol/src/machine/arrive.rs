@@ -103,7 +103,7 @@ impl Machine {
     /// come yet, and one may.
     #[must_use]
     #[inline]
-    pub fn may_expect(&self, selector: &Selector) -> bool {
+    pub fn may_expect(&mut self, selector: &Selector) -> bool {
         !self.leaving && self.ended(selector.source).is_none() && self.unexpected.find(selector).is_none()
     }
 

@@ -77,7 +77,7 @@ impl Machine {
 
     /// The message that a receive with this selector would get if it were posted now.
     #[must_use]
-    pub fn probe(&self, selector: &Selector) -> Option<Incoming> {
+    pub fn probe(&mut self, selector: &Selector) -> Option<Incoming> {
         let index = self.unexpected.find(selector)?;
         self.inbound.get(self.inbound.id_at(index)?).map(|message| message.incoming)
     }

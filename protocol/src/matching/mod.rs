@@ -4,8 +4,8 @@
 //! and tag, wildcard and specific receives ordered together; a receive takes the *earliest arrived*
 //! message that it accepts. `posted.rs` holds receives that wait for messages, `unexpected.rs` messages
 //! that wait for receives; at no time does an entry of one accept an entry of the other. Cost: the
-//! entries of the same context and source that are older and do not match; where many messages were gone
-//! through once, none of them for a receive that names source and tag. Neighbour: `machine/`.
+//! entries of the same context and source that are older and do not match; of messages at most a few, and those who
+//! have sent one with the tag. Neighbour: `machine/`.
 
 mod chain;
 mod contexts;

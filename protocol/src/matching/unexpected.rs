@@ -2,29 +2,29 @@
 //!
 //! Each is in two lists: of its (context, source) for specific receives, and of its context for
 //! wildcard receives. Where many others were gone through for one, as where several threads receive by tags of their
-//! own, each is in a third one, of its source and tag, for those who name both. Neighbour: `posted.rs`, the other side
-//! of the match.
+//! own, each is in a third one, of its tag and source. Neighbour: `posted.rs`, the other side of the match.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::contexts::{Contexts, Lists};
 use super::{Chain, List, list_of};
 use crate::{Rank, Selector, TagSelector};
 
-/// So many are gone through; where it was more, those of each tag are listed from then on. (Not where there are more:
-/// collectives that are ahead wait in numbers, each with a tag of its own, and the first is mostly the right one.)
+/// So many others are gone through; where it would be more, those of each tag are listed from then on. (Not where there
+/// are more: collectives that are ahead wait in numbers, each with a tag of its own, and the first is mostly the right
+/// one.)
 const FEW: usize = 32;
 
 #[derive(Default)]
 struct PerContext {
     by_source: Vec<List>,
     all: List,
-    /// More than few were gone through for one.
-    gone_through: Cell<bool>,
-    /// By source and tag, since then: where it was so once, it mostly will be again. (Peers choose the keys.)
-    by_tag: Option<BTreeMap<(Rank, u64), List>>,
+    /// Since few were not enough: where it was so once, it mostly will be again.
+    by_tag: Option<ByTag>,
 }
+
+/// By tag and source. (Peers choose the keys.)
+type ByTag = BTreeMap<(u64, Rank), List>;
 
 impl Lists for PerContext {
     fn is_idle(&self) -> bool {
@@ -37,7 +37,7 @@ struct Entry {
     context: u64,
     source: Rank,
     tag: u64,
-    /// Both lists are in this order.
+    /// All lists are in this order.
     arrival: u64,
 }
 
@@ -68,23 +68,8 @@ impl Unexpected {
         self.source_chain.push_back(list_of(&mut lists.by_source, source), index);
         self.context_chain.push_back(&mut lists.all, index);
         if let Some(by_tag) = &mut lists.by_tag {
-            self.tag_chain.push_back(by_tag.entry((source, tag)).or_default(), index);
-        } else if lists.gone_through.take() {
-            self.list_tags(context);
+            self.tag_chain.push_back(by_tag.entry((tag, source)).or_default(), index);
         }
-    }
-
-    /// From here on those of a context are listed by tag, too.
-    #[cold]
-    fn list_tags(&mut self, context: u64) {
-        let Some(lists) = self.contexts.get_mut(context) else { return };
-        let mut by_tag = BTreeMap::<_, List>::new();
-        for index in self.context_chain.iter(&lists.all) {
-            if let Some(Some(Entry { source, tag, .. })) = self.entries.get(index as usize) {
-                self.tag_chain.push_back(by_tag.entry((*source, *tag)).or_default(), index);
-            }
-        }
-        lists.by_tag = Some(by_tag);
     }
 
     /// Lists the message `index` where it would be if it had never been taken out.
@@ -99,7 +84,7 @@ impl Unexpected {
         let next = self.context_chain.iter(&lists.all).find(later);
         self.context_chain.insert(&mut lists.all, index, next);
         if let Some(by_tag) = &mut lists.by_tag {
-            let list = by_tag.entry((source, tag)).or_default();
+            let list = by_tag.entry((tag, source)).or_default();
             let next = self.tag_chain.iter(list).find(later);
             self.tag_chain.insert(list, index, next);
         }
@@ -114,30 +99,49 @@ impl Unexpected {
     }
 
     /// The earliest message that `selector` accepts.
-    pub(crate) fn find(&self, selector: &Selector) -> Option<u32> {
+    #[inline]
+    pub(crate) fn find(&mut self, selector: &Selector) -> Option<u32> {
         let lists = self.contexts.get(selector.context)?;
-        let accepts = |index: &u32| match selector.tag {
-            TagSelector::Any => true,
-            TagSelector::Exact(wanted) => {
-                self.entries.get(*index as usize).is_some_and(|entry| entry.is_some_and(|e| e.tag == wanted))
-            }
+        let (chain, list) = match selector.source {
+            Some(source) => (&self.source_chain, lists.by_source.get(source)?),
+            None => (&self.context_chain, &lists.all),
         };
-        if let (Some(by_tag), Some(source), TagSelector::Exact(tag)) =
-            (&lists.by_tag, selector.source, selector.tag)
-        {
-            return by_tag.get(&(source, tag))?.first();
+        let TagSelector::Exact(tag) = selector.tag else { return list.first() };
+        if let (Some(by_tag), Some(source)) = (&lists.by_tag, selector.source) {
+            return by_tag.get(&(tag, source))?.first();
         }
-        match selector.source {
-            Some(source) => {
-                let mut others = 0;
-                let list = lists.by_source.get(source)?;
-                let found = self.source_chain.iter(list).inspect(|_| others += 1).find(accepts);
-                if others > FEW {
-                    lists.gone_through.set(true);
-                }
-                found
+        let is_it = |index: &u32| {
+            self.entries.get(*index as usize).is_some_and(|entry| entry.is_some_and(|e| e.tag == tag))
+        };
+        let mut others = 0;
+        let found = chain.iter(list).take(FEW + 1).inspect(|_| others += 1).find(is_it);
+        if found.is_some() || others <= FEW {
+            return found;
+        }
+        self.find_among_many(selector.context, selector.source, tag)
+    }
+
+    /// The same by the lists of tags, which are made if there are none yet.
+    #[cold]
+    fn find_among_many(&mut self, context: u64, source: Option<Rank>, tag: u64) -> Option<u32> {
+        let Self { contexts, context_chain, tag_chain, entries, .. } = self;
+        let lists = contexts.get_mut(context)?;
+        let entry = |index: u32| entries.get(index as usize).copied().flatten();
+        let by_tag = lists.by_tag.get_or_insert_with(|| {
+            let mut by_tag = ByTag::new();
+            for index in context_chain.iter(&lists.all) {
+                let Some(Entry { source, tag, .. }) = entry(index) else { continue };
+                tag_chain.push_back(by_tag.entry((tag, source)).or_default(), index);
             }
-            None => self.context_chain.iter(&lists.all).find(accepts),
+            by_tag
+        });
+        match source {
+            Some(source) => by_tag.get(&(tag, source))?.first(),
+            None => {
+                let firsts = by_tag.range((tag, Rank::MIN)..=(tag, Rank::MAX));
+                let firsts = firsts.filter_map(|(_, list)| list.first());
+                firsts.min_by_key(|index| entry(*index).map(|entry| entry.arrival))
+            }
         }
     }
 
@@ -150,11 +154,11 @@ impl Unexpected {
         self.source_chain.unlink(list_of(&mut lists.by_source, entry.source), index);
         self.context_chain.unlink(&mut lists.all, index);
         if let Some(by_tag) = &mut lists.by_tag
-            && let Some(list) = by_tag.get_mut(&(entry.source, entry.tag))
+            && let Some(list) = by_tag.get_mut(&(entry.tag, entry.source))
         {
             self.tag_chain.unlink(list, index);
             if list.first().is_none() {
-                by_tag.remove(&(entry.source, entry.tag));
+                by_tag.remove(&(entry.tag, entry.source));
             }
         }
         true
@@ -208,18 +212,24 @@ mod tests {
 
     #[test]
     fn many_are_found_as_few_are() {
+        let mut listed = 0;
         for seed in 0..200 {
             let mut random = fastrand::Rng::with_seed(seed);
+            // Some tags are seldom, so that many others are gone through for one, or in vain.
+            let tags = [0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4];
+            // More contexts than are kept, now and then.
+            let contexts = if seed % 4 == 0 { 600 } else { 3 };
             // All that wait, in order: index, context, source, tag and arrival.
             let (mut unexpected, mut waiting) = (Unexpected::new(), Vec::<(u32, u64, Rank, u64, u64)>::new());
             let (mut free, mut taken) = ((0..200u32).rev().collect::<Vec<_>>(), Vec::new());
             for arrival in 0..2_000 {
                 // Rising and falling, so that there are many, few and none.
                 let grows = random.u64(0..100) < if arrival / 300 % 2 == 0 { 70 } else { 20 };
+                let context = if random.bool() { random.u64(1..3) } else { random.u64(1..contexts) };
                 if grows && let Some(index) = free.pop() {
-                    let (context, source) = (random.u64(1..3), random.usize(0..3));
-                    let message = (index, context, source, random.u64(0..5), arrival);
-                    unexpected.arrive(index, context, source, message.3, arrival);
+                    let (source, tag) = (random.usize(0..3), tags[random.usize(0..tags.len())]);
+                    let message = (index, context, source, tag, arrival);
+                    unexpected.arrive(index, context, source, tag, arrival);
                     waiting.push(message);
                 } else if random.bool()
                     && let Some((index, context, source, tag, arrival)) = taken.pop()
@@ -233,15 +243,44 @@ mod tests {
                     if random.bool() { taken.push(message) } else { free.push(message.0) }
                 }
                 let source = random.bool().then(|| random.usize(0..3));
-                let tag = if random.bool() { TagSelector::Any } else { TagSelector::Exact(random.u64(0..5)) };
-                let selector = Selector { context: random.u64(1..3), source, tag };
+                let tag = if random.bool() { TagSelector::Any } else { TagSelector::Exact(random.u64(0..6)) };
+                let selector = Selector { context, source, tag };
                 let expected = waiting.iter().find(|(_, context, from, number, _)| {
                     *context == selector.context
                         && source.is_none_or(|source| source == *from)
                         && (tag == TagSelector::Any || tag == TagSelector::Exact(*number))
                 });
                 assert_eq!(unexpected.find(&selector), expected.map(|message| message.0), "seed {seed}");
+                let all = waiting.iter().filter(|message| message.1 == context).map(|message| message.0);
+                assert!(unexpected.iter(context).eq(all), "seed {seed}");
             }
+            let tags_of = |context| unexpected.contexts.get(context)?.by_tag.as_ref();
+            listed += [1, 2].into_iter().filter_map(tags_of).count();
+        }
+        assert!(listed > 300, "tags were listed in {listed} contexts of 400");
+    }
+
+    /// Taken last first, whether by those who name the source or by any, and with nothing arriving meanwhile.
+    #[test]
+    fn many_are_gone_through_once() {
+        const MANY: u32 = 1_000_000;
+        for source in [Some(0), None] {
+            let mut unexpected = Unexpected::new();
+            for index in 0..MANY {
+                unexpected.arrive(index, 1, 0, index.into(), index.into());
+            }
+            for index in (0..MANY).rev() {
+                // Whatever asks for what is not there.
+                let selector =
+                    |tag: u32| Selector { context: 1, source, tag: TagSelector::Exact(tag.into()) };
+                assert_eq!(unexpected.find(&selector(MANY)), None);
+                assert_eq!(unexpected.find(&selector(index)), Some(index));
+                assert!(unexpected.remove(index));
+            }
+            assert_eq!(
+                unexpected.contexts.get(1).and_then(|lists| Some(lists.by_tag.as_ref()?.len())),
+                Some(0)
+            );
         }
     }
 

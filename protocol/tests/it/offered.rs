@@ -194,7 +194,7 @@ proptest! {
                 }
                 Step::Asks { source, tag } if open[source - 1] => asks(&mut peers[source - 1], source, tag),
                 Step::Probe { source, tag } => {
-                    let found = receivers.each_ref().map(|receiver| {
+                    let found = receivers.each_mut().map(|receiver| {
                         let found = receiver.machine.probe(&expected(source, tag).selector);
                         found.map(|incoming| incoming.arrival)
                     });
