@@ -96,6 +96,27 @@ fn round(machines: &mut [Machine; 2], len: usize, expected: bool) {
     }
 }
 
+/// Many messages wait, each with a tag of its own, and are received last first.
+fn backwards(machines: &mut [Machine; 2]) {
+    let (tags, span) = (100..200, Span::of(BufferId::FIRST, 8));
+    for tag in tags.clone() {
+        let envelope = Envelope { context: 5, element: Element::RAW, tag, signature: [0; 24] };
+        machines[0].send(1, envelope, span, Mode::Standard);
+    }
+    exchange(machines);
+    for tag in tags.rev() {
+        let selector = Selector { context: 5, source: Some(0), tag: TagSelector::Exact(tag) };
+        machines[1].receive(selector, span, Element::RAW);
+    }
+    exchange(machines);
+    for machine in machines {
+        while let Some(completion) = machine.next_completion() {
+            assert!(completion.outcome.is_ok());
+        }
+        assert_eq!(machine.pending(), 0);
+    }
+}
+
 #[test]
 fn the_steady_state_allocates_nothing() {
     let config = |rank| Config::new(rank, 2, 1024, 16 << 10).unwrap();
@@ -125,5 +146,12 @@ fn the_steady_state_allocates_nothing() {
         let after = ALLOCATIONS.with(Cell::get);
         assert_eq!(after - before, 0, "1000 ping-pongs behind a full window, posted first: {expected}");
     }
+    let mut machines = [Machine::new(config(0)), Machine::new(config(1))];
+    // And where many wait, each with a tag of its own, and are taken last first.
+    (0..100).for_each(|_| backwards(&mut machines));
+    let before = ALLOCATIONS.with(Cell::get);
+    (0..1000).for_each(|_| backwards(&mut machines));
+    let after = ALLOCATIONS.with(Cell::get);
+    assert_eq!(after - before, 0, "1000 times many messages, taken last first");
     assert!(ALLOCATIONS.with(Cell::get) > 0, "the counter counts");
 }

@@ -22,6 +22,10 @@ impl List {
     pub(crate) fn first(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
 }
 
 #[derive(Clone, Copy)]

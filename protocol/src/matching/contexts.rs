@@ -48,6 +48,11 @@ impl<T: Lists> Contexts<T> {
         &mut self.sorted[position].1
     }
 
+    #[cfg(test)]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.sorted.iter().map(|(_, lists)| lists)
+    }
+
     fn position(&self, context: u64) -> Result<usize, usize> {
         self.sorted.binary_search_by_key(&context, |(known, _)| *known)
     }
