@@ -337,6 +337,9 @@ impl Core {
         // In parts, or all of them would be moved once more for the sake of a rank that is traced.
         let CollectiveCall { what, mut reducer, caller, site } = what;
         if self.apart && self.enters_apart(&what, &mut reducer, caller, call.is_none()) {
+            if let Some(operation) = reducer.kernel.take_last() {
+                self.calls.leaving.drop(operation);
+            }
             return Entered { sequence: self.runs.next(context), run: None };
         }
         let what = CollectiveCall { what, reducer, caller, site };
@@ -731,6 +734,12 @@ impl Core {
         self.advance_run(run, true);
     }
 
+    /// Operations that nobody has any more are dropped when the lock is given back.
+    #[cold]
+    fn leave_operations(&mut self) {
+        self.runs.left().for_each(|operation| self.calls.leaving.drop(operation));
+    }
+
     /// Sends a short message of lent memory of which all leaves now; `false`: nothing has happened.
     #[inline]
     fn inject(&mut self, to: usize, envelope: &Envelope, data: Span) -> bool {
@@ -753,6 +762,9 @@ impl Core {
             Ok(None) => {}
             Ok(Some(call)) => self.calls.end(call, outcome, &mut self.buffers),
             Err(panicked) => self.operation_panicked(&panicked),
+        }
+        if self.runs.has_left() {
+            self.leave_operations();
         }
     }
 }

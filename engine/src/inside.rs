@@ -11,12 +11,12 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use super::reduce::UserKernel;
+use super::reduce::Operation;
 
 struct Inside {
     /// Where something lies that is a part of the engine, or of what it drives.
     part: usize,
-    operation: Arc<dyn UserKernel>,
+    operation: Arc<Operation>,
     /// The first call that was refused, in words, if whoever made it has said so.
     refused: Option<Option<String>>,
     /// In the middle of which other one this is: an operation may use another world, and that run one.
@@ -71,7 +71,7 @@ impl Drop for Leave {
 /// in words if they are known.
 pub(crate) fn run<P, R>(
     part: &P,
-    operation: &Arc<dyn UserKernel>,
+    operation: &Arc<Operation>,
     run: impl FnOnce() -> R,
 ) -> (R, Option<Option<String>>) {
     let part = std::ptr::from_ref(part).addr();

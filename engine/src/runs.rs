@@ -34,7 +34,7 @@ use super::buffer::Buffers;
 use super::calls::CallId;
 use super::early::Early;
 use super::owners::{Owner, Owners, RunId};
-use super::reduce::Panicked;
+use super::reduce::{Operation, Panicked};
 use super::signature::agree;
 
 use context::Context;
@@ -62,6 +62,8 @@ pub(crate) struct Runs {
     looking: Vec<RunId>,
     /// What has been seen that cannot be.
     trouble: Option<Trouble>,
+    /// Operations of runs that are over, of which nobody else has any.
+    left: Vec<Operation>,
 }
 
 /// A run that has been made; what its rank has to know of it.
@@ -270,9 +272,23 @@ impl Runs {
             context.under_way.remove(run.sequence);
         }
         let call = run.call;
+        if let Some(operation) = run.reducer.kernel.take_last() {
+            self.left.push(operation);
+        }
         *place = None;
         self.free.push(id);
         call
+    }
+
+    /// Whether there are operations to be dropped without the engine's lock.
+    #[inline]
+    pub(crate) fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Those operations.
+    pub(crate) fn left(&mut self) -> impl Iterator<Item = Operation> {
+        self.left.drain(..)
     }
 
     /// Whether a run is under way.

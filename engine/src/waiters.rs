@@ -5,12 +5,14 @@
 //! what he waits for, and nobody needs to look from time to time. A waiter may be woken in vain, and looks again.
 //!
 //! Threads are rung at once: that is one system call. Tasks are woken after the lock has been given back, because what
-//! a waker does is the user's, and may call the engine again.
+//! a waker does is the user's, and may call the engine again. So is what is done when the last of a user's operation is
+//! dropped, which therefore leaves with them.
 
 use std::sync::Arc;
 use std::task::Waker;
 
 use super::notifier::Notifier;
+use super::reduce::Operation;
 
 /// Who waits.
 pub(super) enum Waiter {
@@ -27,13 +29,14 @@ pub enum Topic {
     End,
 }
 
-/// A task that waits for nothing here any more.
+/// A task that waits for nothing here any more, or an operation that nobody has any more.
 enum Task {
     Wake(Waker),
     Forget(Waker),
+    Drop(Operation),
 }
 
-/// Tasks to wake or to forget once the lock has been given back.
+/// Tasks to wake or to forget once the lock has been given back, and operations to drop.
 #[derive(Default)]
 pub(super) struct Tasks(Vec<Task>);
 
@@ -51,18 +54,27 @@ impl Tasks {
         self.0.push(Task::Wake(waker));
     }
 
+    pub(super) fn drop(&mut self, operation: Operation) {
+        self.0.push(Task::Drop(operation));
+    }
+
     /// To be called without the engine's lock. A waker that panics takes nothing from the others, nor from the thread
     /// that happens to be here: the panic hook has told of it.
     pub(super) fn leave(self) {
         for task in self.0 {
+            let what = match task {
+                Task::Wake(_) | Task::Forget(_) => {
+                    "the waker of a task panicked; that task may never hear of what it waits for"
+                }
+                Task::Drop(_) => "what a user-defined operation keeps panicked when it was dropped",
+            };
             let left = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match task {
                 Task::Wake(waker) => waker.wake(),
                 Task::Forget(waker) => drop(waker),
+                Task::Drop(operation) => drop(operation),
             }));
             if let Err(panic) = left {
-                ringworld_transport::error!(
-                    "the waker of a task panicked; that task may never hear of what it waits for"
-                );
+                ringworld_transport::error!("{what}");
                 // What was thrown may throw when it is dropped.
                 std::mem::forget(panic);
             }
@@ -168,6 +180,7 @@ impl Watchers {
 
 #[cfg(all(test, not(ringworld_model)))]
 mod tests {
+    use super::super::reduce::{Kernel, UserOp};
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
@@ -213,5 +226,31 @@ mod tests {
         watchers.notify(Topic::End);
         std::mem::take(&mut watchers.leaving).leave();
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
+    }
+
+    struct Thrown(Arc<AtomicUsize>);
+
+    impl Drop for Thrown {
+        fn drop(&mut self) {
+            assert!(self.0.fetch_add(1, Ordering::Relaxed) > 9, "on purpose");
+        }
+    }
+
+    #[test]
+    fn what_panics_when_it_is_dropped_takes_nothing_from_the_others() {
+        let (dropped, mut tasks) = (Arc::default(), Tasks::default());
+        for _ in 0..3 {
+            let kept = Thrown(Arc::clone(&dropped));
+            let operation = UserOp::new("thrown", move |a: u8, _: u8| {
+                let _ = &kept;
+                a
+            });
+            assert!(Kernel::User(operation.kernel()).take_last().is_none(), "its program has it, too");
+            let mut kernel = Kernel::User(operation.kernel());
+            drop(operation);
+            tasks.drop(kernel.take_last().unwrap());
+        }
+        tasks.leave();
+        assert_eq!(dropped.load(Ordering::Relaxed), 3);
     }
 }

@@ -122,6 +122,7 @@ impl Core {
         for call in self.runs.remove_all(&mut self.buffers) {
             self.calls.end(call, Err(Failure::Aborted), &mut self.buffers);
         }
+        self.leave_operations();
         self.buffers.release_all();
         self.calls.end_held(&mut self.buffers);
         self.buffers.retire_held();

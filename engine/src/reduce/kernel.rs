@@ -14,7 +14,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::loops::{Operator, apart, into_left, into_right};
-use super::user::{Panicked, UserKernel};
+use super::user::{Operation, Panicked};
 
 /// What combines two runs of elements.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub enum Kernel {
     /// Of a built-in operation.
     Functions(Functions),
     /// Of a user's.
-    User(Arc<dyn UserKernel>),
+    User(Arc<Operation>),
 }
 
 /// The three shapes of a built-in kernel.
@@ -41,6 +41,23 @@ impl Kernel {
     /// That of a collective that only moves elements, such as a broadcast.
     pub(crate) const NONE: Self =
         Self::Functions(Functions { into_left: |_, _| (), into_right: |_, _| (), apart: |_, _, _| () });
+
+    /// Takes a user's operation out, if nobody else has it any more.
+    #[inline]
+    pub(crate) fn take_last(&mut self) -> Option<Operation> {
+        match self {
+            Self::Functions(_) => None,
+            Self::User(_) => self.take_last_of_user(),
+        }
+    }
+
+    #[cold]
+    fn take_last_of_user(&mut self) -> Option<Operation> {
+        match std::mem::replace(self, Self::NONE) {
+            Self::Functions(_) => None,
+            Self::User(user) => Arc::into_inner(user),
+        }
+    }
 
     /// `left = left op right`
     ///

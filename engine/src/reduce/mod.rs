@@ -40,5 +40,4 @@ pub(crate) use reduction::When;
 pub use reduction::{Reducer, Shared, Unsupported};
 pub(crate) use timed::Timed;
 pub use untyped::BytesOp;
-pub(crate) use user::UserKernel;
-pub use user::{ADVICE, Panicked, UserOp};
+pub use user::{ADVICE, Operation, Panicked, UserOp};

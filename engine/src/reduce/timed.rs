@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::kernel::Kernel;
-use super::user::{Panicked, UserKernel};
+use super::user::{Operation, Panicked, UserKernel};
 
 /// See the file's head.
 pub(crate) struct Timed {
@@ -30,7 +30,7 @@ impl Timed {
         let [nanoseconds, bytes, times] = [const { AtomicU64::new(0) }; 3];
         let inner = std::mem::replace(kernel, Kernel::NONE);
         let timed = Arc::new(Self { kernel: inner, nanoseconds, bytes, times });
-        *kernel = Kernel::User(Arc::clone(&timed) as Arc<dyn UserKernel>);
+        *kernel = Kernel::User(Arc::new(Operation::new(Arc::clone(&timed))));
         timed
     }
 
@@ -51,7 +51,7 @@ impl Timed {
     }
 }
 
-impl UserKernel for Timed {
+impl UserKernel for Arc<Timed> {
     fn name(&self) -> &str {
         match &self.kernel {
             Kernel::Functions(_) => "",

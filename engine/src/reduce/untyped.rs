@@ -15,7 +15,7 @@ use super::kernel::Kernel;
 use super::located::Located;
 use super::op::Op;
 use super::reduction::{Reducer, Reduction, Unsupported};
-use super::user::{Panicked, UserKernel};
+use super::user::{Operation, Panicked, UserKernel};
 
 /// `right = left op right`, of runs of equal length and of whole elements, aligned for them.
 pub type BytesOp = dyn Fn(&[u8], &mut [u8]) + Send + Sync;
@@ -48,7 +48,7 @@ impl Reducer {
     /// another a digest of the name and the size.
     pub fn of_bytes(name: &str, size: usize, commutative: bool, function: Arc<BytesOp>) -> Self {
         let mut reducer = Self::moving(ElementCode::opaque(size));
-        reducer.kernel = Kernel::User(Arc::new(OnBytes { name: name.into(), function }));
+        reducer.kernel = Kernel::User(Arc::new(Operation::new(OnBytes { name: name.into(), function })));
         reducer.op = OpCode::user(name, size);
         reducer.commutative = commutative;
         reducer

@@ -9,6 +9,7 @@
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ use super::loops::{apart, into_left, into_right};
 /// # Ok::<(), ringworld::Error>(())
 /// ```
 pub struct UserOp<T> {
-    kernel: Arc<dyn UserKernel>,
+    kernel: Arc<Operation>,
     commutative: bool,
     element: PhantomData<fn(T, T) -> T>,
 }
@@ -55,8 +56,8 @@ impl<T: Pod> UserOp<T> {
     where
         F: Fn(T, T) -> T + Send + Sync + 'static,
     {
-        let kernel = Arc::new(Closure { name: name.into(), function, element: PhantomData });
-        Self { kernel, commutative: false, element: PhantomData }
+        let kernel = Operation::new(Closure { name: name.into(), function, element: PhantomData });
+        Self { kernel: Arc::new(kernel), commutative: false, element: PhantomData }
     }
 
     /// Says that the order of operands is free, which lets faster algorithms serve long vectors.
@@ -77,7 +78,7 @@ impl<T: Pod> UserOp<T> {
         self.commutative
     }
 
-    pub(crate) fn kernel(&self) -> Arc<dyn UserKernel> {
+    pub(crate) fn kernel(&self) -> Arc<Operation> {
         Arc::clone(&self.kernel)
     }
 }
@@ -134,6 +135,25 @@ pub trait UserKernel: Send + Sync {
     fn reduce_left(&self, left: &mut [u8], right: &[u8]) -> Result<(), Panicked>;
     fn reduce_right(&self, left: &[u8], right: &mut [u8]) -> Result<(), Panicked>;
     fn reduce_apart(&self, left: &[u8], right: &[u8], into: &mut [u8]) -> Result<(), Panicked>;
+}
+
+/// A user's operation of any type. What it keeps is the user's, and what is done when that is dropped may call the
+/// engine: so the last one is not dropped under the engine's lock. (Of this size whoever has the last one knows it.)
+pub struct Operation(Box<dyn UserKernel>);
+
+impl Operation {
+    pub(crate) fn new(kernel: impl UserKernel + 'static) -> Self {
+        Self(Box::new(kernel))
+    }
+}
+
+impl Deref for Operation {
+    type Target = dyn UserKernel;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
 }
 
 struct Closure<T, F> {

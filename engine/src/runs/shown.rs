@@ -221,6 +221,7 @@ impl Runs {
         run.complete_result(wires.buffers);
         run.let_go(wires.buffers);
         let context = run.what.context;
+        // Its operation is not the last: the caller, who is here, has it.
         self.runs[id] = None;
         self.free.push(id);
         self.pass(context, wires.router);

@@ -1,8 +1,10 @@
 //! An operation of the user's that calls ringworld itself: an error says so, at once, and nobody hangs.
 
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crate::common::{small, wires, world};
+use crate::common::{owned_world, small, wires, world};
 use ringworld::{Communicator, Error, Op, Result, UserOp};
 
 /// What an operation calls.
@@ -100,6 +102,56 @@ fn what_needs_no_engine_works_and_what_returns_no_error_panics() {
         let text = error.to_string();
         for part in ["\"impatient\"", "rank 0 on host0", "called ringworld", "before or after"] {
             assert!(text.contains(part), "{wire:?}: {part} in {text}");
+        }
+    }
+}
+
+/// Says whether the call that it makes when it is dropped returns.
+struct Last(Communicator, Sender<Result<()>>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let _ = self.1.send(self.0.try_probe(0, 99).map(drop));
+    }
+}
+
+/// The engine has the last of an operation when its program has dropped all others.
+#[test]
+fn what_an_operation_keeps_may_call_when_it_is_dropped() {
+    for wire in wires() {
+        // Not in threads that are waited for: whoever waits for himself never ends.
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            owned_world(wire, 2, &small(), |rank| {
+                let operation = || {
+                    let last = Last(rank.clone(), tell.clone());
+                    UserOp::new("last", move |a: u32, b: u32| a + b + u32::from(last.0.size() > 2))
+                };
+                for count in [1, 100_000] {
+                    let sum = rank.start_all_reduce(vec![1; count], operation()).unwrap();
+                    assert_eq!(sum.wait().unwrap(), vec![2; count]);
+                    // Nobody waits for this one.
+                    drop(rank.start_all_reduce(vec![1; count], operation()).unwrap());
+                    let mut data = vec![1; count];
+                    rank.scope(|s| s.all_reduce(&mut data, operation()).map(drop)).unwrap();
+                    rank.barrier().unwrap();
+                }
+                if rank.rank() == 1 {
+                    // Not before the other one has heard all.
+                    rank.recv(&mut [0u8], 0, 5).unwrap();
+                    return rank.vanish();
+                }
+                rank.send(&[0u8], 1, 5).unwrap();
+                // What is under way when the world ends, and what is refused then.
+                for _ in 0..2 {
+                    assert!(rank.start_all_reduce(vec![1], operation()).unwrap().wait().is_err());
+                }
+                rank.vanish();
+            });
+        });
+        for operation in 0..2 * 2 * 3 + 2 {
+            let called = told.recv_timeout(Duration::from_secs(30));
+            assert!(called.is_ok(), "{wire:?}: operation {operation} waits for itself");
         }
     }
 }
