@@ -64,6 +64,24 @@ impl Observed {
         }
     }
 
+    /// A rank is shown what would be so long a message.
+    #[inline]
+    pub(crate) fn shown(&mut self, to: usize, bytes: usize) {
+        self.sent(to, bytes);
+        if let Some(peer) = self.tallies().get_mut(to) {
+            peer.shown += 1;
+        }
+    }
+
+    /// What a rank shows has been taken.
+    #[inline]
+    pub(crate) fn taken(&mut self, from: usize, bytes: usize) {
+        self.received(from, bytes);
+        if let Some(peer) = self.tallies().get_mut(from) {
+            peer.taken += 1;
+        }
+    }
+
     // Never inlined, so that what is on the way of a message stays as short as it is.
     #[cold]
     #[inline(never)]
@@ -109,6 +127,7 @@ impl Observed {
     }
 
     /// What is counted of each peer, wherever.
+    #[inline]
     fn tallies(&mut self) -> &mut [PeerTally] {
         match &mut self.tracer {
             Some(tracer) => &mut tracer.peers,

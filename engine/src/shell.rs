@@ -178,14 +178,14 @@ impl<C: Drive> Shell<C> {
         None
     }
 
-    /// Looks at what is driven, without changing anything and without waiting for the lock for long; `None`: whoever
+    /// Looks at what is driven, which does not go on by that, and does not wait for the lock for long; `None`: whoever
     /// has it goes on with something that takes time.
-    pub fn look<R>(&self, look: impl FnOnce(&C) -> R) -> Option<R> {
+    pub fn look<R>(&self, look: impl FnOnce(&mut C) -> R) -> Option<R> {
         for pause in LOOKS {
             if let Some(mut core) = self.try_lock() {
                 // Nothing has changed: those who sleep sleep as they did.
                 core.comes_back(true);
-                return Some(look(&core));
+                return Some(look(&mut core));
             }
             thread::sleep(pause);
         }

@@ -20,6 +20,10 @@ pub struct PeerTally {
     pub sent: Traffic,
     /// From it.
     pub received: Traffic,
+    /// What it was shown instead of being sent it; among those that were sent.
+    pub shown: u64,
+    /// What it has shown and this rank has taken; among those that were received.
+    pub taken: u64,
     /// Calls that slept while they waited for it, and for how long in all.
     pub waits: u64,
     /// A call that waits for several peers counts for each.

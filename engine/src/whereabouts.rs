@@ -23,12 +23,15 @@ pub struct Whereabouts {
     /// How many calls have begun.
     pub begun: u64,
     /// Messages that have been sent to ranks that have not left, as far as this rank knows, itself included.
+    ///
+    /// What this rank has shown such a rank, or taken of what that shows, counts here as well as in `received`: it lies
+    /// where whoever looks for it finds it, and is not on its way.
     pub sent: u64,
     /// Messages of such ranks of which all has come.
     pub received: u64,
     /// How many ranks are known to have left.
     pub left: usize,
-    /// Something is going on that needs no call.
+    /// Something is going on that needs no call, or what a call looks for is there and has not been taken.
     pub moves: bool,
     /// It is leaving the world.
     pub leaves: bool,

@@ -12,7 +12,8 @@
 //! 2. as many messages have come as were sent, between ranks that have not left, and no message comes that was not
 //!    sent: so none is on its way. Those who have left have had all of theirs taken before. Bytes that are no message
 //!    (puts, into memory that the receiver has offered) are excluded by what their sender and their receiver say:
-//!    *moves*;
+//!    *moves*. What a rank shows in shared memory instead of sending it is there at once, and so on no way: whoever
+//!    looks for it, and has not taken it, says *moves*;
 //! 3. no rank does anything that needs no call: *moves* again, and *leaves*, since the end of a world is no message.
 //!
 //! A call ends by a message, or by a call of another thread of its rank. The first is impossible by 2 and 3. The second

@@ -52,7 +52,7 @@ pub struct Whereabouts {
     pub received: u64,
     /// How many ranks it knows to have left.
     pub left: u64,
-    /// Something is going on that needs no call: bytes are on their way.
+    /// Something is going on that needs no call: bytes are on their way, or what a call looks for is there.
     pub moves: bool,
     /// It is leaving the world.
     pub leaves: bool,

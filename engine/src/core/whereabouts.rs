@@ -106,16 +106,17 @@ impl Core {
 
     /// What this rank is doing.
     #[must_use]
-    pub fn whereabouts(&self) -> Whereabouts {
+    pub fn whereabouts(&mut self) -> Whereabouts {
         let now = Instant::now();
+        let moves = self.moves() || self.runs.sees_anything(&mut self.router);
         let there = || self.observed.peers().iter().zip(&self.finished).filter(|(_, left)| !**left);
         let waits = self.sleepers.iter().filter(|sleeper| !self.is_over(sleeper));
         Whereabouts {
             begun: self.observed.begun(),
-            sent: there().map(|(peer, _)| peer.sent.messages).sum(),
-            received: there().map(|(peer, _)| peer.received.messages).sum(),
+            sent: there().map(|(peer, _)| peer.sent.messages + peer.taken).sum(),
+            received: there().map(|(peer, _)| peer.received.messages + peer.shown).sum(),
             left: self.finished.iter().filter(|left| **left).count(),
-            moves: self.moves(),
+            moves,
             leaves: self.closing.is_some() || self.sleepers.iter().any(|sleeper| is_leaving(&sleeper.wanted)),
             over: self.fault.is_some(),
             waits: waits.map(|sleeper| self.waiting(sleeper, now)).collect(),

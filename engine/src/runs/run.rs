@@ -288,7 +288,7 @@ impl Run {
                 };
                 let (to, data) = (self.world(to), self.span(from));
                 if self.shown {
-                    wires.observed.sent(to, data.len);
+                    wires.observed.shown(to, data.len);
                     return Ok(None);
                 }
                 if wires.send_at_once(to, &envelope, data) {

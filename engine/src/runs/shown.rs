@@ -134,7 +134,7 @@ impl Run {
             wires.buffers.change(into, |bytes| router.copy_shown(source, (context, sequence), offset, bytes));
         }
         self.due -= 1;
-        wires.observed.received(source, into.len);
+        wires.observed.taken(source, into.len);
         Look::Taken
     }
 }

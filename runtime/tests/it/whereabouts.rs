@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{patient, small, wires, world};
+use crate::common::{Wire, patient, small, wires, world};
 use ringworld::testing::Rank;
 use ringworld::{Op, Source};
 use ringworld_engine::{Waiting, Whereabouts};
@@ -117,6 +117,62 @@ fn what_has_been_sent_and_has_come_adds_up_when_nothing_is_on_its_way() {
                     begun.elapsed() < patient(Duration::from_secs(10)),
                     "{sent} sent, {received} received"
                 );
+            }
+        });
+    }
+}
+
+/// What lies where its ranks would look for it, and they do something else, is on no way either: they wait for one
+/// another, and nothing comes.
+#[test]
+fn what_nobody_looks_for_is_not_on_its_way() {
+    for wire in wires() {
+        let counts = std::sync::Mutex::new([(0, 0); 3]);
+        let met = std::sync::Barrier::new(3);
+        world(wire, 3, &small(), |rank| {
+            let (me, other) = (rank.rank(), rank.duplicate().unwrap());
+            rank.barrier().unwrap();
+            // In another order on each, as in a deadlock.
+            let (first, second) = if me == 0 { (&**rank, &other) } else { (&other, &**rank) };
+            let ahead = first.start_all_reduce(vec![1u32; 4], Op::Sum).unwrap();
+            let begun = Instant::now();
+            loop {
+                rank.try_probe(Source::Any, 7).unwrap();
+                let seen = rank.whereabouts();
+                counts.lock().unwrap()[me] = (seen.sent, seen.received);
+                met.wait();
+                let (sent, received) =
+                    counts.lock().unwrap().iter().fold((0, 0), |sum, rank| (sum.0 + rank.0, sum.1 + rank.1));
+                met.wait();
+                if received == sent {
+                    break;
+                }
+                let in_time = begun.elapsed() < patient(Duration::from_secs(5));
+                assert!(in_time, "{wire:?}: {sent} sent, {received} received");
+            }
+            let behind = second.start_all_reduce(vec![1u32; 4], Op::Sum).unwrap();
+            assert_eq!((ahead.wait().unwrap(), behind.wait().unwrap()), (vec![3; 4], vec![3; 4]));
+        });
+    }
+}
+
+/// What a call waits for, and what is there, is on its way to it until it has been taken.
+#[test]
+fn what_a_call_looks_for_and_has_not_taken_moves() {
+    for wire in wires() {
+        let met = std::sync::Barrier::new(2);
+        world(wire, 2, &small(), |rank| {
+            for _ in 0..100 {
+                let (early, late) = (rank.rank() == 0, || rank.start_barrier().unwrap());
+                let pending = early.then(late);
+                met.wait();
+                let pending = pending.unwrap_or_else(late);
+                met.wait();
+                let seen = rank.whereabouts();
+                if matches!(wire, Wire::Shm) && early {
+                    assert!(seen.moves || pending.is_done(), "{seen:?}");
+                }
+                pending.wait().unwrap();
             }
         });
     }
