@@ -4,68 +4,17 @@
 //! wildcard receives. Where many others were gone through for one, as where several threads receive by tags of their
 //! own, each is in a third one, of its tag and source. Neighbour: `posted.rs`, the other side of the match.
 
-use std::collections::BTreeMap;
-
 use super::contexts::{Contexts, Lists};
-use super::{Chain, List, list_of};
+use super::keyed::Keyed;
+use super::{Chain, FEW, List, list_of};
 use crate::{Rank, Selector, TagSelector};
-
-/// So many others are gone through; where it would be more, those of each tag are listed from then on. (Not where there
-/// are more: collectives that are ahead wait in numbers, each with a tag of its own, and the first is mostly the right
-/// one.)
-const FEW: usize = 32;
 
 #[derive(Default)]
 struct PerContext {
     by_source: Vec<List>,
     all: List,
-    /// Since few were not enough: where it was so once, it mostly will be again.
-    by_tag: Option<ByTag>,
-}
-
-/// Emptied lists of tags kept around, so that a steady program allocates nothing, before they are swept; more where
-/// there are many.
-const KEEP: usize = 256;
-
-/// The lists of tags.
-#[derive(Default)]
-struct ByTag {
-    /// By tag and source. (Peers choose the keys.)
-    lists: BTreeMap<(u64, Rank), List>,
-    /// How many of them are empty.
-    empty: usize,
-}
-
-impl ByTag {
-    /// Where another message of that tag and source is about to be listed.
-    fn filled(&mut self, tag: u64, source: Rank) -> &mut List {
-        let empty = &mut self.empty;
-        let list = self.lists.entry((tag, source)).and_modify(|list| *empty -= usize::from(list.is_empty()));
-        list.or_default()
-    }
-
-    /// Takes out the message `index`.
-    fn unlink(&mut self, chain: &mut Chain, index: u32, tag: u64, source: Rank) {
-        let Some(list) = self.lists.get_mut(&(tag, source)) else { return };
-        chain.unlink(list, index);
-        if !list.is_empty() {
-            return;
-        }
-        self.empty += 1;
-        if self.empty > KEEP.max(self.lists.len() / 2) {
-            self.lists.retain(|_, list| !list.is_empty());
-            self.empty = 0;
-        }
-    }
-
-    fn of(&self, tag: u64, source: Rank) -> Option<u32> {
-        self.lists.get(&(tag, source))?.first()
-    }
-
-    /// The first of each source.
-    fn of_all(&self, tag: u64) -> impl Iterator<Item = u32> {
-        self.lists.range((tag, Rank::MIN)..=(tag, Rank::MAX)).filter_map(|(_, list)| list.first())
-    }
+    /// By tag and source, since few were not enough: where it was so once, it mostly will be again.
+    by_tag: Option<Keyed<(u64, Rank)>>,
 }
 
 impl Lists for PerContext {
@@ -110,7 +59,7 @@ impl Unexpected {
         self.source_chain.push_back(list_of(&mut lists.by_source, source), index);
         self.context_chain.push_back(&mut lists.all, index);
         if let Some(by_tag) = &mut lists.by_tag {
-            self.tag_chain.push_back(by_tag.filled(tag, source), index);
+            self.tag_chain.push_back(by_tag.filled((tag, source)), index);
         }
     }
 
@@ -126,7 +75,7 @@ impl Unexpected {
         let next = self.context_chain.iter(&lists.all).find(later);
         self.context_chain.insert(&mut lists.all, index, next);
         if let Some(by_tag) = &mut lists.by_tag {
-            let list = by_tag.filled(tag, source);
+            let list = by_tag.filled((tag, source));
             let next = self.tag_chain.iter(list).find(later);
             self.tag_chain.insert(list, index, next);
         }
@@ -150,7 +99,7 @@ impl Unexpected {
         };
         let TagSelector::Exact(tag) = selector.tag else { return list.first() };
         if let (Some(by_tag), Some(source)) = (&lists.by_tag, selector.source) {
-            return by_tag.of(tag, source);
+            return by_tag.first(&(tag, source));
         }
         let is_it = |index: &u32| {
             self.entries.get(*index as usize).is_some_and(|entry| entry.is_some_and(|e| e.tag == tag))
@@ -170,16 +119,18 @@ impl Unexpected {
         let lists = contexts.get_mut(context)?;
         let entry = |index: u32| entries.get(index as usize).copied().flatten();
         let by_tag = lists.by_tag.get_or_insert_with(|| {
-            let mut by_tag = ByTag::default();
+            let mut by_tag = Keyed::new();
             for index in context_chain.iter(&lists.all) {
                 let Some(Entry { source, tag, .. }) = entry(index) else { continue };
-                tag_chain.push_back(by_tag.filled(tag, source), index);
+                tag_chain.push_back(by_tag.filled((tag, source)), index);
             }
             by_tag
         });
         match source {
-            Some(source) => by_tag.of(tag, source),
-            None => by_tag.of_all(tag).min_by_key(|index| entry(*index).map(|entry| entry.arrival)),
+            Some(source) => by_tag.first(&(tag, source)),
+            None => by_tag
+                .firsts((tag, Rank::MIN)..=(tag, Rank::MAX))
+                .min_by_key(|index| entry(*index).map(|entry| entry.arrival)),
         }
     }
 
@@ -192,7 +143,7 @@ impl Unexpected {
         self.source_chain.unlink(list_of(&mut lists.by_source, entry.source), index);
         self.context_chain.unlink(&mut lists.all, index);
         if let Some(by_tag) = &mut lists.by_tag {
-            by_tag.unlink(&mut self.tag_chain, index, entry.tag, entry.source);
+            by_tag.unlink(&mut self.tag_chain, index, &(entry.tag, entry.source));
         }
         true
     }
@@ -289,8 +240,8 @@ mod tests {
             }
             let tags_of = |context| unexpected.contexts.get(context)?.by_tag.as_ref();
             for by_tag in unexpected.contexts.iter().filter_map(|lists| lists.by_tag.as_ref()) {
-                let empty = by_tag.lists.values().filter(|list| list.is_empty()).count();
-                assert_eq!(by_tag.empty, empty, "seed {seed}");
+                let (_, empty, are_empty) = by_tag.counts();
+                assert_eq!(empty, are_empty, "seed {seed}");
             }
             listed += [1, 2].into_iter().filter_map(tags_of).count();
         }
@@ -315,7 +266,8 @@ mod tests {
                 assert!(unexpected.remove(index));
             }
             let by_tag = unexpected.contexts.get(1).and_then(|lists| lists.by_tag.as_ref()).unwrap();
-            assert!(by_tag.lists.len() == by_tag.empty && by_tag.empty <= 2 * KEEP, "{} kept", by_tag.empty);
+            let (all, empty, _) = by_tag.counts();
+            assert!(all == empty && empty <= 512, "{empty} kept");
         }
     }
 
