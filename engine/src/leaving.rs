@@ -1,8 +1,9 @@
 //! Leaving: how the engine hears of what a destructor lets go, wherever that runs.
 //!
 //! A user's operation may drop what it has captured while the engine runs it, under its own lock. So a destructor never
-//! waits for the lock. If it cannot have it, it leaves a note in the inbox: whoever drives the engine next reads it, and
-//! until then nobody frees anything. Neighbours: `lend`, `inbox`; `waiters` has operations that nobody has any more.
+//! waits for the lock. If it cannot have it, it leaves a note in the inbox: whoever drives the engine next reads it,
+//! and until then nobody frees anything. Neighbours: `lend`, `inbox`; `waiters` has operations that nobody has any
+//! more.
 
 use ringworld_protocol::MatchedId;
 
