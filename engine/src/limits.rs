@@ -48,18 +48,23 @@ impl Limits {
     ) -> Result<Self, String> {
         let shared = (ALL_WINDOWS / size.max(1)).clamp(LEAST_WINDOW, WINDOW);
         // At least a few messages of the largest kind fit a window, or they would wait for one another.
-        let of_window = window.unwrap_or(shared) / 4;
+        let of_window = window.unwrap_or(shared);
+        let of_window = (of_window / 4).min(of_window.saturating_sub(OVERHEAD));
         let of_host = (ALL_OF_A_HOST / together.max(1)).max(LEAST_WINDOW / 4);
-        let eager = eager.unwrap_or(EAGER.min(of_window).min(of_host));
+        let limit = eager;
+        let eager = limit.unwrap_or(EAGER.min(of_window).min(of_host));
         let least = eager.saturating_add(OVERHEAD);
         let window = window.unwrap_or(shared.max(least));
-        if window < least {
-            return Err(format!(
-                "RINGWORLD_WINDOW is {window}, but a message of RINGWORLD_EAGER_LIMIT ({eager}) bytes needs \
+        match limit {
+            _ if window >= least => Ok(Self { eager, window, requests: None }),
+            Some(limit) if limit > 0 => Err(format!(
+                "RINGWORLD_WINDOW is {window}, but a message of RINGWORLD_EAGER_LIMIT ({limit}) bytes needs \
                  {least}; raise the one or lower the other"
-            ));
+            )),
+            _ => Err(format!(
+                "RINGWORLD_WINDOW is {window}, but even a message without bytes needs {least} of it; raise or unset it"
+            )),
         }
-        Ok(Self { eager, window, requests: None })
     }
 }
 
@@ -87,5 +92,19 @@ mod tests {
     #[test]
     fn a_window_below_the_eager_limit_is_refused() {
         assert!(Limits::for_world(2, 1, Some(4096), Some(1024)).unwrap_err().contains("RINGWORLD_WINDOW"));
+    }
+
+    #[test]
+    fn of_a_small_window_alone_all_is_used_and_what_it_lacks_is_said_of_nothing_else() {
+        for window in OVERHEAD..1000 {
+            assert_eq!(Limits::for_world(2, 1, None, Some(window)).map(|limits| limits.window), Ok(window));
+        }
+        for window in [0, 1, OVERHEAD - 1] {
+            let refused = Limits::for_world(2, 1, None, Some(window)).unwrap_err();
+            assert!(
+                refused.contains(&format!("needs {OVERHEAD}")) && !refused.contains("EAGER"),
+                "{refused}"
+            );
+        }
     }
 }

@@ -141,7 +141,7 @@ pub const KNOBS: &[Knob] = &[
     ),
     knob(
         "peer_timeout",
-        "duration or `none`",
+        "duration, or `none` or 0",
         "20s",
         "Silence after which a rank is declared dead: on the control connection, where heartbeats go four times as \
          often, and of the network on any TCP connection for data that a call waits for. A rank that computes is not \
@@ -151,13 +151,13 @@ pub const KNOBS: &[Knob] = &[
     ),
     knob(
         "op_timeout",
-        "duration or `none`",
+        "duration, or `none` or 0",
         "none",
         "How long one operation may wait for its peers. None: a rank may compute for hours between two operations.",
     ),
     knob(
         "stall_warning",
-        "duration or `none`",
+        "duration, or `none` or 0",
         "30s",
         "A call that waits for longer is explained by one line in the log of one rank: who is late and what that rank \
          does, or that all wait for one another (docs/observe.md). Long enough for a rank that computes or saves a \

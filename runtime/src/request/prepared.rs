@@ -147,7 +147,8 @@ impl<T: Pod + Send> Prepared<T> {
         output.or(input).unwrap_or_default()
     }
 
-    /// Gives the buffers back: (input, output), of which one may not exist and is empty then.
+    /// Gives the buffers back: (input, output). One that does not exist is empty: of a send there is the input only, of
+    /// a receive and of an operation in place the output.
     #[must_use]
     pub fn into_buffers(mut self) -> (Vec<T>, Vec<T>) {
         let (input, output) = self.loan.take_buffers();
