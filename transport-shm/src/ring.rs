@@ -84,11 +84,6 @@ pub(crate) trait Shared {
     fn read(&self, at: usize, into: &mut [u8]);
     /// Copies bytes in.
     fn write(&self, at: usize, from: &[u8]);
-    /// The line at `at` will be written soon.
-    #[inline]
-    fn will_write(&self, at: usize) {
-        let _ordinary = at;
-    }
     /// What was stored before is seen by whoever has not yet passed such a fence itself.
     fn fence(&self) {
         fence(Ordering::SeqCst);
@@ -124,11 +119,6 @@ impl Shared for Mapping {
     #[inline]
     fn write(&self, at: usize, from: &[u8]) {
         Self::write(self, at, from);
-    }
-
-    #[inline]
-    fn will_write(&self, at: usize) {
-        Self::will_write(self, at);
     }
 }
 
@@ -316,12 +306,16 @@ impl Producer {
     /// Lines that will be written: the consumer has read them a round before, so to write there takes a trip, and the
     /// next fence or locked instruction waits for its end.
     #[inline]
-    pub(crate) fn ask_ahead(&self, memory: &impl Shared, length: usize) {
-        let each = taken(length);
+    pub(crate) fn ask_ahead(&self, memory: &Mapping, length: usize) {
+        self.lines_ahead(length).for_each(|line| memory.will_write(line));
+    }
+
+    /// Where those lines are.
+    #[inline]
+    fn lines_ahead(&self, length: usize) -> impl Iterator<Item = usize> {
+        let (base, each) = (self.base, taken(length));
         let first = self.tail + each;
-        for line in (first..first + each.min(AHEAD)).step_by(LINE) {
-            memory.will_write(place(self.base, line).0);
-        }
+        (first..first + each.min(AHEAD)).step_by(LINE).map(move |line| place(base, line).0)
     }
 
     /// Whether the next record, of so many bytes, stands where others have stood before, as far as this was asked.
@@ -574,43 +568,15 @@ mod tests {
         assert!(full > 10, "the ring was never full");
     }
 
-    /// Memory that notes which of its lines are asked for.
-    struct Asked(Mapping, std::cell::RefCell<Vec<usize>>);
-
-    impl Shared for Asked {
-        fn load(&self, at: usize) -> u64 {
-            self.0.load(at)
-        }
-
-        fn store(&self, at: usize, value: u64) {
-            self.0.store(at, value);
-        }
-
-        fn read(&self, at: usize, into: &mut [u8]) {
-            self.0.read(at, into);
-        }
-
-        fn write(&self, at: usize, from: &[u8]) {
-            self.0.write(at, from);
-        }
-
-        fn will_write(&self, at: usize) {
-            self.1.borrow_mut().push(at);
-            self.0.will_write(at);
-        }
-    }
-
     #[test]
     fn what_is_asked_for_ahead_is_written_but_not_next() {
         for (length, lines) in [(8, 1), (WORD + LINE, 2), (2 * LINE, 3), (LONGEST, AHEAD as usize / LINE)] {
             let (memory, mut producer, _) = ring();
-            let memory = Asked(memory, Default::default());
             let bytes = body(1, length);
             // Until it goes round: no room, but for what is read.
             while producer.push(&memory, 1, 0, &[&bytes]) {
-                memory.1.take();
                 producer.ask_ahead(&memory, length);
-                let asked = memory.1.take();
+                let asked: Vec<_> = producer.lines_ahead(length).collect();
                 let behind = producer.tail() + taken(length);
                 let record = (0..lines).map(|line| place(SIZE, behind + (line * LINE) as u64).0);
                 assert_eq!(asked, record.collect::<Vec<_>>(), "of {length} bytes");

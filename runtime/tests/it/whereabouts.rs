@@ -1,6 +1,7 @@
 //! What a rank says of itself to those who ask: which call it waits in, where that stands, for whom and since when; and
 //! how many messages have gone and come, from which others conclude whether any is on its way.
 
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -83,13 +84,35 @@ fn looks_on(rank: &Rank, first: u32) {
     }
 }
 
+/// Three ranks that are asked at a moment when nobody moves.
+struct Asked {
+    counts: Mutex<[(u64, u64); 3]>,
+    met: Barrier,
+}
+
+impl Asked {
+    fn new() -> Self {
+        Self { counts: Mutex::default(), met: Barrier::new(3) }
+    }
+
+    /// How many messages all have sent, and how many have come. Every rank asks.
+    fn all(&self, rank: &Rank) -> (u64, u64) {
+        rank.try_probe(Source::Any, 7).unwrap();
+        let seen = rank.whereabouts();
+        self.counts.lock().unwrap()[rank.rank()] = (seen.sent, seen.received);
+        self.met.wait();
+        let counts = *self.counts.lock().unwrap();
+        self.met.wait();
+        counts.iter().fold((0, 0), |sum, rank| (sum.0 + rank.0, sum.1 + rank.1))
+    }
+}
+
 /// Whoever asks all ranks at a moment when nobody moves finds as many messages sent as have come, if none is on its
 /// way; and fewer, if one is.
 #[test]
 fn what_has_been_sent_and_has_come_adds_up_when_nothing_is_on_its_way() {
     for wire in wires() {
-        let counts = std::sync::Mutex::new([(0, 0); 3]);
-        let met = std::sync::Barrier::new(3);
+        let asked = Asked::new();
         world(wire, 3, &small(), |rank| {
             let (me, size) = (rank.rank(), rank.size());
             let large = vec![me as u8; 100_000];
@@ -102,13 +125,7 @@ fn what_has_been_sent_and_has_come_adds_up_when_nothing_is_on_its_way() {
             // Of the protocol's own messages, such as credit, some may come without being waited for.
             let begun = Instant::now();
             loop {
-                rank.try_probe(Source::Any, 7).unwrap();
-                let seen = rank.whereabouts();
-                counts.lock().unwrap()[me] = (seen.sent, seen.received);
-                met.wait();
-                let (sent, received) =
-                    counts.lock().unwrap().iter().fold((0, 0), |sum, rank| (sum.0 + rank.0, sum.1 + rank.1));
-                met.wait();
+                let (sent, received) = asked.all(rank);
                 assert!(received <= sent && sent > 9, "{sent} sent and {received} received");
                 if received == sent {
                     break;
@@ -127,8 +144,7 @@ fn what_has_been_sent_and_has_come_adds_up_when_nothing_is_on_its_way() {
 #[test]
 fn what_nobody_looks_for_is_not_on_its_way() {
     for wire in wires() {
-        let counts = std::sync::Mutex::new([(0, 0); 3]);
-        let met = std::sync::Barrier::new(3);
+        let asked = Asked::new();
         world(wire, 3, &small(), |rank| {
             let (me, other) = (rank.rank(), rank.duplicate().unwrap());
             rank.barrier().unwrap();
@@ -137,13 +153,7 @@ fn what_nobody_looks_for_is_not_on_its_way() {
             let ahead = first.start_all_reduce(vec![1u32; 4], Op::Sum).unwrap();
             let begun = Instant::now();
             loop {
-                rank.try_probe(Source::Any, 7).unwrap();
-                let seen = rank.whereabouts();
-                counts.lock().unwrap()[me] = (seen.sent, seen.received);
-                met.wait();
-                let (sent, received) =
-                    counts.lock().unwrap().iter().fold((0, 0), |sum, rank| (sum.0 + rank.0, sum.1 + rank.1));
-                met.wait();
+                let (sent, received) = asked.all(rank);
                 if received == sent {
                     break;
                 }
@@ -160,7 +170,7 @@ fn what_nobody_looks_for_is_not_on_its_way() {
 #[test]
 fn what_a_call_looks_for_and_has_not_taken_moves() {
     for wire in wires() {
-        let met = std::sync::Barrier::new(2);
+        let met = Barrier::new(2);
         world(wire, 2, &small(), |rank| {
             for _ in 0..100 {
                 let (early, late) = (rank.rank() == 0, || rank.start_barrier().unwrap());
