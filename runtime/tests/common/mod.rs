@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -212,12 +213,18 @@ fn run(
 ) {
     let size = transports.len();
     let done = std::sync::atomic::AtomicBool::new(false);
+    let panics = Mutex::new(Vec::new());
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| {
             let start = std::time::Instant::now();
             while !done.load(std::sync::atomic::Ordering::SeqCst) {
                 if start.elapsed() > patient(BOUND) {
-                    eprintln!("a world of {size} over {wire} hangs");
+                    // Not by `eprintln!`: what the test runner holds back goes with the process. A rank that panics
+                    // leaves others waiting, where they wait for it without the world.
+                    let panics = panics.lock().unwrap();
+                    let _ =
+                        writeln!(std::io::stderr(), "{test}: a world of {size} over {wire} hangs {panics:?}");
                     std::process::exit(99);
                 }
                 std::thread::park_timeout(BOUND);
@@ -227,8 +234,16 @@ fn run(
             .into_iter()
             .enumerate()
             .map(|(rank, transport)| {
-                let choice = choice(rank);
-                scope.spawn(move || body(rank, testing::rank(rank, size, Some(transport), choice)))
+                let (choice, panics) = (choice(rank), &panics);
+                scope.spawn(move || {
+                    let body = || body(rank, testing::rank(rank, size, Some(transport), choice));
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+                        let words = panic.downcast_ref::<String>().map(String::as_str);
+                        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+                        panics.lock().unwrap().push(format!("rank {rank}: {}", words.unwrap_or("no words")));
+                        std::panic::resume_unwind(panic)
+                    })
+                })
             })
             .collect();
         let results: Vec<_> = ranks.into_iter().map(|rank| rank.join()).collect();
