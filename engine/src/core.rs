@@ -36,8 +36,8 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use ringworld_protocol::{
-    Action, BufferId, Completion, Config, Done, Element, Envelope, Failure, Incoming, Key, Machine, Matched,
-    MatchedId, Mode, RequestId, Selector, Span,
+    Action, BufferId, Completion, Config, Done, Element, Envelope, Expected, Failure, Incoming, Key, Machine,
+    Matched, MatchedId, Mode, RequestId, Selector, Span,
 };
 use ringworld_transport::{Cause, Event, Header, Operation, Region, RemoteKey, SendMemory, Token};
 
@@ -267,6 +267,12 @@ impl Core {
     pub(crate) fn receive(&mut self, selector: Selector, element: Element, into: Span) -> CallId {
         self.hear_first();
         let call = self.calls.insert([into.buffer, None]);
+        if self.machine.has_unexpected()
+            && let Some(ending) = self.receive_arrived(&Expected { selector, element, room: into.len }, into)
+        {
+            self.calls.end(call, ending, &mut self.buffers);
+            return call;
+        }
         if !self.lines_up(call, selector, element, into) && !self.refuses(call) {
             let request = self.machine.receive(selector, into, element);
             self.give_to(call, request);

@@ -10,6 +10,7 @@
 //!             the same of one that is not waited for, if its transport does not coalesce
 //! receive     nothing has come for it, and a poll brings all of its message       deliver ─▶ take_expected
 //!             all of its message has come already                                take_arrived
+//!             the same of one that is not waited for: it ends as it begins
 //! collective  its sends as above; its receives are awaited, not posted            deliver ─▶ take_awaited
 //!             all of one whose ranks show what they give, if it is there by now   show ─▶ look
 //! ```
@@ -126,6 +127,22 @@ impl Core {
         let Arrived { bounce, bytes, ending } = self.machine.take_arrived(expected)?;
         if let Some(bounce) = bounce {
             self.buffers.take(bounce, &mut into[..bytes]);
+        }
+        self.settle();
+        Some(ending.map(Some))
+    }
+
+    /// The same into lent memory.
+    pub(super) fn receive_arrived(&mut self, expected: &Expected, into: Span) -> Option<Ending> {
+        if self.apart {
+            return None;
+        }
+        let Arrived { bounce, bytes, ending } = self.machine.take_arrived(expected)?;
+        if let Some(bounce) = bounce {
+            if bytes > 0 {
+                self.buffers.unbounce(bounce, into.cut(bytes));
+            }
+            self.buffers.release(bounce);
         }
         self.settle();
         Some(ending.map(Some))

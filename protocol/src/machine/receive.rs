@@ -75,6 +75,13 @@ impl Machine {
         Some(Arrived { bounce, bytes: room.of(&incoming).len, ending: room.filled_by(&incoming) })
     }
 
+    /// Whether any message has come before it was asked for, and may be received.
+    #[must_use]
+    #[inline]
+    pub fn has_unexpected(&self) -> bool {
+        !self.unexpected.is_empty()
+    }
+
     /// The message that a receive with this selector would get if it were posted now.
     #[must_use]
     pub fn probe(&mut self, selector: &Selector) -> Option<Incoming> {

@@ -39,6 +39,8 @@ pub(crate) struct Unexpected {
     context_chain: Chain,
     tag_chain: Chain,
     entries: Vec<Option<Entry>>,
+    /// How many there are: most often none, and that is asked for every receive.
+    waiting: usize,
 }
 
 impl Unexpected {
@@ -49,7 +51,14 @@ impl Unexpected {
             context_chain: Chain::default(),
             tag_chain: Chain::default(),
             entries: Vec::new(),
+            waiting: 0,
         }
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting == 0
     }
 
     /// Appends the message `index`, which must not be listed already.
@@ -87,11 +96,16 @@ impl Unexpected {
             self.entries.resize(position + 1, None);
         }
         self.entries[position] = Some(entry);
+        self.waiting += 1;
     }
 
     /// The earliest message that `selector` accepts.
     #[inline]
     pub(crate) fn find(&mut self, selector: &Selector) -> Option<u32> {
+        if self.is_empty() { None } else { self.find_listed(selector) }
+    }
+
+    fn find_listed(&mut self, selector: &Selector) -> Option<u32> {
         let lists = self.contexts.get(selector.context)?;
         let (chain, list) = match selector.source {
             Some(source) => (&self.source_chain, lists.by_source.get(source)?),
@@ -139,6 +153,7 @@ impl Unexpected {
         let Some(entry) = self.entries.get_mut(index as usize).and_then(Option::take) else {
             return false;
         };
+        self.waiting -= 1;
         let Some(lists) = self.contexts.get_mut(entry.context) else { return false };
         self.source_chain.unlink(list_of(&mut lists.by_source, entry.source), index);
         self.context_chain.unlink(&mut lists.all, index);
@@ -235,6 +250,7 @@ mod tests {
                         && (tag == TagSelector::Any || tag == TagSelector::Exact(*number))
                 });
                 assert_eq!(unexpected.find(&selector), expected.map(|message| message.0), "seed {seed}");
+                assert_eq!(unexpected.is_empty(), waiting.is_empty(), "seed {seed}");
                 let all = waiting.iter().filter(|message| message.1 == context).map(|message| message.0);
                 assert!(unexpected.iter(context).eq(all), "seed {seed}");
             }

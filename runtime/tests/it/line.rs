@@ -99,6 +99,39 @@ fn what_is_dropped_with_its_message_gives_it_to_one_that_has_begun() {
     });
 }
 
+/// What has been taken in before somebody asked for it: behind the others, or nothing is known of it yet.
+#[test]
+fn one_whose_message_lies_here_gets_it_as_any_other_would() {
+    sent_to(&[1, 2, 3, 3, 4, 5], |rank| {
+        let short = rank.start_recv(Vec::<u8>::new(), 0, 4).unwrap();
+        go(rank);
+        // All before the fifth have come by now.
+        assert_eq!(rank.probe(0, 5).unwrap().count, 1);
+        let [second, first, third] = begin(rank, [tagged(2), ANY, tagged(3)]);
+        assert!(!second.cancel(), "it has its message");
+        drop(third);
+        let mut ended = vec![second, first];
+        let (at, taken) = ringworld::wait_any(&mut ended).unwrap();
+        assert_eq!((at, taken.unwrap().0[0]), (0, 2));
+        assert_eq!(ended.pop().map(value), Some(1));
+        let too_short = rank.start_recv(Vec::<u8>::new(), 0, 3).unwrap();
+        assert!(
+            matches!(too_short.wait(), Err(Error::Truncated { .. })),
+            "it was dropped, and is the first again"
+        );
+        assert!(matches!(short.wait(), Err(Error::Truncated { .. })));
+        let wrong = rank.start_recv(vec![0u16; 4], 0, 3).unwrap();
+        assert!(matches!(wrong.wait(), Err(Error::WrongElement { .. })));
+        let mut data = [0u8; 8];
+        rank.scope(|scope| {
+            let (data, status) = scope.recv(&mut data, Source::Any, Tag::Any)?.wait()?;
+            assert_eq!((data[0], status.tag), (5, 5));
+            Ok(())
+        })
+        .unwrap();
+    });
+}
+
 /// More of them than a message is offered to, from many ranks, in another order.
 #[test]
 fn many_of_them_get_theirs_in_any_order() {
