@@ -42,15 +42,16 @@ pub struct Loan<T: Pod + Send, B: Borrower> {
     input: Option<Vec<T>>,
     output: Option<Vec<T>>,
     /// Of either buffer, which therefore is not freed, nor given to anybody who could free it, before these have ended.
-    registrations: Registrations,
+    /// Few loans have any, and all are moved about: with room for two, a window of short messages takes a twentieth
+    /// longer.
+    registrations: Option<Box<Registrations>>,
 }
 
 impl<T: Pod + Send, B: Borrower> Loan<T, B> {
     /// Without an operation.
     #[must_use]
     pub fn new(borrower: B, input: Option<Vec<T>>, output: Option<Vec<T>>) -> Self {
-        let (home, registrations) = (Home::new(borrower), Registrations::new());
-        Self { home, phase: Phase::Rest, input, output, registrations }
+        Self { home: Home::new(borrower), phase: Phase::Rest, input, output, registrations: None }
     }
 
     /// Who borrows the buffers.
@@ -80,14 +81,15 @@ impl<T: Pod + Send, B: Borrower> Loan<T, B> {
             // SAFETY: the vector's heap memory stays allocated where it is until it is deregistered and no operation
             // uses it: the loan gives it back after both (`take_buffers`), and when dropped leaves it to the call that
             // uses it or to the engine, which deregisters it first (`let_go`). A leaked loan leaks it.
-            core.register(|| unsafe { Region::new(pointer, length) }, &mut self.registrations)?;
+            let region = || unsafe { Region::new(pointer, length) };
+            core.register(region, self.registrations.get_or_insert_default())?;
         }
         Ok(())
     }
 
     /// Whether a transport has registered any of the buffers.
     pub fn is_registered(&self) -> bool {
-        !self.registrations.is_empty()
+        self.registrations.as_ref().is_some_and(|registrations| !registrations.is_empty())
     }
 
     /// What is in the buffer that operations would write; nothing while one is under way.
@@ -223,8 +225,9 @@ impl<T: Pod + Send, B: Borrower> Loan<T, B> {
     /// Gives the buffers back, after the end of the operation under way, if there is one.
     pub fn take_buffers(&mut self) -> (Option<Vec<T>>, Option<Vec<T>>) {
         let _unheard = self.wait();
-        if self.is_registered() {
-            self.home.engine().lock().deregister(std::mem::take(&mut self.registrations));
+        if self.registrations.is_some() {
+            let mut core = self.home.engine().lock();
+            core.deregister(taken(&mut self.registrations));
         }
         (self.input.take(), self.output.take())
     }
@@ -232,13 +235,17 @@ impl<T: Pod + Send, B: Borrower> Loan<T, B> {
 
 impl<T: Pod + Send, B: Borrower> Drop for Loan<T, B> {
     fn drop(&mut self) {
-        if self.call().is_none() && self.registrations.is_empty() {
+        if self.call().is_none() && self.registrations.is_none() {
             return;
         }
-        let registrations = std::mem::take(&mut self.registrations);
+        let registrations = taken(&mut self.registrations);
         let memory = Box::new(Memory { input: self.input.take(), output: self.output.take() });
         self.home.engine().let_go(Left { call: self.call(), registrations, memory });
     }
+}
+
+fn taken(registrations: &mut Option<Box<Registrations>>) -> Registrations {
+    registrations.take().map(|taken| *taken).unwrap_or_default()
 }
 
 /// By what the engine is found.
