@@ -572,13 +572,16 @@ impl Link {
             taken += bytes + RECORD;
             let due = self.consumer.pop(record);
             // A slot is wanted back at once.
-            if (due || names_slot) && self.consumer.publish(&self.memory) {
+            let waits = (due || names_slot) && self.consumer.publish(&self.memory);
+            if waits {
                 self.wake();
             }
-            // To look at the next record costs as much as the trip of a line, whether there is one or not. Now and then
-            // all is taken in nevertheless: a sender that is ahead is not to wait for room as long as this side is
-            // content with one message after the other.
-            takes_all |= due && !record.is_last || record.kind == PIECE && self.is_content_again();
+            // To look at the next record costs as much as the trip of a line, whether there is one or not, and what
+            // nobody has asked for yet is copied twice. All is taken in nevertheless for a sender that sleeps for want
+            // of room: it is not to sleep on as long as this side is content with one message after the other. To do so
+            // for each quarter of a ring that has been read made a sender and a receiver who go on and on take 1.4
+            // times as long for messages of 8 bytes and 2.5 times for 1 KiB.
+            takes_all |= waits || record.kind == PIECE && self.is_content_again();
             if taken >= BUDGET || !takes_all && inward.placer.has_enough() {
                 break;
             }

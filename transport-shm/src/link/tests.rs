@@ -183,25 +183,41 @@ fn a_peer_that_goes_on_writing_nothing_keeps_nobody_from_the_others() {
     assert!(flooded.2 > 1_000);
 }
 
-#[test]
-fn who_is_content_with_one_message_leaves_the_others_but_not_for_long() {
+/// How many messages there is room for, and how many of them are taken in each time by somebody who is content with
+/// one, whether their sender waits for room or not.
+fn taken_by_who_is_content(waits: bool) -> (usize, Vec<usize>) {
     let ([mut sender, mut reader], _memory) = pair();
     let mut exposures = Exposures::default();
     let mut sent = 0;
     while sender.link.send_now(b"h", b"x", &mut sender.outbox) {
         sent += 1;
     }
-    let (mut taken, mut most) = (Vec::new(), 0);
+    if waits {
+        sender.link.want();
+    }
+    let mut taken = Vec::new();
     while taken.iter().sum::<usize>() < sent {
         let mut content = Content(0);
         take_in(&mut reader, &mut exposures, &mut content);
         taken.push(content.0);
-        most = most.max(content.0);
     }
+    assert!(sender.link.send_now(b"h", b"x", &mut sender.outbox), "there is room again");
+    (sent, taken)
+}
+
+#[test]
+fn who_is_content_with_one_message_leaves_the_others() {
+    let (sent, taken) = taken_by_who_is_content(false);
+    assert_eq!(taken, vec![1; sent]);
+}
+
+#[test]
+fn who_is_content_with_one_message_makes_room_for_a_sender_that_waits_for_it() {
+    let (sent, taken) = taken_by_who_is_content(true);
     // One at a time, until there is room for a quarter of a ring.
     let single = taken.iter().take_while(|count| **count == 1).count();
-    assert!(single > sent / 5 && most > sent / 2, "{sent}: {single} times one, {most} at once");
-    assert!(taken.len() < sent / 3 + 2, "{} times", taken.len());
+    assert!((sent / 5..sent / 3).contains(&single), "{sent}: {single} times one");
+    assert_eq!(taken[single..], [sent - single]);
 }
 
 fn long(length: usize) -> Outgoing {
