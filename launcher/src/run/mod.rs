@@ -1,7 +1,7 @@
 //! `ringworld run`: ranks that are started and ended together, on this host or on several.
 //!
 //! This file turns options into a job: it opens the rendezvous and has the ranks started here (`parts`, `environment`,
-//! `cores`, then `processes`) or on other hosts (`hosts`). What happens then is in `job` (signals, output),
+//! `unheard`, `cores`, then `processes`) or on other hosts (`hosts`). What happens then is in `job` (signals, output),
 //! `supervisor` and `restart` (decisions), `output`, `sink` and `input` (bytes), `shim` (the launcher's two small
 //! roles).
 
@@ -24,6 +24,7 @@ mod sink;
 mod statistics;
 mod supervisor;
 mod tail;
+mod unheard;
 
 use crate::cli::{Assignment, Part, RunOptions, Stdin};
 use crate::exit::{Failure, Status};

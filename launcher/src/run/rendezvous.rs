@@ -9,10 +9,12 @@ use super::environment::{Plan, Rendezvous};
 use super::processes::hand_to_ranks;
 use super::restart::{Bounds, Limits};
 use super::supervisor::Account;
+use super::unheard::{Shape, unheard};
 use crate::cli::{Assignment, Endpoint, RunOptions};
 use crate::exit::Failure;
 use ringworld_auth::Secret;
 use ringworld_bootstrap::{Elastic, Master, MasterConfig, MasterHandle, Settings, serve_hosts};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, ToSocketAddrs as _};
 use std::time::Duration;
@@ -68,11 +70,11 @@ pub(crate) fn open(options: &RunOptions, ranks: usize) -> Result<(Plan, Witness)
     let elastic = Bounds::of(options, all).map_err(Failure::usage)?;
     let mut plan = Plan { elastic, ..Plan::new(ranks, rendezvous) };
     let given = checked(&plan, &options.first.env)?;
+    warn_of_unheard(&Shape::here(&plan.rendezvous, ranks));
     let Some(listener) = listener else {
         if given.job.is_none() {
             // Launchers of one step are one job; the variables that say so are not for their ranks.
-            let env = std::env::vars_os().filter_map(|(name, value)| Some((text(&name)?, text(&value)?)));
-            plan.job = Settings::job_of_launcher(&env.collect(), options.nnodes.unwrap_or(1));
+            plan.job = Settings::job_of_launcher(&variables(), options.nnodes.unwrap_or(1));
         }
         // That there is no secret is said by the rank that serves: once per job, and not once per host.
         return Ok((plan, Witness::default()));
@@ -126,6 +128,7 @@ pub(crate) fn open_for_hosts(
     let elastic = Bounds::of(options, ranks).map_err(Failure::usage)?;
     let plan = Plan { elastic, ..Plan::new(ranks, rendezvous) };
     let mut given = checked(&plan, &options.first.env)?;
+    warn_of_unheard(&Shape::on_hosts(options, ranks, nodes));
     given.num_nodes = nodes;
     if given.secret.is_empty() {
         given.secret = new_secret()?;
@@ -170,6 +173,13 @@ fn checked(plan: &Plan, env: &[Assignment]) -> Result<Settings, Failure> {
     Ok(given)
 }
 
+/// Says which words of its caller's the launcher does not pass on, since no rank will be told of them.
+fn warn_of_unheard(shape: &Shape) {
+    if let Some(sentence) = unheard(&variables(), shape) {
+        complain(&sentence);
+    }
+}
+
 /// The settings exactly as the first rank will see them, for which `env` is set.
 pub(super) fn settings(plan: &Plan, env: &[Assignment]) -> Result<Settings, Failure> {
     let inherited: Vec<(OsString, OsString)> = std::env::vars_os().collect();
@@ -178,6 +188,11 @@ pub(super) fn settings(plan: &Plan, env: &[Assignment]) -> Result<Settings, Fail
     let set = changes.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
     let environment = kept.cloned().chain(set);
     Settings::load_os(&[], environment).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// This process's variables, as far as they are text.
+fn variables() -> BTreeMap<String, String> {
+    std::env::vars_os().filter_map(|(name, value)| Some((text(&name)?, text(&value)?))).collect()
 }
 
 fn text(text: &OsStr) -> Option<String> {

@@ -34,11 +34,17 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     ringworld(&[&["run"], arguments].concat())
 }
 
+/// By these names, too, the caller may have said something about a job, of which the launcher would warn.
+const COMMON: [&str; 6] =
+    ["MASTER_NODE", "MASTER_ADDR", "MASTER_PORT", "NUM_NODES", "WORLD_SIZE", "LOCAL_WORLD_SIZE"];
+
 /// `ringworld` with these arguments, without the caller's ringworld variables.
 pub(crate) fn ringworld(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ringworld"));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("RINGWORLD_") {
+        let name = name.to_string_lossy();
+        if name.starts_with("RINGWORLD_") || COMMON.contains(&&*name) {
+            let name = &*name;
             command.env_remove(name);
         }
     }

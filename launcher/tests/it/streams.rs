@@ -307,6 +307,27 @@ fn variables_of_an_outer_launcher_do_not_reach_the_ranks() {
 }
 
 #[test]
+fn variables_that_no_rank_will_hear_are_named() {
+    let body = "echo $RANK/$WORLD_SIZE ${RINGWORLD_WORLD_SIZE-none}";
+    let job = finish(script(&["-n", "3"], body).env("RINGWORLD_WORLD_SIZE", "7"));
+    assert_eq!((job.code, job.sorted()), (Some(0), vec!["0/3 none", "1/3 none", "2/3 none"]), "{}", job.err);
+    assert!(job.err.starts_with("ringworld run: RINGWORLD_WORLD_SIZE=7 is not heard: -n,"), "{}", job.err);
+    assert_eq!(job.err.lines().count(), 1, "{}", job.err);
+    let job = finish(script(&["-n", "2"], body).env("RINGWORLD_WORLD_SIZE", "2").env("WORLD_SIZE", "5"));
+    assert_eq!((&*job.err, job.sorted()), ("", vec!["0/2 none", "1/2 none"]));
+}
+
+#[test]
+fn a_launcher_that_a_rank_starts_says_nothing_of_the_world_around_it() {
+    let inner =
+        format!("exec {} run -n 1 -- sh -c 'echo $RANK/$WORLD_SIZE'", env!("CARGO_BIN_EXE_ringworld"));
+    for options in [&["-n", "2"][..], &["-n", "2", "--nnodes", "1", "--master", "localhost:4321"]] {
+        let job = finish(&mut script(options, &inner));
+        assert_eq!((&*job.out, &*job.err), ("0/1\n0/1\n", ""), "{options:?}");
+    }
+}
+
+#[test]
 fn on_several_hosts_the_master_gives_out_the_ranks() {
     let options = ["-n", "2", "--nnodes", "3", "--master", "node7:4321"];
     let body = "echo ${RANK-unset}/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NUM_NODES $MASTER_NODE:$MASTER_PORT \
