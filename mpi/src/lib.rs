@@ -37,7 +37,7 @@
 //! datatypes/        layouts, constructors, packing, external32
 //! operations/       reductions that the runtime has, and those that C has and Rust has not
 //! attributes.rs errhandlers.rs error.rs call_names.rs groups.rs info.rs topology.rs
-//! process.rs        from MPI_Init, or a first session, to MPI_Finalize
+//! process.rs        from MPI_Init, or a first session, to MPI_Finalize; lock.rs: its lock, in forked children
 //! sessions.rs       sessions and their process sets
 //! arguments.rs      memory of the program's: the one place that touches it
 //! objects.rs        tables of handles
@@ -79,6 +79,7 @@ mod info;
 mod inside;
 mod inter;
 pub mod kind;
+mod lock;
 mod making;
 mod matched;
 mod neighbourhood;

@@ -4,7 +4,8 @@
 //! last session if that ends later. Where there were only sessions it stays after the last of them, so that others may
 //! follow, until the process ends.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::ThreadId;
 use std::time::Instant;
 
@@ -12,23 +13,14 @@ use ringworld::World;
 
 use crate::abort;
 use crate::comms::{self, Comm};
-use crate::error::{Result, error, fail};
+use crate::error::{Error, Result, error, fail};
 use crate::freed;
 use crate::inside;
+use crate::lock::Lock;
 use crate::standard::{self, ERR_OTHER};
 
-/// Where the process is with `MPI_Init` and `MPI_Finalize`.
-#[derive(Clone, Copy)]
-enum Life {
-    Before,
-    /// The thread is the one that has initialized.
-    During(ThreadId),
-    After,
-}
-
+/// What is changed by one thread at a time.
 struct Process {
-    life: Life,
-    sessions: usize,
     world: Option<Box<World>>,
     /// The world has been left, or the process ends, and there is no other.
     left: bool,
@@ -36,12 +28,36 @@ struct Process {
     ends_well: bool,
 }
 
-static PROCESS: Mutex<Process> =
-    Mutex::new(Process { life: Life::Before, sessions: 0, world: None, left: false, ends_well: false });
+static PROCESS: Lock<Process> = Lock::new(Process { world: None, left: false, ends_well: false });
+
+// What follows is read without the lock. A thread has that for as long as the world takes to come together; another
+// that asks meanwhile need not wait, and a child that is forked then could not.
+/// `MPI_Init` has returned.
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
+/// `MPI_Finalize` has done what may be done before it.
+static FINALIZED: AtomicBool = AtomicBool::new(false);
+/// The thread that has initialized.
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+/// The process that has joined; 0: none.
+static MAKER: AtomicU32 = AtomicU32::new(0);
+/// How many there are, changed with the lock.
+static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+
 static BEGAN: RwLock<Option<Instant>> = RwLock::new(None);
 
-fn process() -> MutexGuard<'static, Process> {
-    PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+/// Whether the process is between `MPI_Init` and `MPI_Finalize`.
+fn is_between() -> bool {
+    INITIALIZED.load(Ordering::Acquire) && !FINALIZED.load(Ordering::Acquire)
+}
+
+/// A child cannot have what a thread of its parent had when it was forked.
+#[cold]
+fn forked_within() -> Error {
+    error(
+        ERR_OTHER,
+        "this process was forked while another thread of its parent was about to begin or to end MPI, and has no part \
+         in it; fork before MPI_Init or behind it, and call MPI in the parent, or in a program that the child executes",
+    )
 }
 
 impl Process {
@@ -59,18 +75,19 @@ impl Process {
         abort::of(Some(ringworld::Communicator::clone(&world)));
         comms::begin(Comm::new(ringworld::Communicator::clone(&world))?, Comm::new(own)?);
         self.world = Some(Box::new(world));
+        MAKER.store(std::process::id(), Ordering::Release);
         Ok(())
     }
 
     /// The world, to be left, if nobody needs it any more.
     fn parting(&mut self) -> Option<Box<World>> {
-        let may_come_back = match self.life {
+        let may_come_back = if INITIALIZED.load(Ordering::Acquire) {
+            !FINALIZED.load(Ordering::Acquire)
+        } else {
             // Unless the end of the process has been here.
-            Life::Before => !self.left,
-            Life::During(_) => true,
-            Life::After => false,
+            !self.left
         };
-        if self.sessions > 0 || may_come_back {
+        if SESSIONS.load(Ordering::Acquire) > 0 || may_come_back {
             return None;
         }
         self.left = true;
@@ -88,24 +105,25 @@ fn part(world: Option<Box<World>>) -> Result<()> {
 
 /// `MPI_Init`.
 pub(crate) fn initialize() -> Result<()> {
-    let mut process = process();
-    if !matches!(process.life, Life::Before) {
+    let mut process = PROCESS.lock().ok_or_else(forked_within)?;
+    if INITIALIZED.load(Ordering::Acquire) {
         return fail(ERR_OTHER, "MPI has been initialized before, which can be done once");
     }
     process.join()?;
     comms::appear();
-    process.life = Life::During(std::thread::current().id());
+    MAIN.get_or_init(|| std::thread::current().id());
+    INITIALIZED.store(true, Ordering::Release);
     Ok(())
 }
 
 /// `MPI_Finalize`.
 pub(crate) fn finalize() -> Result<()> {
-    if !matches!(process().life, Life::During(..)) {
+    if !is_between() {
         return fail(ERR_OTHER, "MPI has not been initialized, or has been finalized already");
     }
     if is_forked() {
         // The program's atexit, say, which a child has from its parent, whose world goes on.
-        process().life = Life::After;
+        FINALIZED.store(true, Ordering::Release);
         return Ok(());
     }
     inside::refuse("finalize")?;
@@ -120,23 +138,24 @@ pub(crate) fn finalize() -> Result<()> {
     crate::buffered::PROCESS.flush()?;
     comms::end();
     let world = {
-        let mut process = process();
-        process.life = Life::After;
-        process.parting()
+        let process = PROCESS.lock();
+        FINALIZED.store(true, Ordering::Release);
+        process.and_then(|mut process| process.parting())
     };
     part(world)
 }
 
 /// Whether this process is a child of the one that has joined, forked since then.
 fn is_forked() -> bool {
-    process().world.as_ref().is_some_and(|world| world.is_forked())
+    let maker = MAKER.load(Ordering::Acquire);
+    maker != 0 && maker != std::process::id()
 }
 
 /// A session begins.
 pub(crate) fn enter() -> Result<()> {
-    let mut process = process();
+    let mut process = PROCESS.lock().ok_or_else(forked_within)?;
     process.join()?;
-    process.sessions += 1;
+    SESSIONS.fetch_add(1, Ordering::AcqRel);
     if !process.ends_well {
         process.ends_well = true;
         at_exit(end_of_process);
@@ -151,7 +170,8 @@ extern "C" fn end_of_process() {
         return;
     }
     let world = {
-        let mut process = process();
+        // A child that never gets it has nobody to tell.
+        let Some(mut process) = PROCESS.lock() else { return };
         process.left = true;
         process.parting()
     };
@@ -175,35 +195,34 @@ fn at_exit(function: extern "C" fn()) {
 /// A session ends.
 pub(crate) fn leave() -> Result<()> {
     let world = {
-        let mut process = process();
-        process.sessions = process.sessions.saturating_sub(1);
-        process.parting()
+        let process = PROCESS.lock();
+        let _ =
+            SESSIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |sessions| sessions.checked_sub(1));
+        // A child that never gets it has nothing to leave.
+        process.and_then(|mut process| process.parting())
     };
     part(world)
 }
 
 pub(crate) fn is_initialized() -> bool {
-    !matches!(process().life, Life::Before)
+    INITIALIZED.load(Ordering::Acquire)
 }
 
 pub(crate) fn is_finalized() -> bool {
-    matches!(process().life, Life::After)
+    FINALIZED.load(Ordering::Acquire)
 }
 
 /// Whether this is the thread that has initialized.
 pub(crate) fn is_main_thread() -> Result<bool> {
-    match process().life {
-        Life::During(thread) => Ok(thread == std::thread::current().id()),
-        Life::Before | Life::After => fail(ERR_OTHER, "MPI has not been initialized, or has been finalized"),
+    if !is_between() {
+        return fail(ERR_OTHER, "MPI has not been initialized, or has been finalized");
     }
+    Ok(MAIN.get() == Some(&std::thread::current().id()))
 }
 
 /// The communicator of all, for whoever is in MPI by `MPI_Init` or by a session.
 pub(crate) fn base() -> Result<Arc<Comm>> {
-    let is_in = {
-        let process = process();
-        process.sessions > 0 || matches!(process.life, Life::During(_))
-    };
+    let is_in = SESSIONS.load(Ordering::Acquire) > 0 || is_between();
     let found = if is_in { comms::of_all() } else { None };
     found.ok_or_else(|| error(ERR_OTHER, "MPI has not been initialized, or has been finalized"))
 }
