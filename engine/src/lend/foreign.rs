@@ -12,6 +12,7 @@ use ringworld_protocol::{Failure, Span};
 
 use super::blocking::{Endings, Lend, blocking_here, blocking_pair};
 use super::guard::NoUnwinding;
+use super::home::{Borrower, Home};
 use crate::buffer::Kept;
 use crate::calls::{CallId, Ending};
 use crate::core::Core;
@@ -124,23 +125,10 @@ pub fn leave_at_once(engine: &Arc<Engine>, input: Foreign, what: &SendCall) -> b
     left
 }
 
-/// Whoever holds a loan, by which its engine is found.
-pub trait Borrower {
-    /// The engine that moves the operation: always the same.
-    fn engine(&self) -> &Arc<Engine>;
-}
-
-impl Borrower for Arc<Engine> {
-    #[inline]
-    fn engine(&self) -> &Arc<Engine> {
-        self
-    }
-}
-
 /// An operation under way on foreign memory.
 pub struct ForeignLoan<B: Borrower> {
     /// `None`: it has passed the loan on.
-    borrower: Option<B>,
+    home: Option<Home<B>>,
     /// The operation, until its ending is taken.
     call: Option<CallId>,
     /// It has not begun, see [`Engine::enter`], and its ending has not been taken.
@@ -156,9 +144,10 @@ impl<B: Borrower> ForeignLoan<B> {
         output: Option<Foreign>,
         what: S,
     ) -> (Self, S::Number) {
-        let engine = borrower.engine();
+        let home = Home::new(borrower);
+        let engine = home.engine();
         let Some(mut core) = engine.enter() else {
-            return (Self { borrower: Some(borrower), call: None, refused: true }, S::Number::default());
+            return (Self { home: Some(home), call: None, refused: true }, S::Number::default());
         };
         let guard = NoUnwinding;
         let (call, number) = {
@@ -180,30 +169,35 @@ impl<B: Borrower> ForeignLoan<B> {
         };
         guard.passed();
         engine.help();
-        (Self { borrower: Some(borrower), call: Some(call), refused: false }, number)
+        (Self { home: Some(home), call: Some(call), refused: false }, number)
     }
 
-    /// The same loan, held otherwise; `hold` must lead to the same engine.
+    /// The same loan, held otherwise; whatever `hold` makes must lead to the same engine.
     pub fn passed_on<C: Borrower>(mut self, hold: impl FnOnce(B) -> C) -> ForeignLoan<C> {
-        let (borrower, call) = (self.borrower.take().map(hold), self.call.take());
-        ForeignLoan { borrower, call, refused: self.refused }
+        let (home, call) = (self.home.take().map(|home| home.passed_on(hold)), self.call.take());
+        ForeignLoan { home, call, refused: self.refused }
     }
 
     /// Who holds it.
-    #[expect(clippy::expect_used, reason = "it is there until the loan is passed on, which consumes it")]
     pub fn borrower(&self) -> &B {
-        self.borrower.as_ref().expect("held")
+        &self.home().borrower
+    }
+
+    #[inline]
+    #[expect(clippy::expect_used, reason = "it is there until the loan is passed on, which consumes it")]
+    fn home(&self) -> &Home<B> {
+        self.home.as_ref().expect("held")
     }
 
     /// Waits for its end; `None` when that has been taken.
     #[inline]
-    #[expect(clippy::expect_used, reason = "it is there until the loan is passed on, which consumes it")]
+    #[expect(clippy::expect_used, reason = "as above")]
     pub fn wait(&mut self) -> Option<Ending> {
         if std::mem::take(&mut self.refused) {
             return Some(Err(Failure::Aborted));
         }
         let call = self.call?;
-        let engine = self.borrower.as_ref().expect("held").engine();
+        let engine = self.home.as_ref().expect("held").engine();
         // Within an operation: it is under way as before, and the world is to end.
         let Some(core) = engine.enter() else { return Some(Err(Failure::Aborted)) };
         // It belongs to others as soon as its ending is taken, whatever unwinds from here.
@@ -226,14 +220,14 @@ impl<B: Borrower> ForeignLoan<B> {
         if self.refused {
             return true;
         }
-        let Some(mut core) = self.borrower().engine().enter() else { return true };
+        let Some(mut core) = self.home().engine().enter() else { return true };
         core.progress();
         self.call.is_none_or(|call| has_ended(&core, call))
     }
 
     /// Withdraws a receive that no message has matched; whether that was so.
     pub fn cancel(&self) -> bool {
-        self.call.is_some_and(|call| self.borrower().engine().cancel(call))
+        self.call.is_some_and(|call| self.home().engine().cancel(call))
     }
 
     /// The operation under way.
@@ -247,10 +241,10 @@ impl<B: Borrower> Drop for ForeignLoan<B> {
     /// It goes on to its end, a receive as well, which nobody hears of.
     #[inline]
     fn drop(&mut self) {
-        if let (Some(call), Some(borrower)) = (self.call.take(), &self.borrower) {
+        if let (Some(call), Some(home)) = (self.call.take(), &self.home) {
             let left =
                 Left { call: Some(call), registrations: Registrations::new(), memory: Box::new(Nobodys) };
-            borrower.engine().let_go(left);
+            home.engine().let_go(left);
         }
     }
 }

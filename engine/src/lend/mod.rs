@@ -15,10 +15,12 @@
 mod blocking;
 mod foreign;
 mod guard;
+mod home;
 mod owned;
 mod scoped;
 
 pub use blocking::{Endings, Lend, blocking, blocking_pair, blocking_replace};
-pub use foreign::{Borrower, Foreign, ForeignLoan, blocking_foreign, blocking_pair_foreign, leave_at_once};
+pub use foreign::{Foreign, ForeignLoan, blocking_foreign, blocking_pair_foreign, leave_at_once};
+pub use home::Borrower;
 pub use owned::Loan;
 pub use scoped::{Borrow, Borrowed};

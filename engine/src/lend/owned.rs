@@ -2,18 +2,15 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
-
 use bytemuck::Pod;
 use ringworld_protocol::{Failure, Span};
 use ringworld_transport::{Cause, Region};
 
-use super::foreign::Borrower;
 use super::guard::NoUnwinding;
+use super::home::{Borrower, Home};
 use crate::buffer::Kept;
 use crate::calls::{CallId, Ending};
 use crate::core::Core;
-use crate::engine::Engine;
 use crate::inbox::Left;
 use crate::router::Registrations;
 use crate::startable::{Spans, Startable};
@@ -246,32 +243,6 @@ impl<T: Pod + Send, B: Borrower> Drop for Loan<T, B> {
 
 fn taken(registrations: &mut Option<Box<Registrations>>) -> Registrations {
     registrations.take().map(|taken| *taken).unwrap_or_default()
-}
-
-/// By what the engine is found.
-struct Home<B> {
-    borrower: B,
-    /// Where it is.
-    engine: usize,
-}
-
-impl<B: Borrower> Home<B> {
-    fn new(borrower: B) -> Self {
-        let engine = Arc::as_ptr(borrower.engine()).addr();
-        Self { borrower, engine }
-    }
-
-    /// The engine that the operation was started with. Any other would say of one under way that there is none, and of
-    /// memory in use that it is free.
-    #[inline]
-    fn engine(&self) -> &Arc<Engine> {
-        let engine = self.borrower.engine();
-        if Arc::as_ptr(engine).addr() != self.engine {
-            // To unwind from here would free that memory.
-            std::process::abort();
-        }
-        engine
-    }
 }
 
 /// The buffers of a loan that was dropped.

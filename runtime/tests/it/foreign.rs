@@ -1,11 +1,19 @@
 //! Calls of other languages: memory that Rust does not know, types that are known only at run time, and communicators
 //! made by their members alone.
 
+use std::borrow::Borrow;
+use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use ringworld::foreign::{Blocks, Call, Foreign, Reducer, wait_any};
+use ringworld::foreign::{Blocks, Call, Foreign, Pending, Reducer, wait_any};
 use ringworld::{Communicator, DType, Error, Op, Source, Tag, testing};
+
+/// No wait is longer, but one that never ends.
+const BOUND: Duration = Duration::from_secs(30);
 
 fn memory<T>(data: &mut [T]) -> Foreign {
     // SAFETY: every operation of these tests has ended before the array that it was given is touched again or dropped.
@@ -206,4 +214,70 @@ fn members_make_a_communicator_without_the_others() {
         }
         world.barrier().unwrap();
     });
+}
+
+/// Says which communicator it keeps, and another one of another world later.
+struct Liar {
+    kept: Communicator,
+    other: Communicator,
+    lies: Cell<bool>,
+}
+
+impl Borrow<Communicator> for Liar {
+    fn borrow(&self) -> &Communicator {
+        if self.lies.get() { &self.other } else { &self.kept }
+    }
+}
+
+/// Which way the process that runs the test below alone is to take.
+const WAY: &str = "RINGWORLD_TEST_LIAR";
+
+fn be_lied_to(way: &str) {
+    let worlds = [testing::alone(), testing::alone()];
+    let [kept, other] = [&worlds[0], &worlds[1]].map(|world| Communicator::clone(world));
+    let liar = Liar { kept, other, lies: Cell::new(false) };
+    let receive = Call::Receive { from: Source::Any, tag: 1.into() };
+    let mut pending = Pending::begin(liar, &receive, None, None).unwrap();
+    if way != "nothing" {
+        pending.communicator().lies.set(true);
+    }
+    match way {
+        "wait" => drop(pending.wait()),
+        "done" => drop(pending.is_done()),
+        "cancel" => drop(pending.cancel()),
+        "pass" => drop(pending.into_owned()),
+        _ => drop(pending),
+    }
+}
+
+#[test]
+fn who_borrows_for_an_operation_cannot_send_it_to_another_world() {
+    if let Ok(way) = std::env::var(WAY) {
+        return be_lied_to(&way);
+    }
+    for (way, signal) in [
+        ("nothing", None),
+        ("wait", Some(6)),
+        ("done", Some(6)),
+        ("cancel", Some(6)),
+        ("pass", Some(6)),
+        ("drop", Some(6)),
+    ] {
+        let mut alone = Command::new(std::env::current_exe().unwrap());
+        alone.args(["--exact", "foreign::who_borrows_for_an_operation_cannot_send_it_to_another_world"]);
+        let mut alone = alone.env(WAY, way).stdout(Stdio::null()).spawn().unwrap();
+        let begin = Instant::now();
+        let ended = loop {
+            match alone.try_wait().unwrap() {
+                None if begin.elapsed() > BOUND => {
+                    alone.kill().unwrap();
+                    panic!("{way}: it waits for ever");
+                }
+                None => std::thread::sleep(Duration::from_millis(5)),
+                Some(status) => break status,
+            }
+        };
+        assert_eq!(ended.signal(), signal, "{way}: {ended}");
+        assert!(signal.is_some() || ended.success(), "{way}: {ended}");
+    }
 }
