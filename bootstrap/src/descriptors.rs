@@ -4,6 +4,9 @@
 //! Whoever knows that it needs more raises it, as far as the hard limit lets it. Neighbours: the master, a rank of
 //! a large world, and the launcher do.
 
+use std::io;
+
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// A limit that has to be raised is raised to so many, if it may: many worlds and much else fit into that, and a
@@ -33,4 +36,24 @@ pub fn raise_descriptor_limit(wanted: u64) -> Result<(), u64> {
         }
     };
     if possible < wanted { Err(possible) } else { Ok(()) }
+}
+
+/// The same error; and what to do, if it is that this process or its host has too many files open.
+pub(crate) fn advised(error: io::Error) -> io::Error {
+    let advice = match Errno::from_io_error(&error) {
+        Some(Errno::MFILE) => {
+            let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+            let words =
+                |limit: Option<u64>| limit.map_or("any number of".to_owned(), |limit| limit.to_string());
+            format!(
+                "this process may open {} files (RLIMIT_NOFILE, of which the hard limit is {}); raise the limit \
+                 (`ulimit -n`, LimitNOFILE=, `--ulimit nofile=`)",
+                words(current),
+                words(maximum)
+            )
+        }
+        Some(Errno::NFILE) => "this host has too many files open in all; raise fs.file-max".to_owned(),
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{error}; {advice}"))
 }

@@ -15,6 +15,7 @@ use tracing::dispatcher;
 use tracing::subscriber::NoSubscriber;
 
 use crate::canary::Canary;
+use crate::descriptors::advised;
 
 /// Threads of this crate that run.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
@@ -99,7 +100,7 @@ pub(crate) struct Runtime {
 
 impl Runtime {
     pub(crate) fn new() -> io::Result<Self> {
-        Self::over(Canary::new()?)
+        Self::over(Canary::new().map_err(advised)?)
     }
 
     /// One that this shows to be sound.
@@ -116,7 +117,8 @@ impl Runtime {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         // Before it waits for its descriptors, and before it does what they have woken it for: that may set a timer,
         // and then it wakes itself.
-        let runtime = builder.enable_all().on_thread_park(look()).on_thread_unpark(look()).build()?;
+        let runtime = builder.enable_all().on_thread_park(look()).on_thread_unpark(look()).build();
+        let runtime = runtime.map_err(advised)?;
         Ok(Self { runtime: Some(runtime), canary })
     }
 

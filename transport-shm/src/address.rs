@@ -13,6 +13,7 @@
 //! `transport.rs` publishes and tries addresses.
 
 use ringworld_transport::Address;
+use ringworld_transport::shortage::advice;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -54,7 +55,8 @@ impl Place {
     pub(crate) fn new(in_folder: bool) -> Result<Self, String> {
         let mut name = [0; 16];
         getrandom::fill(&mut name).map_err(|error| format!("no random numbers: {error}"))?;
-        let text = std::fs::read_to_string(BOOT_ID).map_err(|error| format!("{BOOT_ID}: {error}"))?;
+        let text = std::fs::read_to_string(BOOT_ID)
+            .map_err(|error| format!("{BOOT_ID}: {error}{}", advice(&error)))?;
         let boot = boot(&text).ok_or_else(|| format!("{BOOT_ID} says {text:?}"))?;
         Ok(Self { boot, name, kind: if in_folder { Kind::Files } else { Kind::Abstract } })
     }

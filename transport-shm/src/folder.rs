@@ -49,8 +49,13 @@ impl Folder {
     /// What is wrong with it.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|error| format!("the folder {} cannot be opened: {error}", path.display()))?;
+        let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| {
+            let shown = path.display();
+            format!(
+                "the folder {shown} cannot be opened: {error}; RINGWORLD_SHM_SOCKET_DIR must name one that is there \
+                 and that this user can read and write"
+            )
+        })?;
         Ok(Self { fd: Descriptor::new(fd), path: path.to_owned() })
     }
 

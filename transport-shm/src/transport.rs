@@ -13,7 +13,7 @@ use ringworld_auth::Tally;
 use ringworld_transport::descriptor::Descriptor;
 use ringworld_transport::lifecycle::Lifecycle;
 use ringworld_transport::puts::exposure_of;
-use ringworld_transport::shortage::Shortage;
+use ringworld_transport::shortage::{Shortage, advice};
 use ringworld_transport::watched::{EpollSet, Watched};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Label, Operation, Placer, Posted, Rank, RecvMemory,
@@ -33,7 +33,7 @@ use crate::config::{BindError, Config};
 use crate::folder::{Files, Folder, Missed};
 use crate::handshake::Identity;
 use crate::link::{self, Inward, Link};
-use crate::memory;
+use crate::memory::{self, MapError};
 use crate::outbox::{self, Outbox};
 use crate::packet::{self, Received};
 use crate::peer::{Peer, State};
@@ -110,8 +110,10 @@ impl Listeners {
             Ok((talk, named(SocketType::DGRAM, Purpose::Probe)?))
         };
         let cannot = |error: Errno| match &folder {
-            Some(folder) => format!("cannot listen at a Unix socket in {}: {error}", folder.path().display()),
-            None => format!("cannot listen at a Unix socket: {error}"),
+            Some(folder) => {
+                format!("cannot listen at a Unix socket in {}: {}", folder.path().display(), advised(error))
+            }
+            None => format!("cannot listen at a Unix socket: {}", advised(error)),
         };
         let (talk, probe) = match &folder {
             Some(folder) => folder.alone(&place.host(), || listen().map_err(cannot))?,
@@ -169,6 +171,16 @@ pub struct Shm {
     pub(crate) force_look: bool,
 }
 
+/// What the system refuses, and what to do about it.
+fn advised(error: impl Into<MapError>) -> String {
+    let error = error.into();
+    let advice = match error {
+        MapError::System(errno) => advice(&errno.into()),
+        _ => String::new(),
+    };
+    format!("{error}{advice}")
+}
+
 impl Shm {
     /// Makes this rank's part of the memory; from here on peers can connect.
     ///
@@ -180,14 +192,15 @@ impl Shm {
         if rank >= size {
             return Err(BindError::Rank { rank, size });
         }
-        let system =
-            |what: &'static str| move |error: Errno| BindError::System(format!("cannot {what}: {error}"));
+        let system = |what: &'static str| {
+            move |error: Errno| BindError::System(format!("cannot {what}: {}", advised(error)))
+        };
         let folder = socket_dir.map(|path| Folder::open(&path)).transpose().map_err(BindError::System)?;
         let place = Place::new(folder.is_some()).map_err(BindError::System)?;
         // What connections will take is asked for now, when another transport can still be chosen.
         let outbox = memory::may_have(outbox::SIZE.max(link::SIZE))
             .and_then(|()| Outbox::new())
-            .map_err(|error| BindError::System(format!("cannot map shared memory: {error}")))?;
+            .map_err(|error| BindError::System(format!("cannot map shared memory: {}", advised(error))))?;
         let epoll = EpollSet::new().map_err(system("make an epoll set"))?;
         let bell = bell::own().map_err(system("make an event descriptor"))?;
         let listeners = Listeners::new(&place, folder, &epoll).map_err(BindError::System)?;

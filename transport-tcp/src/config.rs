@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ringworld_auth::Secret;
 use ringworld_transport::Rank;
+use ringworld_transport::shortage::advice;
 
 /// The most lanes between two ranks: a FIN names them in 64 bits.
 pub const MAX_LANES: usize = 64;
@@ -164,7 +165,7 @@ pub enum BindError {
     #[error("{0} is not an address that peers can connect to; give one of this host's own")]
     Address(IpAddr),
     /// The system refuses to listen there.
-    #[error("cannot listen at {address}: {source}; give an address of this host's interfaces")]
+    #[error("cannot listen at {address}: {source}{}", advice_or(.source, ELSEWHERE))]
     Listen {
         /// Where.
         address: SocketAddr,
@@ -204,11 +205,20 @@ pub enum BindError {
         source: std::io::Error,
     },
     /// Another system call failed.
-    #[error("cannot {what}: {source}")]
+    #[error("cannot {what}: {source}{}", advice_or(.source, ""))]
     System {
         /// What was tried.
         what: &'static str,
         /// The system's answer.
         source: std::io::Error,
     },
+}
+
+/// Where nothing is lacking.
+const ELSEWHERE: &str = "; give an address of this host's interfaces";
+
+/// What to do about what the system lacks; of any other error, `otherwise`.
+fn advice_or(error: &std::io::Error, otherwise: &str) -> String {
+    let advice = advice(error);
+    if advice.is_empty() { otherwise.to_owned() } else { advice }
 }

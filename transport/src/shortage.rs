@@ -107,33 +107,67 @@ pub fn explain(errno: Errno, size: usize) -> String {
     let others = size.saturating_sub(1);
     let first = format!("no connection can be made or accepted any more: {errno}");
     match errno {
-        Errno::MFILE => {
-            let Rlimit { current, maximum } = limit();
-            let words =
-                |limit: Option<u64>| limit.map_or("any number of".to_owned(), |limit| limit.to_string());
-            format!(
-                "{first}; this process may open {} files (RLIMIT_NOFILE, of which the hard limit is {}), and in this \
-                 world it may need a connection to each of {others} other ranks, beside what else it has open. Raise \
-                 the limit: `ulimit -n` in the shell, `nofile` in /etc/security/limits.conf, LimitNOFILE= in a systemd \
-                 unit, or `--ulimit nofile=` for a container",
-                words(current),
-                words(maximum)
-            )
-        }
-        Errno::NFILE => format!("{first}; this host has too many files open in all; raise fs.file-max"),
-        _ => match getrlimit(Resource::As).current.filter(|_| errno == Errno::NOMEM) {
-            Some(limit) => format!(
-                "{first}; this process may map {limit} bytes (RLIMIT_AS), which counts memory that is never used, too, \
-                 and may need some for each of {others} other ranks. Raise the limit: `ulimit -v` in the shell, `as` \
-                 in /etc/security/limits.conf, LimitAS= in a systemd unit, or what the job asks its batch system for, \
-                 such as h_vmem"
-            ),
-            None => format!(
-                "{first}; this host, or the container's limit on memory, has none left for sockets (net.ipv4.tcp_mem) \
-                 or memory that processes share"
-            ),
+        Errno::MFILE => format!(
+            "{first}; {}, and in this world it may need a connection to each of {others} other ranks, beside what else \
+             it has open. {RAISE_FILES}",
+            files()
+        ),
+        _ => match mapped().filter(|_| errno == Errno::NOMEM) {
+            Some(bytes) => {
+                format!(
+                    "{first}; {bytes}, and may need some for each of {others} other ranks. {RAISE_MEMORY}"
+                )
+            }
+            None => format!("{first}{}", advice(&errno.into())),
         },
     }
+}
+
+/// What to do about an error of the system's by which it says that it, or this process, lacks something: to be put
+/// behind it, and empty for any other.
+///
+/// ```
+/// use ringworld_transport::shortage::advice;
+///
+/// let error = std::io::Error::from_raw_os_error(24);
+/// assert!(error.to_string().starts_with("Too many open files"));
+/// assert!(advice(&error).starts_with("; this process may open ") && advice(&error).contains("`ulimit -n`"));
+/// assert_eq!(advice(&std::io::ErrorKind::NotFound.into()), "");
+/// ```
+#[must_use]
+pub fn advice(error: &std::io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE) => format!("; {}. {RAISE_FILES}", files()),
+        Some(Errno::NFILE) => "; this host has too many files open in all; raise fs.file-max".to_owned(),
+        Some(errno @ (Errno::NOMEM | Errno::NOBUFS)) => match mapped().filter(|_| errno == Errno::NOMEM) {
+            Some(bytes) => format!("; {bytes}. {RAISE_MEMORY}"),
+            None => "; this host, or the container's limit on memory, has none left for sockets (net.ipv4.tcp_mem) or \
+                     memory that processes share"
+                .to_owned(),
+        },
+        _ => String::new(),
+    }
+}
+
+const RAISE_FILES: &str = "Raise the limit: `ulimit -n` in the shell, `nofile` in /etc/security/limits.conf, \
+                           LimitNOFILE= in a systemd unit, or `--ulimit nofile=` for a container";
+const RAISE_MEMORY: &str = "Raise the limit: `ulimit -v` in the shell, `as` in /etc/security/limits.conf, LimitAS= in \
+                            a systemd unit, or what the job asks its batch system for, such as h_vmem";
+
+/// How many files this process may have open.
+fn files() -> String {
+    let Rlimit { current, maximum } = limit();
+    let words = |limit: Option<u64>| limit.map_or("any number of".to_owned(), |limit| limit.to_string());
+    let (current, maximum) = (words(current), words(maximum));
+    format!("this process may open {current} files (RLIMIT_NOFILE, of which the hard limit is {maximum})")
+}
+
+/// How much memory this process may map, if that is limited.
+fn mapped() -> Option<String> {
+    let limit = getrlimit(Resource::As).current?;
+    Some(format!(
+        "this process may map {limit} bytes (RLIMIT_AS), which counts memory that is never used, too"
+    ))
 }
 
 #[cfg(test)]

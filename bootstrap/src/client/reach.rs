@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{sleep, timeout};
 
+use crate::descriptors::advised;
 use crate::error::Error;
 use crate::frames::{FrameReader, FrameWriter};
 use crate::handshake::{self, HandshakeError};
@@ -352,7 +353,7 @@ impl Search<'_> {
                     return Master::serve(listener, config).map(Some).map_err(Failure::Final);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => return Ok(None),
-                Err(error) => refused = format!("{address} cannot be listened on ({error})"),
+                Err(error) => refused = format!("{address} cannot be listened on ({})", advised(error)),
             }
         }
         Err(Failure::Passing(refused))
@@ -368,7 +369,7 @@ impl Search<'_> {
         let passing = |reason: &str| Failure::Passing(reason.into());
         let stream = match timeout(CONNECT.min(left), TcpStream::connect(address)).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(Failure::Passing(error.to_string())),
+            Ok(Err(error)) => return Err(Failure::Passing(advised(error).to_string())),
             Err(_) => return Err(passing("no answer")),
         };
         let ends = stream.local_addr().and_then(|local| Ok((local, stream.peer_addr()?)));

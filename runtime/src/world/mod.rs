@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use ringworld_bootstrap::{ControlEvent, Joining, Report, Session, Settings};
 use ringworld_collectives::Placement;
-use ringworld_transport::log;
+use ringworld_transport::{log, shortage};
 
 use self::departures::Departures;
 use self::lookout::Lookout;
@@ -288,7 +288,7 @@ impl World {
         let options = Effective::of_world(wishes, placement, parts.limits.eager, memory);
         let engine = Engine::new(parts).map_err(|error| Error::System {
             operation: "starting the engine".into(),
-            cause: error.to_string(),
+            cause: format!("{error}{}", shortage::advice(&error)),
         })?;
         let plane: Box<dyn Plane> = match &link {
             Some(link) => {

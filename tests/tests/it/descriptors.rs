@@ -80,6 +80,27 @@ fn a_hard_limit_below_the_need_is_an_error(transport: &str) {
     ));
 }
 
+/// Whatever it is that the last descriptor was wanted for.
+#[test]
+fn with_too_few_descriptors_to_start_a_rank_says_what_to_do() {
+    let mut told = 0;
+    for limit in 8..=18 {
+        let each = format!("ulimit -n {limit}; exec \"$0\" crowd");
+        let mut job =
+            shell("^ibverbs", &format!("RINGWORLD_TIMEOUT=4s exec \"$0\" run -n 2 -- sh -c '{each}' \"$1\""));
+        job.wait_end_within(BOUND);
+        for line in job.lines() {
+            // Of what may still pass nothing more is said.
+            if line.text.contains("Too many open files") && !line.text.contains("for now") {
+                told += 1;
+                assert!(line.text.contains("ulimit -n"), "{limit}: {}", line.text);
+                assert!(!line.text.contains("interfaces"), "{limit}: {}", line.text);
+            }
+        }
+    }
+    assert!(told > 10, "in none of them were there too few: {told}");
+}
+
 /// As daemons do it: what it can still be told it is told by name, and so are the others.
 #[test]
 fn a_rank_whose_descriptors_are_closed_under_it_ends_by_an_error_and_no_panic() {
