@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use crate::common::finish;
 
-/// A folder with this program and a library that was built.
+/// A folder of this process's with this program and a library that was built.
 fn place(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     fs::hard_link(env!("CARGO_BIN_EXE_ringworld"), folder.join("ringworld")).unwrap();
@@ -46,7 +46,8 @@ fn what_is_installed_is_what_the_compiler_is_told_of() {
     let mut mpicc = Command::new(library.join("bin/mpicc"));
     mpicc.args(["-c", "a b.c"]).env("CC", "echo");
     mpicc.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    assert_eq!(finish(&mut mpicc).out, format!("-I{at}/include -c a b.c\n"));
+    let told = finish(&mut mpicc);
+    assert_eq!(told.out, format!("-I{at}/include -c a b.c\n"), "{}", told.err);
     let failed = finish(ringworld(&folder, &["cc", "a.c"]).env("CC", "false"));
     assert_eq!(failed.code, Some(1));
     // What is installed already is installed again.

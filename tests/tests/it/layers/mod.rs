@@ -380,15 +380,19 @@ fn the_parts_of_a_crate_import_only_from_those_below_them() {
     }
 }
 
-/// Sources on disk, as `scan` reads them: paths below a folder of their own, and texts.
+/// Sources on disk, as `scan` reads them: paths below a folder of their own, and texts. The folder is this process's,
+/// for another one that plants the same would empty files that are read here.
 fn planted(name: &str, files: &[(&str, &str)]) -> BTreeSet<scan::Import> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("layers").join(name);
+    let folder = format!("{}/layers-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    let folder = Path::new(&folder).join(name);
     for (path, text) in files {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    scan::imports(&folder)
+    let found = scan::imports(&folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+    found
 }
 
 #[test]
