@@ -26,6 +26,20 @@ fn same_table(ranks: &[Rank]) {
     assert_eq!(locals, (0..size).collect());
 }
 
+/// Waits until the master that these settings lead to has let in so many of a world that is forming. Who has started
+/// first need not come first on a machine that does much else.
+fn until_joined(wanted: usize, settings: &Settings) {
+    let begin = Instant::now();
+    loop {
+        let answer = Sighting::of(settings, "127.0.0.1", &[]).unwrap().answer;
+        if matches!(answer, Answer::Forming { joined, .. } if joined == wanted) {
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(15), "{answer:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_world_of_one_needs_no_network() {
     let joining = Joining::begin(&Settings::default()).unwrap();
@@ -60,11 +74,8 @@ fn whoever_asks_hears_how_the_world_stands_and_takes_no_place() {
     };
     assert!(matches!(ask(&[]), Answer::Nobody(why) if why.contains("refused")));
     let first = spawn(settings(port, 2, &[]), "first");
-    let begin = Instant::now();
-    while ask(&[]) != (Answer::Forming { joined: 1, size: 2 }) {
-        assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", ask(&[]));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until_joined(1, &settings(port, 2, &[]));
+    assert_eq!(ask(&[]), Answer::Forming { joined: 1, size: 2 });
     assert!(matches!(ask(&[("secret", "x")]), Answer::Secret(why) if why.contains("missing at the master")));
     let second = join(&settings(port, 2, &[]), "second").unwrap();
     let ranks = vec![first.join().unwrap().unwrap(), second];
@@ -188,9 +199,9 @@ fn this_hosts_own_name_is_served_even_if_it_means_loopback() {
 fn a_rank_given_twice_is_refused_to_the_second() {
     let port = free_port();
     let first = spawn(settings(port, 2, &[("rank", "1")]), "first");
-    std::thread::sleep(Duration::from_millis(200));
+    until_joined(1, &settings(port, 2, &[]));
     let error = join(&settings(port, 2, &[("rank", "1")]), "second").err().unwrap();
-    assert!(matches!(error, Error::Refused { .. }));
+    assert!(matches!(error, Error::Refused { .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("rank 1 was given twice") && text.contains("RANK"), "{text}");
     let other = spawn(settings(port, 2, &[]), "third");
@@ -203,7 +214,7 @@ fn a_rank_given_twice_is_refused_to_the_second() {
 fn disagreement_about_the_world_is_refused_with_both_values() {
     let port = free_port();
     let first = spawn(settings(port, 2, &[("num_nodes", "1"), ("job", "a")]), "first");
-    std::thread::sleep(Duration::from_millis(200));
+    until_joined(1, &settings(port, 2, &[]));
     let refused = |size, more: &[(&str, &str)], parts: [&str; 2]| {
         let text = join(&settings(port, size, more), "other").err().unwrap().to_string();
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
@@ -262,7 +273,7 @@ fn a_master_of_another_job_refuses_at_once_and_both_are_named() {
         assert!(text.contains("\"slurm-41.0\"") && text.contains("\"slurm-42.0\""), "{text}");
         assert!(text.contains("MASTER_PORT") && begin.elapsed() < Duration::from_secs(1), "{text}");
     };
-    std::thread::sleep(Duration::from_millis(200));
+    until_joined(1, &task(41, 1, &at));
     other();
     let rest: Vec<_> = (1..4).map(|rank| spawn(task(41, rank, &at), "rest")).collect();
     let all = std::iter::once(first).chain(rest).map(|thread| thread.join().unwrap().unwrap());
@@ -367,7 +378,7 @@ fn one_process_too_many_is_refused_and_the_world_goes_on() {
 fn a_wrong_or_missing_secret_is_named_at_the_joiner_and_harms_nobody() {
     let port = free_port();
     let first = spawn(settings(port, 2, &[("secret", "right")]), "first");
-    std::thread::sleep(Duration::from_millis(200));
+    until_joined(1, &settings(port, 2, &[("secret", "right")]));
     for (more, part) in [(&[("secret", "wrong")][..], "differs"), (&[], "missing here")] {
         let error = join(&settings(port, 2, more), "another").err().unwrap();
         assert!(matches!(error, Error::Secret { .. }), "{error}");
@@ -424,7 +435,7 @@ fn another_program_on_the_port_is_recognised() {
 fn unauthenticated_connections_do_not_disturb() {
     let port = free_port();
     let first = spawn(settings(port, 3, &[]), "first");
-    std::thread::sleep(Duration::from_millis(200));
+    until_joined(1, &settings(port, 3, &[]));
     let mut others = Vec::new();
     let mut knock = |bytes: &[u8]| {
         for _ in 0..20 {
@@ -459,11 +470,11 @@ fn unauthenticated_connections_do_not_disturb() {
 fn a_joiner_that_leaves_before_the_world_has_formed_frees_its_place() {
     let port = free_port();
     let first = spawn(settings(port, 2, &[]), "first");
-    std::thread::sleep(Duration::from_millis(200));
+    until_joined(1, &settings(port, 2, &[]));
     let gone = Joining::begin(&settings(port, 2, &[("rank", "1")])).unwrap();
     drop(gone);
     // The place is free as soon as the master has read the end of that connection.
-    std::thread::sleep(Duration::from_millis(200));
+    until_joined(1, &settings(port, 2, &[]));
     let second = spawn(settings(port, 2, &[("rank", "1")]), "second");
     let ranks = vec![first.join().unwrap().unwrap(), second.join().unwrap().unwrap()];
     assert_eq!(ranks[0].session.members[1].addresses[0].1, b"second");
