@@ -132,7 +132,8 @@ fn messages_use_one_connection_and_a_put_opens_the_others() {
         let begin = Instant::now();
         until_all(&mut world, "a pause", |_| begin.elapsed() > Duration::from_millis(50));
         let count = |world: &[Side]| world.iter().map(|side| connections(&side.tcp)).sum::<usize>();
-        assert_eq!(count(&world), 1);
+        // Another test may still dial a port that is ours now, and is turned away. What we had opened would stay.
+        until_all(&mut world, "one connection", |world| count(world) == 1);
         let memory = Buffer::new(vec![0; LENGTH]);
         let key = world[1 - putter].tcp.expose(putter, memory.lend(), Token(1)).unwrap();
         world[putter].put(1 - putter, key, 0, Buffer::new(pattern(2, LENGTH)).lend_to_send());
