@@ -126,6 +126,8 @@ fn a_rank_that_dies_meanwhile_is_named() {
     processes[0].wait_text("measurements in 3 rounds");
     std::thread::sleep(Duration::from_millis(300));
     processes[3].kill();
+    // It says itself that this takes up to 22 s, on a machine that does nothing else.
+    processes[0].wait_end_within(2 * PATIENCE);
     processes.iter_mut().take(3).for_each(|process| process.ends_with(1));
     let report = report(&processes);
     for host in 0..3 {
