@@ -558,8 +558,9 @@ impl Core {
         }
         self.drop_reminders(reminded);
         self.judge_desertion();
-        if let Some(suspect) = self.suspects.convicted() {
-            self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause, link: true });
+        // Asked first: mostly there are none.
+        if !self.suspects.is_empty() {
+            self.judge_suspects();
         }
         self.settle();
         if !self.watchers.is_empty() {

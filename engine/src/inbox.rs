@@ -73,6 +73,13 @@ impl Inbox {
         self.wake();
     }
 
+    /// Leaves a notice in each of these before anybody is woken: whoever hears of it first may end, and the others must
+    /// not see that end before they can know why.
+    pub fn put_all<'a>(inboxes: impl Iterator<Item = &'a Self> + Clone, notice: impl Fn() -> Notice) {
+        inboxes.clone().for_each(|inbox| inbox.notices.push(notice()));
+        inboxes.for_each(Self::wake);
+    }
+
     /// What everybody does, for the error of a call that waits for too long; in place of what was told before.
     pub fn tell(&self, story: String) {
         *self.story.lock().unwrap_or_else(PoisonError::into_inner) = Some(story);

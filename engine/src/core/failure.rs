@@ -78,6 +78,18 @@ impl Core {
         self.suspects.add(rank, &cause, Instant::now() + VERDICT);
     }
 
+    /// Takes the first suspect for dead whose time is over. A verdict may have come while this poll went on, which
+    /// takes long where others have the processors: then that is heard, by the next.
+    #[cold]
+    pub(super) fn judge_suspects(&mut self) {
+        if self.inbox.is_full() {
+            return;
+        }
+        if let Some(suspect) = self.suspects.convicted() {
+            self.fail(Fault::Peer { rank: suspect.rank, cause: suspect.cause, link: true });
+        }
+    }
+
     /// A user's operation panicked, or asked something of this engine: its result is lost, and with it what the other
     /// ranks wait for.
     pub(super) fn operation_panicked(&mut self, what: &Panicked) {
@@ -180,5 +192,93 @@ impl Core {
     fn hear_oneself(&mut self) {
         // One message may lead to the next, such as an announced one to what it announces.
         while self.progress() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use ringworld_transport::{
+        Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
+        RemoteKey, Token, Transport,
+    };
+
+    use super::super::super::fault::Fault;
+    use super::super::super::inbox::{Inbox, Notice};
+    use super::super::super::limits::Limits;
+    use super::super::super::parts::{NoControl, Parts};
+    use super::super::super::wait::Spin;
+    use super::super::Core;
+
+    /// During its next poll the control plane says why the world ends.
+    struct Spoken(Capabilities, Arc<Inbox>);
+
+    const VERDICT: &str = "the verdict";
+
+    impl Transport for Spoken {
+        fn capabilities(&self) -> &Capabilities {
+            &self.0
+        }
+
+        fn address(&self) -> Address {
+            Address::new(Vec::new())
+        }
+
+        fn connect(&mut self, _: usize, _: &Address) -> Result<(), ConnectError> {
+            Ok(())
+        }
+
+        fn post(&mut self, operation: Operation) -> Result<Posted, Refused> {
+            Err(Refused::Unknown(operation))
+        }
+
+        fn expose(&mut self, _: usize, _: RecvMemory, _: Token) -> Result<RemoteKey, Cause> {
+            Err(Cause::Finished)
+        }
+
+        fn poll(&mut self, _: &mut dyn Placer, _: &mut Vec<Event>) -> bool {
+            self.1.put(Notice::Fault(Fault::Panicked { detail: VERDICT.into() }));
+            false
+        }
+
+        fn disconnect(&mut self, _: usize, _: Cause) {}
+        fn close(&mut self) {}
+        fn abort(&mut self) {}
+    }
+
+    /// Rank 0 of 2, which has this inbox.
+    fn core(transport: Spoken, inbox: Arc<Inbox>) -> Core {
+        let parts = Parts {
+            rank: 0,
+            local: (0, 1),
+            hosts: ["here", "there"].map(String::from).into(),
+            transports: vec![Box::new(transport)],
+            routes: vec![None, Some(0)],
+            limits: Limits { eager: 1024, window: 8192, requests: None },
+            control: Arc::new(NoControl),
+            inbox,
+            spin: Spin::for_ranks(1, 1),
+            op_timeout: None,
+            stall_warning: None,
+            remind: Duration::from_secs(1),
+            trace: None,
+        };
+        Core::new(parts).unwrap()
+    }
+
+    #[test]
+    fn a_verdict_that_comes_while_a_poll_goes_on_wins_though_the_time_is_over() {
+        let inbox = Arc::new(Inbox::default());
+        let mut core = core(Spoken(Capabilities::new("spoken"), Arc::clone(&inbox)), inbox);
+        core.suspects.add(1, &"it is gone", Instant::now());
+        core.progress();
+        core.progress();
+        assert!(
+            matches!(core.fault(), Some(Fault::Panicked { detail }) if detail == VERDICT),
+            "{:?}",
+            core.fault()
+        );
     }
 }

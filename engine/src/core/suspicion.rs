@@ -51,7 +51,6 @@ impl Suspects {
     /// The first, if no verdict has come in time. It is the one that is taken for dead: of the later ones some may have
     /// given up because of it.
     pub(super) fn convicted(&mut self) -> Option<Suspect> {
-        // Asked at each poll, and mostly there is none: then not even the clock is.
         let in_vain = self.until().is_some_and(|until| Instant::now() >= until);
         in_vain.then(|| self.0.remove(0))
     }

@@ -133,7 +133,7 @@ impl Seat {
 
     fn tell_others(&self, members: &[Member], notice: impl Fn() -> Notice) {
         let others = members.iter().enumerate().filter(|(rank, _)| *rank != self.rank);
-        others.for_each(|(_, other)| other.inbox.put(notice()));
+        Inbox::put_all(others.map(|(_, other)| &*other.inbox), notice);
     }
 
     fn goodbye(&self) {
