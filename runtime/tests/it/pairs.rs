@@ -188,7 +188,7 @@ fn check(calls: &[Call], case: &Case) {
     assert!(!errors.is_empty(), "{}: all is well, they say", what());
     for error in errors {
         let text = error.to_string();
-        assert!(matches!(error, Error::Mismatch { .. }), "{}: {text}", what());
+        assert!(matches!(error, Error::Mismatch { .. }), "{}: {text}\nof all: {results:#?}", what());
         assert!(a.is_quoted(&text) && b.is_quoted(&text), "{}: {text}", what());
         assert!(text.matches("pairs.rs:").count() >= 2, "{}: {text}", what());
     }
