@@ -164,6 +164,20 @@ impl Running {
         status.unwrap()
     }
 
+    /// Sends it SIGINT until it ends, which takes two of them at least where ranks are deaf. Signals of one kind merge
+    /// until they are seen, so more may be needed.
+    pub(crate) fn interrupted(mut self) -> Finished {
+        wait_until("the launcher ends", || {
+            let ended = self.has_ended();
+            if !ended {
+                self.signal(Signal::INT);
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            ended
+        });
+        self.finish()
+    }
+
     pub(crate) fn finish(mut self) -> Finished {
         let (out, err) = (self.out.take(), self.err.take());
         let out = std::thread::spawn(move || {

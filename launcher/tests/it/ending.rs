@@ -150,16 +150,7 @@ fn ctrl_c_ends_every_rank_and_gives_130() {
 fn a_second_ctrl_c_kills_at_once() {
     let mut job = Running::start(&mut script(&["-n", "2", "--grace", "600"], DEAF));
     let pids = job.pids(2);
-    // Signals of one kind merge until they are seen, so one more may be needed.
-    wait_until("the launcher ends", || {
-        let ended = job.has_ended();
-        if !ended {
-            job.signal(Signal::INT);
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        ended
-    });
-    let job = job.finish();
+    let job = job.interrupted();
     assert_eq!(job.code, Some(130));
     assert!(job.took < Duration::from_secs(30), "{:?}", job.took);
     assert!(job.err.contains("received SIGINT again; killing rank 0"), "{}", job.err);

@@ -150,16 +150,7 @@ fn ctrl_c_reaches_all_hosts_and_the_second_kills() {
     job.signal(Signal::INT);
     std::thread::sleep(Duration::from_millis(200));
     assert!(!job.has_ended());
-    // Signals of one kind merge until they are seen, so one more may be needed.
-    wait_until("the launcher ends", || {
-        let ended = job.has_ended();
-        if !ended {
-            job.signal(Signal::INT);
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        ended
-    });
-    let job = job.finish();
+    let job = job.interrupted();
     assert!(job.code == Some(130) && job.err.contains("again; killing"), "{}", job.err);
     all_gone(&pids);
 }

@@ -670,3 +670,28 @@ fn a_program_that_receives_everything_ends_without_a_word() {
         assert_eq!(said, ["", "", ""], "{wire:?}");
     }
 }
+
+/// A ring of shared memory, a socket or the credit is full again and again, and its sender sleeps; the receiver is
+/// content with one message each time.
+#[test]
+fn a_sender_that_is_far_ahead_of_a_receiver_that_takes_its_time_gets_on() {
+    const MANY: u32 = 6_000;
+    for wire in wires() {
+        world(wire, 2, &Choice::default(), |rank| {
+            let mut data = [0u32; 16];
+            for number in 0..MANY {
+                if rank.rank() == 0 {
+                    rank.send(&[number; 16], 1, number % 3).unwrap();
+                    continue;
+                }
+                if number % 600 == 0 {
+                    // Longer than a sender looks for room by itself.
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                }
+                assert_eq!(rank.recv(&mut data, 0, Tag::Any).unwrap().tag, number % 3);
+                assert_eq!(data, [number; 16]);
+            }
+            rank.barrier().unwrap();
+        });
+    }
+}
