@@ -18,6 +18,9 @@ use smallvec::SmallVec;
 /// What transports have registered of memory: which transport, and its name for it. Mostly nothing.
 pub(crate) type Registrations = SmallVec<[(usize, RegionId); 2]>;
 
+/// Up to so many bytes a message mostly comes whole by any transport that lets messages be injected.
+const DELIVERED: usize = 4 << 10;
+
 /// Latencies below this, in nanoseconds, are brief: a look at the clock takes some tens.
 const BRIEF: u64 = 1_000;
 
@@ -29,8 +32,8 @@ pub(crate) struct Router {
     inject: Vec<usize>,
     /// Whether messages that nobody waits for are better coalesced than injected, by peer.
     coalesces: Vec<bool>,
-    /// Of every peer.
-    delivers: bool,
+    /// The longest that every peer may inject.
+    injected_by_all: usize,
     /// The transport that can show things, and the longest of them.
     shows: Option<(usize, usize)>,
     stalled: Vec<VecDeque<Operation>>,
@@ -69,7 +72,7 @@ impl Router {
         let coalesces =
             |route: &Option<usize>| route.is_some_and(|index| transports[index].capabilities().coalesces);
         let coalesces = routes.iter().map(coalesces).collect();
-        let delivers = inject.iter().all(|longest| *longest > 0);
+        let injected_by_all = inject.iter().copied().min().unwrap_or(0);
         let longest = transports.iter().map(|transport| transport.capabilities().show);
         let shows = longest.enumerate().find(|(_, longest)| *longest > 0);
         let stalled_peers = Vec::new();
@@ -82,7 +85,7 @@ impl Router {
             routes,
             inject,
             coalesces,
-            delivers,
+            injected_by_all,
             shows,
             stalled,
             stalled_peers,
@@ -91,11 +94,12 @@ impl Router {
         }
     }
 
-    /// Whether short messages of a rank, or of any, are delivered whole. Others would be placed in bounce memory on
-    /// their way to a receive that is not posted.
+    /// Whether a message of a rank, or of any, is delivered whole if a receive has room for it. Others would be placed
+    /// in bounce memory on their way to a receive that is not posted.
     #[inline]
-    pub(crate) fn delivers(&self, source: Option<usize>) -> bool {
-        source.map_or(self.delivers, |peer| self.inject.get(peer).is_some_and(|longest| *longest > 0))
+    pub(crate) fn delivers(&self, source: Option<usize>, room: usize) -> bool {
+        let longest = source.map_or(Some(self.injected_by_all), |peer| self.inject.get(peer).copied());
+        longest.is_some_and(|longest| longest > 0 && room <= longest.max(DELIVERED))
     }
 
     /// Whether a message to `peer` with so long a payload may be injected: see [`Transport::inject`].

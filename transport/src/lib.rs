@@ -382,7 +382,7 @@ pub trait Placer {
     /// All of a message has arrived from `peer`, header and payload, and lies in memory of the transport: takes it, in
     /// place of [`Placer::place`] and of the [`Event::Received`] that would follow.
     ///
-    /// Provided by means of those two. A placer that takes the payload itself reports nothing.
+    /// Provided by means of [`Placer::deliver_from`]. A placer that takes the payload itself reports nothing.
     ///
     /// # Errors
     ///
@@ -394,9 +394,29 @@ pub trait Placer {
         payload: &[u8],
         events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        let Placement { token, mut memory } = self.place(peer, header, payload.len())?;
-        let room = memory.len().min(payload.len());
-        memory.as_mut_slice()[..room].copy_from_slice(&payload[..room]);
+        let copy = &mut |into: &mut [u8]| into.copy_from_slice(&payload[..into.len()]);
+        self.deliver_from(peer, header, payload.len(), copy, events)
+    }
+
+    /// The same of a message whose `length` bytes of payload lie where only the transport reaches them. `copy` copies
+    /// the first of them, as many as it is given room for, which is no more than there are; it is called at most once.
+    ///
+    /// Provided by means of [`Placer::place`]. A placer that copies the payload itself reports nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Placer::place`].
+    fn deliver_from(
+        &mut self,
+        peer: Rank,
+        header: &[u8],
+        length: usize,
+        copy: &mut dyn FnMut(&mut [u8]),
+        events: &mut Vec<Event>,
+    ) -> Result<(), String> {
+        let Placement { token, mut memory } = self.place(peer, header, length)?;
+        let room = memory.len().min(length);
+        copy(&mut memory.as_mut_slice()[..room]);
         events.push(Event::Received { peer, token });
         Ok(())
     }

@@ -9,6 +9,7 @@ use ringworld_transport::{Lease, RecvMemory, SendMemory};
 use rustc_hash::FxHashMap;
 
 use super::block::Block;
+use super::payload::Payload;
 use crate::inside;
 use crate::reduce::{Kernel, Panicked};
 
@@ -211,10 +212,10 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(pointer, length) }
     }
 
-    /// Writes the beginning of `bytes` to a span, as much as it has room for: no more than there are.
+    /// Writes the beginning of a payload to a span, as much as it has room for: no more than there is.
     #[inline]
-    pub(crate) fn fill(&self, span: Span, bytes: &[u8]) {
-        self.bytes_mut(span).copy_from_slice(&bytes[..span.len]);
+    pub(crate) fn fill(&self, span: Span, payload: &mut impl Payload) {
+        payload.copy(self.bytes_mut(span));
     }
 
     /// Copies one span to another; they may not overlap unless they are the same.
@@ -269,9 +270,10 @@ impl Buffers {
     }
 
     /// Keeps a message that was received once, as if nobody had asked for it yet.
-    pub(crate) fn keep(&mut self, token: u64, bytes: &[u8]) {
-        let mut block = self.block(bytes.len());
-        block.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+    pub(crate) fn keep(&mut self, token: u64, payload: &mut impl Payload) {
+        let length = payload.length();
+        let mut block = self.block(length);
+        payload.copy(&mut block.bytes_mut()[..length]);
         self.bounces.insert(token, block);
     }
 
@@ -433,7 +435,7 @@ mod tests {
     #[test]
     fn what_has_bounced_is_handed_over_as_far_as_it_is_wanted() {
         let mut buffers = Buffers::new();
-        buffers.keep(1, &[1, 2, 3]);
+        buffers.keep(1, &mut [1, 2, 3].as_slice());
         let block = buffers.bounces[&1].bytes().as_ptr();
         let mut into = [0; 2];
         buffers.take(1, &mut into);

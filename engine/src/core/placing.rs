@@ -3,7 +3,7 @@
 use ringworld_protocol::{Completion, Done, Envelope, Expected, Failure, Machine, Place};
 use ringworld_transport::{Event, Placement, Placer, RecvMemory, Token};
 
-use super::super::buffer::Buffers;
+use super::super::buffer::{Buffers, Elsewhere, Payload};
 use super::super::calls::{Calls, Ending};
 use super::super::observe::Observed;
 use super::super::owners::{Owner, Owners, RunId};
@@ -124,19 +124,62 @@ impl Announced {
 
 impl Placing<'_, '_> {
     /// Gives a message to a receive in line, if it is for one; otherwise nothing has happened.
-    fn deliver_in_line(&mut self, peer: usize, header: &[u8], payload: &[u8]) -> bool {
+    fn deliver_in_line(&mut self, peer: usize, header: &[u8], payload: &mut impl Payload) -> bool {
         let where_from = (&mut *self.machine, &mut *self.owners, &mut *self.calls);
-        let Some(Got { call, into, ending }) = self.line.offer(where_from, peer, header, payload.len())
+        let Some(Got { call, into, ending }) = self.line.offer(where_from, peer, header, payload.length())
         else {
             return false;
         };
         if into.len > 0 {
-            self.buffers.fill(into, &payload[..into.len]);
+            self.buffers.fill(into, payload);
         }
         // No run has to go on because of it, so the end of the poll is not waited for.
         self.calls.end(call, ending.map(Some), self.buffers);
         self.has_ended_one();
         true
+    }
+
+    /// Takes in a message all of which has come, in one go, without a lease of the memory and an event: of the
+    /// instructions that it takes to receive 8 bytes that is a fifth.
+    #[inline(always)]
+    fn take_in(&mut self, peer: usize, header: &[u8], payload: &mut impl Payload) -> Result<(), String> {
+        self.delivered += 1;
+        self.observed.received(peer, payload.length());
+        match &mut self.expecting {
+            Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
+                let taken = self.machine.take_expected(peer, header, payload.length(), &expected.what);
+                if let Some((bytes, ending)) = taken {
+                    payload.copy(&mut expected.into[..bytes]);
+                    expected.ending = Some(ending.map(Some));
+                    self.has_enough = self.may_leave;
+                    return Ok(());
+                }
+            }
+            Some(Expecting::Steps(steps)) => {
+                let (machine, buffers) = (&mut *self.machine, &*self.buffers);
+                if self.runs.take_awaited(steps.run, machine, buffers, peer, header, payload) {
+                    steps.taken = true;
+                    self.has_enough = self.may_leave && !self.runs.is_awaiting(steps.run);
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        if !self.line.is_empty() && self.deliver_in_line(peer, header, payload) {
+            return Ok(());
+        }
+        let target =
+            self.machine.header(peer, header, payload.length()).map_err(|malformed| malformed.to_string())?;
+        if let Some(envelope) = target.announces {
+            self.announce(peer, envelope);
+        }
+        match target.place {
+            Place::Span(span) => self.buffers.fill(span, payload),
+            Place::Bounce { .. } => self.buffers.keep(target.token, payload),
+            Place::Nothing => {}
+        }
+        self.conclude(target.token);
+        Ok(())
     }
 
     /// All of a message is where it belongs.
@@ -180,52 +223,25 @@ impl Placer for Placing<'_, '_> {
         Ok(Placement { token: Token(target.token), memory })
     }
 
-    /// In one go, without a lease of the memory and an event: of the instructions that it takes to receive 8 bytes that
-    /// is a fifth.
     fn deliver(
         &mut self,
         peer: usize,
         header: &[u8],
-        payload: &[u8],
+        mut payload: &[u8],
         _events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        self.delivered += 1;
-        self.observed.received(peer, payload.len());
-        match &mut self.expecting {
-            Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
-                let taken = self.machine.take_expected(peer, header, payload.len(), &expected.what);
-                if let Some((bytes, ending)) = taken {
-                    expected.into[..bytes].copy_from_slice(&payload[..bytes]);
-                    expected.ending = Some(ending.map(Some));
-                    self.has_enough = self.may_leave;
-                    return Ok(());
-                }
-            }
-            Some(Expecting::Steps(steps)) => {
-                let (machine, buffers) = (&mut *self.machine, &*self.buffers);
-                if self.runs.take_awaited(steps.run, machine, buffers, peer, header, payload) {
-                    steps.taken = true;
-                    self.has_enough = self.may_leave && !self.runs.is_awaiting(steps.run);
-                    return Ok(());
-                }
-            }
-            _ => {}
-        }
-        if !self.line.is_empty() && self.deliver_in_line(peer, header, payload) {
-            return Ok(());
-        }
-        let target =
-            self.machine.header(peer, header, payload.len()).map_err(|malformed| malformed.to_string())?;
-        if let Some(envelope) = target.announces {
-            self.announce(peer, envelope);
-        }
-        match target.place {
-            Place::Span(span) => self.buffers.fill(span, payload),
-            Place::Bounce { .. } => self.buffers.keep(target.token, payload),
-            Place::Nothing => {}
-        }
-        self.conclude(target.token);
-        Ok(())
+        self.take_in(peer, header, &mut payload)
+    }
+
+    fn deliver_from(
+        &mut self,
+        peer: usize,
+        header: &[u8],
+        length: usize,
+        copy: &mut dyn FnMut(&mut [u8]),
+        _events: &mut Vec<Event>,
+    ) -> Result<(), String> {
+        self.take_in(peer, header, &mut Elsewhere { length, copy })
     }
 
     /// While the poll goes on: behind it may lie the next message, which is better left there than taken in before

@@ -34,10 +34,6 @@ use super::super::runs::{CollectiveCall, Wires};
 use super::placing::{AwaitedSteps, Expecting};
 use super::{Begun, Core, Entered};
 
-/// Receives of more bytes wait for their messages on the ordinary path: those may come in pieces, which the short path
-/// would take for messages that nobody has asked for, and copy once more.
-pub(super) const LONGEST: usize = 4 << 10;
-
 /// How often what is shown is looked for before a poll, which takes several times as long.
 const LOOKS: usize = 4;
 
@@ -102,7 +98,7 @@ impl Core {
     /// Whether a receive may wait on the short path.
     #[inline]
     pub(crate) fn may_expect(&mut self, selector: &Selector, room: usize, told: &Told) -> bool {
-        if room > LONGEST || self.apart || !self.router.delivers(selector.source) {
+        if self.apart || !self.router.delivers(selector.source, room) {
             return self.may_expect_apart(selector, room, told);
         }
         self.may_still_expect(selector)
@@ -164,10 +160,9 @@ impl Core {
         element: Element,
         into: Span,
     ) -> bool {
-        let may = into.len <= LONGEST
-            && !self.apart
+        let may = !self.apart
             && self.line.has_room()
-            && self.router.delivers(selector.source)
+            && self.router.delivers(selector.source, into.len)
             && self.machine.may_expect(&selector);
         if may {
             self.line.push(call, selector, element, into);

@@ -14,7 +14,6 @@ use super::super::observe::{Told, Verb};
 use super::super::reduce::{Reducer, Timed};
 use super::super::router::Posting;
 use super::super::runs::Planned;
-use super::short::LONGEST;
 use super::{Begun, Core, TRACED};
 
 /// Reductions of vectors below this, in bytes, take less time than it takes to time them.
@@ -62,7 +61,7 @@ impl Core {
     #[cold]
     #[inline(never)]
     pub(super) fn may_expect_apart(&mut self, selector: &Selector, room: usize, told: &Told) -> bool {
-        let may = room <= LONGEST && self.fault.is_none() && self.router.delivers(selector.source);
+        let may = self.fault.is_none() && self.router.delivers(selector.source, room);
         if let Some(tracer) = self.observed.tracer() {
             if may {
                 tracer.expects(*told, room);

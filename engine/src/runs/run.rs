@@ -266,11 +266,12 @@ impl Run {
     #[inline]
     pub(super) fn may_await(&self, step: u32, wires: &mut Wires<'_>) -> bool {
         let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else { return false };
-        if into.len * self.what.element > SHORT && !self.steps.looked_for.contains(&step) {
+        let bytes = into.len * self.what.element;
+        if bytes > SHORT && !self.steps.looked_for.contains(&step) {
             return false;
         }
         let Some((selector, _)) = self.receive_of(step) else { return false };
-        wires.router.delivers(selector.source) && wires.machine.may_expect(&selector)
+        wires.router.delivers(selector.source, bytes.min(SHORT)) && wires.machine.may_expect(&selector)
     }
 
     /// Does a local step or a send that leaves at once, or hands a send or receive to the protocol.
