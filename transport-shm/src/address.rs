@@ -20,7 +20,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use crate::folder::{Folder, Missed, file_name};
 
 /// Changes with the layout of addresses, links or outboxes.
-pub(crate) const VERSION: u8 = 10;
+pub(crate) const VERSION: u8 = 11;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const LENGTH: usize = 34;
 
@@ -176,9 +176,14 @@ mod tests {
             let place = Place::new(in_folder).unwrap();
             assert_eq!(Place::parse(&place.address()), Ok(place));
         }
-        for wrong in
-            [vec![], vec![VERSION], vec![VERSION; 33], vec![VERSION; 34], vec![VERSION; 35], vec![11; 34]]
-        {
+        for wrong in [
+            vec![],
+            vec![VERSION],
+            vec![VERSION; 33],
+            vec![VERSION; 34],
+            vec![VERSION; 35],
+            vec![VERSION + 1; 34],
+        ] {
             assert!(Place::parse(&Address::new(wrong.clone())).is_err(), "{wrong:?}");
         }
     }

@@ -7,7 +7,7 @@
 //! ```text
 //! NAMES     a word for each place: the channel that has it, 0 for none; left (1) channel + 1 (63)
 //! place     PASSED  word: all before this number is not needed by the owner any more
-//!           CELLS   lines:  word | label (24) | the first bytes     word: there (1) where (11) length (20) number (32)
+//!           CELLS   lines:  word | label (24) | the first bytes     word: there (1) where (13) length (18) number (32)
 //!           REST    as many rooms for what is longer
 //! ```
 //!
@@ -44,6 +44,11 @@ pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 40 } else { 128 << 
 /// From one room for the rest of a payload to the next. Were it a power of two, short ones would all fall into the same
 /// few places of the caches.
 const STRIDE: usize = if cfg!(ringworld_model) { LONGEST } else { LONGEST + (8 << 10) };
+/// A room has so many parts, for payloads that fill no more than one; the others begin where it begins.
+const PARTS: u32 = if cfg!(ringworld_model) { 1 } else { 4 };
+const PART: usize = if cfg!(ringworld_model) { LONGEST } else { 32 << 10 };
+/// From one part to the next.
+const PART_STRIDE: usize = PART + LINE;
 /// Bytes of the whole.
 pub(crate) const SIZE: usize = LINE + PLACES * PLACE;
 
@@ -59,11 +64,12 @@ const PLACE: usize = (REST + CELLS as usize * STRIDE).next_multiple_of(LINE);
 
 const LEFT: u64 = 1 << 63;
 const THERE: u64 = 1 << 63;
-/// Where the rest is: the room, and how far within it.
-const ROOM_AT: u32 = 58;
-const WITHIN_AT: u32 = 52;
-const LENGTH: u64 = (1 << 20) - 1;
-const _: () = assert!(32 % CELLS == 0 && LONGEST as u64 <= LENGTH);
+/// Where the rest is: the room and its part, and how far within a line it begins.
+const ROOM_AT: u32 = 56;
+const WITHIN_AT: u32 = 50;
+const LENGTH: u64 = (1 << 18) - 1;
+const _: () = assert!(128 % (CELLS * PARTS) == 0 && LONGEST as u64 <= LENGTH);
+const _: () = assert!(cfg!(ringworld_model) || PARTS as usize * PART_STRIDE <= STRIDE);
 
 /// Where a channel is on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +95,11 @@ impl Board {
         self.passed_word(place) + CELL + (number % CELLS) as usize * LINE
     }
 
-    fn rest(self, place: Place, room: u32, within: usize) -> usize {
-        self.passed_word(place) + REST + (room % CELLS) as usize * STRIDE + within % LINE
+    /// Where the rest of a payload of so many bytes is. Whatever `room` and `within` say, it is one of the rooms, and
+    /// all of the payload is within it.
+    fn rest(self, place: Place, (room, within): (u32, usize), length: usize) -> usize {
+        let part = if length <= PART { (room / CELLS % PARTS) as usize * PART_STRIDE } else { 0 };
+        self.passed_word(place) + REST + (room % CELLS) as usize * STRIDE + part + within % LINE
     }
 
     /// All places.
@@ -162,9 +171,9 @@ impl Board {
         // What is short takes as few lines as it can.
         let within = if rest.len() < ALIGNED { 0 } else { within_line(rest) };
         if !rest.is_empty() {
-            memory.write(self.rest(place, room, within), rest);
+            memory.write(self.rest(place, (room, within), payload.len()), rest);
         }
-        let at = u64::from(room % CELLS) << ROOM_AT | (within as u64) << WITHIN_AT;
+        let at = u64::from(room % (CELLS * PARTS)) << ROOM_AT | (within as u64) << WITHIN_AT;
         memory.store(cell, THERE | at | (payload.len() as u64) << 32 | u64::from(number));
     }
 
@@ -195,8 +204,7 @@ impl Board {
         if memory.load(cell) != word {
             return None;
         }
-        let length = (word >> 32 & LENGTH) as usize;
-        Some(Shown { label, length: length.min(LONGEST) })
+        Some(Shown { label, length: length_of(word) })
     }
 
     /// Copies what is shown from `offset` on, as far as there is any.
@@ -209,32 +217,45 @@ impl Board {
         offset: usize,
         into: &mut [u8],
     ) {
-        let room = into.len().min(LONGEST.saturating_sub(offset));
+        let word = memory.load(self.cell(place, number));
+        let room = into.len().min(length_of(word).saturating_sub(offset));
         let here = BESIDE.saturating_sub(offset).min(room);
         let (beside, rest) = into[..room].split_at_mut(here);
         if !beside.is_empty() {
             memory.read(self.cell(place, number) + WORD + LABEL + offset, beside);
         }
         if !rest.is_empty() {
-            // Whatever it says, it is one of them.
-            let word = memory.load(self.cell(place, number));
-            let at = self.rest(place, (word >> ROOM_AT) as u32, (word >> WITHIN_AT) as usize);
+            let room = ((word & !THERE) >> ROOM_AT) as u32;
+            let at = self.rest(place, (room, (word >> WITHIN_AT) as usize), length_of(word));
             memory.read(at + (offset + here - BESIDE), rest);
         }
     }
 }
 
+/// The length of a payload, as far as it can be.
+#[inline]
+fn length_of(word: u64) -> usize {
+    ((word >> 32 & LENGTH) as usize).min(LONGEST)
+}
+
 /// Which rooms of a place are taken, and up to when; of whoever shows.
 ///
-/// A payload of number k takes room k modulo [`CELLS`], or, where it is long and that `is_better`, one that was used
-/// before and that all have passed, in turn. Those are few where ranks wait for one another, and more as whoever shows
+/// A payload takes the next room, or, where it is long and that `is_better`, one that was used before and that all have
+/// passed, in turn. Those are few where ranks wait for one another, and more as whoever shows
 /// gets ahead: a room that was never used is memory that the system has yet to find, for its owner and for all who
 /// look. Four ranks that were shown 64 KiB took 71 us for each of the first 32, instead of 11.
+///
+/// Where that is not better, short payloads go all round the parts of all rooms: to write again what another core still
+/// keeps takes AMD's processors three times as long as what it keeps no more (see `slots.rs`), and 32 rooms of 16 KiB
+/// are less than such a cache. Two ranks all-reduce 16 KiB in 1.8 us so instead of 2.9, and to all to all takes 1.1
+/// instead of 1.8 (near cores of a Zen 4 EPYC).
 #[derive(Debug)]
 pub(crate) struct Rooms {
     /// Under which number each was used last, and how many bytes were ever written there.
     used: [(Option<u32>, usize); CELLS as usize],
+    /// Where to begin to look, and how often all have been gone round.
     next: u32,
+    rounds: u32,
     reuses: bool,
 }
 
@@ -242,6 +263,7 @@ pub(crate) struct Rooms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) index: u32,
+    part: u32,
     /// What lies there is not to be replaced before all have passed this.
     used: Option<u32>,
     /// All of it has been written before, or nobody minds.
@@ -255,29 +277,48 @@ impl Room {
     pub(crate) fn admits(self, number: u32, passed: u32) -> bool {
         has_room(number, passed) && self.used.is_none_or(|used| is_behind(used, passed))
     }
+
+    /// The room and its part, as [`Board::show`] takes it.
+    #[inline]
+    pub(crate) fn place(self) -> u32 {
+        self.index + self.part * CELLS
+    }
 }
 
 impl Rooms {
     /// Shorter payloads take few pages, of which all rooms have some soon enough, and gain nothing.
     const LONG: usize = if cfg!(ringworld_model) { 0 } else { 16 << 10 };
+    /// Among more ranks, each with a board, parts would take more memory than they are worth.
+    const FEW: usize = 8;
 
-    /// Not better it is on AMD's processors: to write again what another core has just read takes those three times as
-    /// long as what that core keeps no more (see `slots.rs`).
+    /// Not better it is on AMD's processors.
     pub(crate) fn new(is_better: bool) -> Self {
-        Self { used: [(None, 0); CELLS as usize], next: 0, reuses: is_better }
+        Self { used: [(None, 0); CELLS as usize], next: 0, rounds: 0, reuses: is_better }
     }
 
-    /// The room for a payload of so many bytes; `behind`: what is so much older than `number` is known to be passed. A
-    /// payload that lies beside its word needs none.
+    /// The room for a payload of so many bytes that is shown to so many ranks; `behind`: what is so much older than
+    /// `number` is known to be passed. A payload that lies beside its word needs none.
     #[inline]
-    pub(crate) fn find(&self, number: u32, length: usize, behind: impl FnOnce() -> u32) -> Room {
+    pub(crate) fn find(
+        &self,
+        number: u32,
+        length: usize,
+        ranks: usize,
+        behind: impl FnOnce() -> u32,
+    ) -> Room {
         if length <= BESIDE {
-            return Room { index: 0, used: None, is_known: true };
+            return Room { index: 0, part: 0, used: None, is_known: true };
+        }
+        if !self.reuses {
+            let used = self.used(number, self.next);
+            let has_parts = (ALIGNED..=PART).contains(&length) && ranks <= Self::FEW;
+            let part = if has_parts { self.rounds % PARTS } else { 0 };
+            return Room { index: self.next, part, used, is_known: true };
         }
         let own = number % CELLS;
         let used = self.used(number, own);
-        if !self.reuses || length <= Self::LONG && used.is_none() {
-            return Room { index: own, used, is_known: true };
+        if length <= Self::LONG && used.is_none() {
+            return Room { index: own, part: 0, used, is_known: true };
         }
         self.search(number, length, behind())
     }
@@ -302,7 +343,7 @@ impl Rooms {
             }
         };
         let index = known.or_else(|| (0..CELLS).find(is_free)).unwrap_or(own);
-        Room { index, used: self.used(number, index), is_known: known.is_some() }
+        Room { index, part: 0, used: self.used(number, index), is_known: known.is_some() }
     }
 
     /// Takes a room for a payload; whether it is the first time for some of it.
@@ -312,9 +353,11 @@ impl Rooms {
             return false;
         }
         let (used, written) = &mut self.used[room.index as usize];
-        let is_new = *written < length;
-        (*used, *written) = (Some(number), length.max(*written));
+        let end = room.part as usize * PART_STRIDE + length;
+        let is_new = *written < end;
+        (*used, *written) = (Some(number), end.max(*written));
         self.next = (room.index + 1) % CELLS;
+        self.rounds = self.rounds.wrapping_add(u32::from(self.next == 0));
         is_new
     }
 }
@@ -391,14 +434,14 @@ mod tests {
             board.open(&memory, *place, channel, u32::MAX - 3);
             assert_eq!(board.find(&memory, channel), Some(*place));
         }
-        let lengths = [0, 1, BESIDE - 1, BESIDE, BESIDE + 1, 100, LONGEST - 1, LONGEST];
+        let lengths = [0, 1, BESIDE - 1, BESIDE, BESIDE + 1, 100, PART, PART + 1, LONGEST - 1, LONGEST];
         // Past the end of the circle.
-        for (step, length) in lengths.into_iter().cycle().take(40).enumerate() {
+        for (step, length) in lengths.into_iter().cycle().take(150).enumerate() {
             let number = (u32::MAX - 3).wrapping_add(step as u32);
             for place in &places {
                 assert_eq!(board.shown(&memory, *place, number), None);
                 let (label, bytes) = ([place.0 as u8; LABEL], payload(number, length));
-                board.show(&memory, (*place, number, number.wrapping_mul(7) % CELLS), &label, &bytes);
+                board.show(&memory, (*place, number, number.wrapping_mul(7)), &label, &bytes);
                 assert_eq!(board.shown(&memory, *place, number), Some(Shown { label, length }));
                 let mut read = vec![0; length];
                 board.copy(&memory, *place, number, 0, &mut read);
@@ -432,12 +475,13 @@ mod tests {
             let (mut shown, mut widest) = (0, 0);
             for _ in 0..1000 {
                 let length = [0, 100, 8 << 10, 20 << 10, 64 << 10, LONGEST][random.usize(..6)];
+                let ranks = random.usize(1..2 * Rooms::FEW);
                 // What is known may be older than what is.
                 let known = passed.wrapping_sub(random.u32(..4));
-                let room = rooms.find(number, length, || distance(number, known));
+                let room = rooms.find(number, length, ranks, || distance(number, known));
                 if !room.admits(number, passed) {
                     // As a rank does it: what is known is looked at once more.
-                    let found = rooms.find(number, length, || distance(number, passed));
+                    let found = rooms.find(number, length, ranks, || distance(number, passed));
                     assert_eq!(
                         found.admits(number, passed),
                         has_room(number, passed),
@@ -466,13 +510,43 @@ mod tests {
         let mut numbers = 0..;
         let mut firsts = |length, ahead| {
             let new = numbers.by_ref().take(100).filter(|number| {
-                let room = rooms.find(*number, length, || ahead);
+                let room = rooms.find(*number, length, 2, || ahead);
                 rooms.take(room, *number, length)
             });
             new.count()
         };
         assert_eq!((firsts(LONGEST, 0), firsts(LONGEST, 2), firsts(20 << 10, 5)), (1, 2, 3));
         assert_eq!((firsts(1000, 0), firsts(LONGEST, 40), firsts(LONGEST, 9)), (26, 29, 0));
+    }
+
+    /// Whoever shows only some of the numbers, as the roots of broadcasts do in turn, goes round as many.
+    #[test]
+    fn where_it_is_not_better_rooms_and_their_parts_are_taken_in_turn() {
+        for (length, ranks, all) in [
+            (16 << 10, 2, CELLS * PARTS),
+            (PART, Rooms::FEW, CELLS * PARTS),
+            (16 << 10, Rooms::FEW + 1, CELLS),
+            (PART + 1, 2, CELLS),
+            (100, 2, CELLS),
+        ] {
+            for step in [1, 2, 7] {
+                let mut rooms = Rooms::new(false);
+                let places: Vec<u32> = (0..2 * all)
+                    .map(|turn| {
+                        let room = rooms.find(turn * step, length, ranks, || 0);
+                        assert!(room.admits(turn * step, turn * step), "{turn}");
+                        rooms.take(room, turn * step, length);
+                        room.place()
+                    })
+                    .collect();
+                let (first, second) = places.split_at(all as usize);
+                assert_eq!(first, second, "{length} {ranks} {step}");
+                let mut apart = first.to_vec();
+                apart.sort_unstable();
+                apart.dedup();
+                assert_eq!(apart.len(), all as usize, "{length} {ranks} {step}");
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //!
 //! ```text
 //! MESSAGE   header, payload                          detail: length of the header
+//! SLOTTED   first slot (2), from there (2), length (4), header
+//!                                                    detail: likewise; the payload lies in slots
 //! BEGIN     length of the payload (8), header        detail: likewise; pieces follow,
 //!                                                    and no other message before the last
 //! PIECE     first slot (2), from there (2), length (4)
@@ -37,17 +39,17 @@ use crate::ring::{self, Consumer, PastCaches, Producer, Record, Shared as _};
 use crate::slots::Run;
 
 /// The longest payload that lies in a ring.
-pub(crate) const INLINE: usize = 4 << 10;
+pub(crate) const INLINE: usize = 2 << 10;
+/// The longest payload that one record names, and that is delivered as one.
+pub(crate) const WHOLE: usize = 8 << 10;
 /// The longest record of a message. It is copied out of the ring whole, and delivered as one: to have the engine place
 /// it first, and hear of it once more, costs more than a copy within the caches (2 KiB to and fro 1.24 us instead of
-/// 0.94, 4 KiB 1.65 instead of 1.31, near cores of an EPYC).
+/// 0.94, near cores of an EPYC).
 pub(crate) const ROOM: usize = INLINE + MAX_HEADER;
 /// Up to so long it is copied to the stack, which is faster yet. Which of two rooms there is known when it is compiled,
 /// because to clear a room takes time, too.
 const SHORT_ROOM: usize = 128;
 const LONG_ROOM: usize = 1024 + MAX_HEADER;
-/// A record that takes more of a ring than the beginning of a message and a piece.
-const TWO_RECORDS: usize = 8 + MAX_HEADER + 128;
 /// Pieces that may be on their way to one peer. More are of no use to one, and would be missed by others.
 const DEPTH: usize = 8;
 /// The same while puts are sent, whose pieces are the longest: what is on its way then stays in the caches, if it goes
@@ -69,6 +71,7 @@ pub(crate) const PUT: u8 = 4;
 pub(crate) const BRIEF: u8 = 5;
 pub(crate) const FIN: u8 = 6;
 pub(crate) const FIN_ACK: u8 = 7;
+pub(crate) const SLOTTED: u8 = 8;
 
 const _: () = assert!(cfg!(ringworld_model) || (ROOM <= ring::LONGEST && INLINE + 16 <= ring::LONGEST));
 
@@ -120,7 +123,8 @@ const EXCHANGED: usize = 64 << 10;
 /// next.
 fn piece(length: usize) -> usize {
     match length {
-        0..0x1_0001 => 8 << 10,
+        0..0x8001 => 8 << 10,
+        0x8001..0x1_0001 => 16 << 10,
         0x1_0001..0x8_0001 => 32 << 10,
         _ => 64 << 10,
     }
@@ -308,12 +312,13 @@ impl Link {
         self.deaf.take()
     }
 
-    /// Sends a message that fits into the ring, at once; `false` when it does not, or there is no room.
+    /// Sends a message of which one record says all, at once; `false` when none does, or there is no room.
     #[inline(always)]
     pub(crate) fn send_now(&mut self, header: &[u8], payload: &[u8], outbox: &mut Outbox) -> bool {
         let sent = match payload.len() {
-            0..pace::SHORTEST => self.push(header, payload),
+            ..pace::SHORTEST => self.push(header, payload),
             pace::SHORTEST..=INLINE => self.push_at_pace(header, payload, outbox),
+            _ if payload.len() <= WHOLE => return self.send_slotted(header, payload, outbox),
             _ => false,
         };
         if sent {
@@ -334,6 +339,17 @@ impl Link {
         }
         self.sent_last = pushed;
         pushed
+    }
+
+    /// The same for a message whose payload goes to slots.
+    #[inline(never)]
+    fn send_slotted(&mut self, header: &[u8], payload: &[u8], outbox: &mut Outbox) -> bool {
+        let Some((run, piece)) = self.fill_slots(payload, 8 + header.len(), outbox) else { return false };
+        self.sent_last = false;
+        self.name_slots(SLOTTED, run, header.len() as u8, &[&piece.word().to_le_bytes(), header]);
+        self.wake();
+        outbox.ask_ahead(payload.len());
+        true
     }
 
     /// The same for a message that is long enough for it to matter how it is copied.
@@ -361,19 +377,15 @@ impl Link {
     pub(crate) fn send(&mut self, outgoing: &mut Outgoing, outbox: &mut Outbox) -> bool {
         let payload = outgoing.payload.bytes();
         if !outgoing.begun {
-            if payload.len() <= INLINE {
-                let sent = self.send_now(outgoing.header.as_bytes(), payload, outbox);
+            if payload.len() <= WHOLE {
+                let header = outgoing.header.as_bytes();
+                let sent = self.send_now(header, payload, outbox);
+                let may_be_slotted = (pace::SHORTEST..=INLINE).contains(&payload.len());
                 // Where only the short round stands in the way, nobody has to wait for it.
-                if sent || payload.len() < pace::SHORTEST || !self.producer.is_cramped() {
+                if sent || !may_be_slotted || !self.producer.is_cramped() {
                     return sent;
                 }
-                // All of it or nothing: once begun it would wait for slots, which others may hold.
-                let Some((run, piece)) = self.fill_slots(payload, TWO_RECORDS, outbox) else { return false };
-                let begun = self.announce(outgoing.header.as_bytes(), payload.len());
-                debug_assert!(begun, "room that was there has gone");
-                self.name_slots(PIECE, run, &[&piece.word().to_le_bytes()]);
-                self.wake();
-                return true;
+                return self.send_slotted(header, payload, outbox);
             }
             if !self.announce(outgoing.header.as_bytes(), payload.len()) {
                 return false;
@@ -387,7 +399,7 @@ impl Link {
             let rest = &payload[outgoing.sent..];
             let bytes = &rest[..longest.min(rest.len())];
             let Some((run, piece)) = self.fill_slots(bytes, 8, outbox) else { break };
-            self.name_slots(PIECE, run, &[&piece.word().to_le_bytes()]);
+            self.name_slots(PIECE, run, 0, &[&piece.word().to_le_bytes()]);
             outgoing.sent += bytes.len();
             self.wake_for_one_of_many(&mut said);
         }
@@ -423,7 +435,7 @@ impl Link {
             } else {
                 let run = outbox.trim(run, bytes.len());
                 let piece = outbox.fill(run, bytes);
-                self.name_slots(PUT, run, &[&key, &offset, &piece.word().to_le_bytes()]);
+                self.name_slots(PUT, run, 0, &[&key, &offset, &piece.word().to_le_bytes()]);
             }
             puts.written(&fragment, events);
             self.wake_for_one_of_many(&mut said);
@@ -479,11 +491,11 @@ impl Link {
     }
 
     /// Sends the record that names slots. There must be room for it, and the peer may have to be woken.
-    fn name_slots(&mut self, kind: u8, run: Run, body: &[&[u8]]) {
+    fn name_slots(&mut self, kind: u8, run: Run, detail: u8, body: &[&[u8]]) {
         // What a put brings is long by itself, and mostly all before it has been read.
         let pushed = match kind {
-            PUT => self.producer.push_first(&self.memory, kind, 0, body),
-            _ => self.producer.push(&self.memory, kind, 0, body),
+            PUT | SLOTTED => self.producer.push_first(&self.memory, kind, detail, body),
+            _ => self.producer.push(&self.memory, kind, detail, body),
         };
         debug_assert!(pushed, "room that was there has gone");
         self.slots.push_back((self.producer.tail(), run));
@@ -571,7 +583,7 @@ impl Link {
             let (bytes, names_slot) = self.take(record, inward)?;
             taken += bytes + RECORD;
             let due = self.consumer.pop(record);
-            // A slot is wanted back at once.
+            // A slot is wanted back at once. To put that off, until there is nothing more to read, gains nothing.
             let waits = (due || names_slot) && self.consumer.publish(&self.memory);
             if waits {
                 self.wake();
@@ -608,6 +620,7 @@ impl Link {
     fn take(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<(usize, bool), String> {
         match record.kind {
             MESSAGE => self.take_message(record, inward).map(|bytes| (bytes, false)),
+            SLOTTED => self.take_slotted(record, inward).map(|bytes| (bytes, true)),
             BEGIN => self.begin(record, inward).map(|()| (0, false)),
             PIECE => self.take_piece(record, inward).map(|bytes| (bytes, true)),
             PUT | BRIEF => self.take_put(record, inward).map(|bytes| (bytes, record.kind == PUT)),
@@ -662,6 +675,25 @@ impl Link {
             }
             length => Err(format!("a message in a record of {length} bytes")),
         }
+    }
+
+    #[inline(never)]
+    fn take_slotted(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<usize, String> {
+        let at = self.header_length(record, 8)?;
+        let [word] = self.words(record)?;
+        let piece = piece_of(word)?;
+        let length = piece.length();
+        if record.length != 8 + at || length > WHOLE {
+            return Err(format!(
+                "a message of {length} bytes in slots, named by a record of {}",
+                record.length
+            ));
+        }
+        let mut header = [0; MAX_HEADER];
+        self.consumer.read(&self.memory, 8, &mut header[..at]);
+        let copy = &mut |into: &mut [u8]| self.theirs.read(piece, into, length);
+        inward.placer.deliver_from(inward.rank, &header[..at], length, copy, inward.events)?;
+        Ok(length)
     }
 
     fn begin(&mut self, record: Record, inward: &mut Inward<'_>) -> Result<(), String> {

@@ -27,7 +27,7 @@ use crate::ring::ByWords;
 use crate::slots::{self, Run, SLOTS, Slots};
 
 /// Bytes of a slot.
-pub(crate) const SLOT: usize = 8 << 10;
+pub(crate) const SLOT: usize = 4 << 10;
 /// From one slot to the next: a piece begins as far [within a line](within_line) as it does where it comes from.
 const STRIDE: usize = SLOT + LINE;
 /// The longest piece of a payload.
@@ -104,15 +104,29 @@ impl Outbox {
             return None;
         }
         let slots = slots_of(bytes);
-        // Past the caches it does not matter what they hold.
-        let is_far = self.is_far();
-        let run = if self.has_few_peers && !is_far {
-            self.slots.take_in_turn(slots)
-        } else {
-            self.slots.take_lowest(slots)
+        let run = match self.takes_in_turn() {
+            true => self.slots.take_in_turn(slots),
+            false => self.slots.take_lowest(slots),
         };
         self.pieces += usize::from(run.is_some());
         run
+    }
+
+    /// Asks for the lines of the slots that will be filled next, if so many bytes are: between near cores messages of 4
+    /// KiB to and fro take 0.93 of the time so, of 8 KiB 0.95.
+    pub(crate) fn ask_ahead(&self, bytes: usize) {
+        if !self.takes_in_turn() {
+            return;
+        }
+        if let Some(slot) = self.slots.next_in_turn(slots_of(bytes)) {
+            let first = FIRST + usize::from(slot) * STRIDE;
+            (first..first + bytes).step_by(LINE).for_each(|line| self.memory.will_write(line));
+        }
+    }
+
+    /// Past the caches it does not matter what they hold.
+    fn takes_in_turn(&self) -> bool {
+        self.has_few_peers && !self.is_far()
     }
 
     /// Gives back what is more than a piece needs after all.

@@ -40,7 +40,7 @@ impl Shm {
         }
         // Who has gone looks at nothing any more, or has all of it mapped.
         readers.retain(|reader| !matches!(peers[reader.rank].state, State::Gone(_)));
-        let mut room = rooms.find(number, payload.len(), || behind(readers, number));
+        let mut room = rooms.find(number, payload.len(), readers.len(), || behind(readers, number));
         // Looked at again only where it matters: mostly what is known is enough.
         if !room.is_known || !readers.iter().all(|reader| room.admits(number, reader.passed)) {
             for reader in readers.iter_mut() {
@@ -48,13 +48,13 @@ impl Shm {
                 // Who is no more on its board looks at nothing.
                 reader.passed = theirs.passed_at_last(reader.place, channel).unwrap_or(number);
             }
-            room = rooms.find(number, payload.len(), || behind(readers, number));
+            room = rooms.find(number, payload.len(), readers.len(), || behind(readers, number));
             if !readers.iter().all(|reader| room.admits(number, reader.passed)) {
                 return Showing::Full;
             }
         }
         let is_new = rooms.take(room, number, payload.len());
-        let at = (*place, number, room.index);
+        let at = (*place, number, room.place());
         if payload.len() < pace::SHORTEST {
             Board::OF_OUTBOX.show(outbox.memory(), at, label, payload);
         } else {

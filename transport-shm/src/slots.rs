@@ -1,25 +1,27 @@
 //! Which slots of an outbox are free, and which are taken next.
 //!
-//! A payload takes a *run*: 1, 2, 4, 8 or 16 slots in a row, beginning at a multiple of their number, so that no run
-//! lies across two words of the map. Runs are given back in any order, for peers read at their own pace.
+//! A payload takes a *run*: 1, 2, 4 slots and so on up to [`LONGEST`] in a row, beginning at a multiple of their
+//! number, so that no run lies across two words of the map. Runs are given back in any order, for peers read at their
+//! own pace.
 //!
 //! Taken are either the *lowest* free ones, or those that are free next *in turn*, all round a window. In turn is
 //! better where two cores share a cache: to write again what the other core has just read takes an EPYC three times as
-//! long as to write what that core no longer keeps in a cache of its own (64 KiB in pieces of 8 KiB: 2.9 us all round 2
-//! MiB, 8.3 all round 512 KiB, with second-level caches of 1 MiB; the same loop for 1 MiB in pieces of 64 KiB: 44 and
-//! 72 us; both before pieces began as far within a line as at their source). On the newest EPYC a loop gains 2 to 7 %
-//! by it since, and this transport more, for which no reason was found: between near cores 16 KiB to and fro take 0.72
-//! us all round 2 MiB and 0.88 all round 256 KiB, 64 KiB 1.74 and 2.19. So the window is twice such a cache. It begins
-//! small and grows each time it has been gone round, since the system takes 2 us to find each new page: so whoever
-//! sends little never has many, and nobody waits for all of them at once. Pure.
-
-use std::ops::Range;
+//! long as to write what that core no longer keeps in a cache of its own. So the window is twice such a cache of 1 MiB.
+//!
+//! **Downwards.** A core that reads a slot fetches ahead what lies behind it. If that is what is filled next, it has to
+//! be taken away from there line by line: a loop of two near cores (Zen 4) that copy 4 KiB in and out again takes 0.73
+//! us for each all round 2 MiB upwards, and 0.31 downwards; 8 KiB 1.19 and 0.44, 16 KiB 0.99 and 0.81, 64 KiB 3.3 and
+//! 3.2. All round 256 KiB, either way, 8 KiB take 1.2 and 16 KiB 2.3.
+//!
+//! The window begins small, since the system takes some 2 us to find each new page, and whoever sends little never has
+//! many; it is doubled each time it has been gone round, so that soon nobody waits for the system any more: of 10 ms in
+//! which 16 KiB went to and fro, more than 6 were such waiting while the window grew by its first width each time. Pure.
 
 /// How many slots.
-pub(crate) const SLOTS: usize = 512;
+pub(crate) const SLOTS: usize = 1024;
 const WORD: usize = u64::BITS as usize;
 /// The longest run, and the least window.
-pub(crate) const LONGEST: usize = 16;
+pub(crate) const LONGEST: usize = 32;
 
 /// Slots in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub(crate) struct Slots {
     free: Map,
     /// Those of which something has been written before.
     used: Map,
-    /// Where to look next.
+    /// Below which to look next.
     next: usize,
     /// How many are taken in turn, and how many it may become.
     window: usize,
@@ -59,25 +61,31 @@ impl Slots {
     pub(crate) fn new(widest: usize) -> Self {
         debug_assert!(widest <= SLOTS, "{widest} slots of {SLOTS}");
         let (free, used) = ([u64::MAX; SLOTS / WORD], [0; SLOTS / WORD]);
-        Self { free, used, next: 0, window: LONGEST, widest }
+        let window = LONGEST.min(widest);
+        Self { free, used, next: window, window, widest }
     }
 
-    /// The run that is free next in the window, or else the lowest that is free.
+    /// The run that is free next in the window, downwards, or else the lowest that is free.
     pub(crate) fn take_in_turn(&mut self, slots: usize) -> Option<Run> {
-        let run = match self.find(self.next..self.window, slots) {
+        let run = match self.find_below(self.next, slots) {
             Some(run) => run,
             None => {
-                self.window = self.widest.min(self.window + LONGEST);
-                self.find(0..SLOTS, slots)?
+                self.window = self.widest.min(2 * self.window);
+                self.find_below(self.window, slots).or_else(|| self.find_lowest(slots))?
             }
         };
-        self.next = usize::from(run.first) + slots;
+        self.next = usize::from(run.first);
         Some(self.take(run))
+    }
+
+    /// Where the run begins that is next in turn, while the window is not yet gone round.
+    pub(crate) fn next_in_turn(&self, slots: usize) -> Option<u16> {
+        self.find_below(self.next, slots).map(|run| run.first)
     }
 
     /// The lowest run that is free.
     pub(crate) fn take_lowest(&mut self, slots: usize) -> Option<Run> {
-        let run = self.find(0..SLOTS, slots)?;
+        let run = self.find_lowest(slots)?;
         Some(self.take(run))
     }
 
@@ -90,16 +98,13 @@ impl Slots {
     pub(crate) fn trim(&mut self, run: Run, slots: usize) -> Run {
         let kept = Run { first: run.first, slots: (slots as u8).min(run.slots) };
         self.free[run.word()] |= run.bits() & !kept.bits();
-        if self.next == usize::from(run.first) + usize::from(run.slots) {
-            self.next = usize::from(kept.first) + usize::from(kept.slots);
-        }
         kept
     }
 
     /// Gives back all of the last run that was taken.
     pub(crate) fn untake(&mut self, run: Run) {
-        if self.next == usize::from(run.first) + usize::from(run.slots) {
-            self.next = run.first.into();
+        if self.next == usize::from(run.first) {
+            self.next += usize::from(run.slots);
         }
         self.give(run);
     }
@@ -119,20 +124,28 @@ impl Slots {
         again
     }
 
-    /// The lowest free run that begins within `among`.
-    fn find(&self, among: Range<usize>, slots: usize) -> Option<Run> {
-        debug_assert!(slots.is_power_of_two() && slots <= LONGEST, "{slots} slots");
-        let mut from = among.start;
-        while from < among.end {
-            let begins = beginnings(self.free[from / WORD], slots) & (u64::MAX << (from % WORD));
-            if begins != 0 {
-                let first = from / WORD * WORD + begins.trailing_zeros() as usize;
-                return (first < among.end).then_some(Run { first: first as u16, slots: slots as u8 });
-            }
-            from = (from / WORD + 1) * WORD;
-        }
-        None
+    /// The highest free run that ends at `end` or before.
+    fn find_below(&self, end: usize, slots: usize) -> Option<Run> {
+        let last = end.checked_sub(1)?;
+        (0..=last / WORD).rev().find_map(|word| {
+            let there = WORD.min(end - word * WORD);
+            let begins = beginnings(self.free[word] & (u64::MAX >> (WORD - there)), slots);
+            begins.checked_ilog2().map(|bit| run_at(word * WORD + bit as usize, slots))
+        })
     }
+
+    /// The lowest free run.
+    fn find_lowest(&self, slots: usize) -> Option<Run> {
+        self.free.iter().enumerate().find_map(|(word, free)| {
+            let begins = beginnings(*free, slots);
+            (begins != 0).then(|| run_at(word * WORD + begins.trailing_zeros() as usize, slots))
+        })
+    }
+}
+
+fn run_at(first: usize, slots: usize) -> Run {
+    debug_assert!(slots.is_power_of_two() && slots <= LONGEST, "{slots} slots");
+    Run { first: first as u16, slots: slots as u8 }
 }
 
 /// Where, in a word of the map, runs of so many free slots begin.
@@ -154,6 +167,15 @@ mod tests {
         std::iter::from_fn(|| take().map(|run| run.first)).take(most).collect()
     }
 
+    /// Slots of which each run of so many that is taken in turn is given back at once.
+    fn in_turn(slots: &mut Slots, each: usize) -> impl FnMut() -> Option<Run> {
+        move || {
+            let run = slots.take_in_turn(each)?;
+            slots.give(run);
+            Some(run)
+        }
+    }
+
     #[test]
     fn the_lowest_is_taken_again_and_what_is_next_in_turn_is_not() {
         let mut slots = Slots::new(16);
@@ -162,32 +184,37 @@ mod tests {
             assert_eq!(run.first, 0);
             slots.give(run);
         }
-        let mut in_turn = || {
-            let run = slots.take_in_turn(4)?;
-            slots.give(run);
-            Some(run)
-        };
-        assert_eq!(firsts(&mut in_turn, 10), [0, 4, 8, 12, 0, 4, 8, 12, 0, 4]);
+        assert_eq!(firsts(in_turn(&mut slots, 4), 10), [12, 8, 4, 0, 12, 8, 4, 0, 12, 8]);
     }
 
     #[test]
-    fn the_window_grows_as_it_is_used_until_it_is_wide_enough() {
-        let mut slots = Slots::new(48);
-        let in_turn = || {
-            let run = slots.take_in_turn(16)?;
-            slots.give(run);
-            Some(run)
-        };
-        assert_eq!(firsts(in_turn, 10), [0, 0, 16, 0, 16, 32, 0, 16, 32, 0]);
+    fn the_window_is_doubled_as_it_is_used_until_it_is_wide_enough() {
+        let mut slots = Slots::new(96);
+        let expected = [0, 32, 0, 64, 32, 0, 64, 32, 0, 64];
+        assert_eq!(firsts(in_turn(&mut slots, 32), 10), expected);
     }
 
     #[test]
     fn a_full_window_is_left_and_come_back_to() {
         let mut slots = Slots::new(16);
-        assert_eq!(firsts(|| slots.take_in_turn(8), 5), [0, 8, 16, 24, 32]);
+        assert_eq!(firsts(|| slots.take_in_turn(8), 5), [8, 0, 16, 24, 32]);
         slots.give(Run { first: 8, slots: 8 });
         assert_eq!(slots.take_in_turn(8).map(|run| run.first), Some(8));
         assert_eq!(firsts(|| slots.take_in_turn(16), 100).len(), SLOTS / 16 - 3);
+    }
+
+    /// It is where the next one will be, as long as the window goes on.
+    #[test]
+    fn what_is_next_is_known() {
+        for each in [1, 2, 16] {
+            let mut slots = Slots::new(64);
+            for _ in 0..200 {
+                let next = slots.next_in_turn(each);
+                let run = slots.take_in_turn(each).unwrap();
+                assert!(next.is_none_or(|next| next == run.first), "{next:?} {run:?}");
+                slots.give(run);
+            }
+        }
     }
 
     #[test]
@@ -200,7 +227,7 @@ mod tests {
             };
             let (mut slots, mut taken) = (Slots::new(random(SLOTS as u64 + 1) as usize), Vec::<Run>::new());
             for _ in 0..500 {
-                let wanted = 1 << random(5);
+                let wanted = 1 << random(6);
                 let run = match random(3) {
                     0 => slots.take_lowest(wanted),
                     1 => slots.take_in_turn(wanted),
@@ -226,14 +253,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_needed_is_next() {
-        let mut slots = Slots::new(SLOTS);
+    fn what_is_not_needed_is_taken_again() {
+        let mut slots = Slots::new(64);
         let run = slots.take_in_turn(16).unwrap();
-        assert_eq!(slots.trim(run, 2), Run { first: 0, slots: 2 });
+        assert_eq!(slots.trim(run, 2), Run { first: 16, slots: 2 });
         let next = slots.take_in_turn(1).unwrap();
-        assert_eq!(next.first, 2);
+        assert_eq!(next.first, 15);
         slots.untake(next);
-        assert_eq!(slots.take_in_turn(1).map(|run| run.first), Some(2));
+        assert_eq!(slots.take_in_turn(1).map(|run| run.first), Some(15));
+        // The rest of the first: next time round.
+        slots.give(Run { first: 15, slots: 1 });
+        assert_eq!(firsts(in_turn(&mut slots, 8), 3), [0, 56, 48]);
     }
 
     #[test]

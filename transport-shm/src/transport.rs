@@ -209,7 +209,7 @@ impl Shm {
         let mut capabilities = Capabilities::new("shm");
         capabilities.latency_ns = 500;
         capabilities.bytes_per_us = 8_000;
-        capabilities.inject = link::INLINE;
+        capabilities.inject = link::WHOLE;
         capabilities.show = board::LONGEST;
         Ok(Self {
             identity: Identity { rank, size, job, secret },

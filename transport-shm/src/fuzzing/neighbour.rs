@@ -12,7 +12,7 @@ use super::script::Script;
 use crate::board::{self, Board, CELLS};
 use crate::config::Config;
 use crate::handshake::{Initiator, Responder, Verdict, answer_to, open, seal};
-use crate::link::{self, BEGIN, BRIEF, FIN, MESSAGE, PIECE, PROOF, PUT};
+use crate::link::{self, BEGIN, BRIEF, FIN, MESSAGE, PIECE, PROOF, PUT, SLOTTED};
 use crate::memory::{Mapping, Writers};
 use crate::outbox;
 use crate::packet::{self, Received};
@@ -135,8 +135,9 @@ impl Neighbour {
         let Some(link) = &self.link else { return };
         let (mut detail, mut words) = (0, Vec::new());
         let kind = match script.below(16) {
-            0..5 => MESSAGE,
-            5..11 => BEGIN,
+            0..4 => MESSAGE,
+            4..6 => SLOTTED,
+            6..11 => BEGIN,
             11 | 12 => BRIEF,
             13 | 14 => PUT,
             _ => FIN,
@@ -148,6 +149,10 @@ impl Neighbour {
             BEGIN => {
                 self.missing = script.length();
                 words.push(self.missing as u64);
+            }
+            SLOTTED => {
+                let length = script.length() % (2 * link::WHOLE);
+                words.push(piece(script, length));
             }
             PIECE => {
                 let rest = self.missing.min(outbox::LONGEST);
@@ -164,12 +169,12 @@ impl Neighbour {
             _ => {}
         }
         let mut body: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        if matches!(kind, MESSAGE | BEGIN | BRIEF) {
-            body.extend(script.bytes(if kind == BEGIN { 40 } else { 200 }));
+        if matches!(kind, MESSAGE | SLOTTED | BEGIN | BRIEF) {
+            body.extend(script.bytes(if matches!(kind, SLOTTED | BEGIN) { 40 } else { 200 }));
         }
         match kind {
             MESSAGE => detail = detail.min(body.len() as u8),
-            BEGIN => detail = (body.len() - 8) as u8,
+            SLOTTED | BEGIN => detail = (body.len() - 8) as u8,
             _ => {}
         }
         let mut record = Record { kind, detail, length: body.len(), is_last: script.is_one_in(8) };
@@ -213,7 +218,7 @@ impl Neighbour {
             2 => board.leave(memory, place, channel),
             _ => {
                 let length = script.length() % (board::LONGEST + 1);
-                let room = script.below(CELLS as usize) as u32;
+                let room = script.below(4 * CELLS as usize) as u32;
                 board.show(memory, (place, number, room), &[script.byte(); 24], &vec![1; length]);
             }
         }
