@@ -354,7 +354,7 @@ fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
             next += 1;
             continue;
         }
-        let room = rooms.find(next, board::LONGEST, 1, || distance(next, passed));
+        let room = rooms.find(next, board::LONGEST, true, || distance(next, passed));
         if !room.admits(next, passed) {
             thread::yield_now();
             continue;

@@ -124,8 +124,8 @@ impl Outbox {
         }
     }
 
-    /// Past the caches it does not matter what they hold.
-    fn takes_in_turn(&self) -> bool {
+    /// Whether memory is better used in turn: past the caches it does not matter what they hold.
+    pub(crate) fn takes_in_turn(&self) -> bool {
         self.has_few_peers && !self.is_far()
     }
 

@@ -40,7 +40,8 @@ impl Shm {
         }
         // Who has gone looks at nothing any more, or has all of it mapped.
         readers.retain(|reader| !matches!(peers[reader.rank].state, State::Gone(_)));
-        let mut room = rooms.find(number, payload.len(), readers.len(), || behind(readers, number));
+        let in_turn = outbox.takes_in_turn();
+        let mut room = rooms.find(number, payload.len(), in_turn, || behind(readers, number));
         // Looked at again only where it matters: mostly what is known is enough.
         if !room.is_known || !readers.iter().all(|reader| room.admits(number, reader.passed)) {
             for reader in readers.iter_mut() {
@@ -48,7 +49,7 @@ impl Shm {
                 // Who is no more on its board looks at nothing.
                 reader.passed = theirs.passed_at_last(reader.place, channel).unwrap_or(number);
             }
-            room = rooms.find(number, payload.len(), readers.len(), || behind(readers, number));
+            room = rooms.find(number, payload.len(), in_turn, || behind(readers, number));
             if !readers.iter().all(|reader| room.admits(number, reader.passed)) {
                 return Showing::Full;
             }
