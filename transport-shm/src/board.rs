@@ -240,15 +240,16 @@ fn length_of(word: u64) -> usize {
 
 /// Which rooms of a place are taken, and up to when; of whoever shows.
 ///
-/// A payload takes the next room, or, where it is long and that `is_better`, one that was used before and that all have
-/// passed, in turn. Those are few where ranks wait for one another, and more as whoever shows
+/// A payload of number k takes room k modulo [`CELLS`], or, where it is long and that `is_better`, one that was used
+/// before and that all have passed, in turn. Those are few where ranks wait for one another, and more as whoever shows
 /// gets ahead: a room that was never used is memory that the system has yet to find, for its owner and for all who
 /// look. Four ranks that were shown 64 KiB took 71 us for each of the first 32, instead of 11.
 ///
-/// Where that is not better, short payloads go all round the parts of all rooms: to write again what another core still
-/// keeps takes AMD's processors three times as long as what it keeps no more (see `slots.rs`), and 32 rooms of 16 KiB
-/// are less than such a cache. Two ranks all-reduce 16 KiB in 1.8 us so instead of 2.9, and to all to all takes 1.1
-/// instead of 1.8 (near cores of a Zen 4 EPYC).
+/// Where that is not better, payloads for one other rank go all round the rooms, and those that fill no more than one
+/// all round their parts: to write again what another core still keeps takes AMD's processors three times as long as
+/// what it keeps no more (see `slots.rs`), and 32 rooms of 16 KiB are less than such a cache, as are every second of
+/// 64, by which two roots in turn broadcast. Two ranks all-reduce 16 KiB in 1.8 us so instead of 2.9, broadcasts of 64
+/// KiB take 4.3 instead of 5.5, and to all to all 16 KiB 1.1 instead of 1.8 (near cores of a Zen 4 EPYC).
 #[derive(Debug)]
 pub(crate) struct Rooms {
     /// Under which number each was used last, and how many bytes were ever written there.
@@ -295,9 +296,8 @@ impl Rooms {
     }
 
     /// The room for a payload of so many bytes; `behind`: what is so much older than `number` is known to be passed. A
-    /// payload that lies beside its word needs none. Parts are used only where memory is better used `in_turn`: not
-    /// among many ranks, each with a board, nor between far cores (64 KiB gathered by two take 8.0 us so there instead
-    /// of 4.8).
+    /// payload that lies beside its word needs none. `in_turn`: it is for one other rank, and memory is better used so;
+    /// that is not so between far cores (64 KiB gathered by two take 8.0 us then instead of 4.8).
     #[inline]
     pub(crate) fn find(
         &self,
@@ -309,15 +309,15 @@ impl Rooms {
         if length <= BESIDE {
             return Room { index: 0, part: 0, used: None, is_known: true };
         }
-        if !self.reuses {
+        if in_turn && !self.reuses {
             let used = self.used(number, self.next);
-            let has_parts = in_turn && (ALIGNED..=PART).contains(&length);
+            let has_parts = (ALIGNED..=PART).contains(&length);
             let part = if has_parts { self.rounds % PARTS } else { 0 };
             return Room { index: self.next, part, used, is_known: true };
         }
         let own = number % CELLS;
         let used = self.used(number, own);
-        if length <= Self::LONG && used.is_none() {
+        if !self.reuses || length <= Self::LONG && used.is_none() {
             return Room { index: own, part: 0, used, is_known: true };
         }
         self.search(number, length, behind())
@@ -469,13 +469,13 @@ mod tests {
         for (seed, rewrite) in (0..100u64).flat_map(|seed| [(seed, true), (seed, false)]) {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut rooms = Rooms::new(rewrite);
+            let in_turn = random.bool();
             // Across the end of the circle.
             let (mut number, mut passed) = (u32::MAX - 200, u32::MAX - 200);
             let mut there: Vec<(u32, u32)> = Vec::new();
             let (mut shown, mut widest) = (0, 0);
             for _ in 0..1000 {
                 let length = [0, 100, 8 << 10, 20 << 10, 64 << 10, LONGEST][random.usize(..6)];
-                let in_turn = random.bool();
                 // What is known may be older than what is.
                 let known = passed.wrapping_sub(random.u32(..4));
                 let room = rooms.find(number, length, in_turn, || distance(number, known));
@@ -525,7 +525,6 @@ mod tests {
         for (length, in_turn, all) in [
             (16 << 10, true, CELLS * PARTS),
             (PART, true, CELLS * PARTS),
-            (PART, false, CELLS),
             (PART + 1, true, CELLS),
             (100, true, CELLS),
         ] {

@@ -124,9 +124,9 @@ impl Outbox {
         }
     }
 
-    /// Whether memory is better used in turn: past the caches it does not matter what they hold.
+    /// Whether memory is better used in turn.
     pub(crate) fn takes_in_turn(&self) -> bool {
-        self.has_few_peers && !self.is_far()
+        self.has_few_peers && self.pace.as_ref().is_none_or(Pace::is_near)
     }
 
     /// Gives back what is more than a piece needs after all.
@@ -343,6 +343,7 @@ mod tests {
     #[test]
     fn among_many_peers_the_lowest_slots_are_used_again() {
         let mut outbox = Outbox::new().unwrap();
+        outbox.pace = None;
         let mut highest = |peers| {
             outbox.serves(peers);
             let mut turn = || {

@@ -28,6 +28,9 @@ const SLOW: u128 = 5;
 const CLOCK: Duration = Duration::from_nanos(60);
 /// Slow copies in a row that are believed: one may have been interrupted.
 const BELIEVED: u8 = 2;
+/// Fast copies in a row that are believed. What was written past the caches is in none of them, so the first ordinary
+/// copy behind such ones is fast from anywhere.
+const BELIEVED_NEAR: u8 = 2;
 /// Copies from one timing to the next. Where it is slow, a timing costs what nine other copies do.
 const NEAR: u16 = 32;
 const FAR: u16 = 256;
@@ -57,6 +60,7 @@ pub(crate) enum Copy {
 pub(crate) struct Pace {
     far: bool,
     slow: u8,
+    fast: u8,
     left: u16,
 }
 
@@ -79,10 +83,17 @@ impl Pace {
         self.far
     }
 
+    /// Whether they are surely near: memory is then best written all round, which makes copies between far cores look
+    /// fast for longer.
+    pub(crate) fn is_near(&self) -> bool {
+        self.fast >= BELIEVED_NEAR
+    }
+
     /// A timed copy of so many bytes has taken so long.
     pub(crate) fn took(&mut self, bytes: usize, time: Duration) {
         let is_slow = (bytes as u128) < time.saturating_sub(CLOCK).as_nanos() * SLOW;
         self.slow = if is_slow { self.slow.saturating_add(1) } else { 0 };
+        self.fast = if is_slow { 0 } else { self.fast.saturating_add(1) };
         self.far = self.slow >= BELIEVED;
         self.left = match (is_slow, self.far) {
             (_, true) => FAR,
@@ -116,6 +127,18 @@ mod tests {
         assert_eq!(until_timed(pace, SLUGGISH), [Copy::PastCaches; FAR as usize]);
         assert_eq!(until_timed(pace, FAST), [Copy::PastCaches; FAR as usize]);
         assert_eq!(until_timed(pace, FAST), [Copy::Ordinary; NEAR as usize], "it has come near");
+    }
+
+    #[test]
+    fn near_is_believed_when_it_is_told_again() {
+        let pace = &mut Pace::default();
+        let mut near = |time| {
+            until_timed(pace, time);
+            pace.is_near()
+        };
+        let times = [FAST, FAST, SLUGGISH, FAST, FAST, SLUGGISH, SLUGGISH, FAST, SLUGGISH, FAST, FAST];
+        let expected = [false, true, false, false, true, false, false, false, false, false, true];
+        assert_eq!(times.map(&mut near), expected);
     }
 
     #[test]
