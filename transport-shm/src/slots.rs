@@ -15,7 +15,9 @@
 //!
 //! The window begins small, since the system takes some 2 us to find each new page, and whoever sends little never has
 //! many; it is doubled each time it has been gone round, so that soon nobody waits for the system any more: of 10 ms in
-//! which 16 KiB went to and fro, more than 6 were such waiting while the window grew by its first width each time. Pure.
+//! which 16 KiB went to and fro, more than 6 were such waiting while the window grew by its first width each time.
+//!
+//! Pure.
 
 /// How many slots.
 pub(crate) const SLOTS: usize = 1024;
