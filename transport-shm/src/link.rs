@@ -38,14 +38,16 @@ use crate::pace::{self, Copy};
 use crate::ring::{self, Consumer, PastCaches, Producer, Record, Shared as _};
 use crate::slots::Run;
 
-/// The longest payload that lies in a ring.
+/// The longest payload that lies in a ring ...
 pub(crate) const INLINE: usize = 2 << 10;
+/// ... and where there are no slots for it.
+const SPARED: usize = 4 << 10;
 /// The longest payload that one record names, and that is delivered as one.
 pub(crate) const WHOLE: usize = 8 << 10;
 /// The longest record of a message. It is copied out of the ring whole, and delivered as one: to have the engine place
 /// it first, and hear of it once more, costs more than a copy within the caches (2 KiB to and fro 1.24 us instead of
 /// 0.94, near cores of an EPYC).
-pub(crate) const ROOM: usize = INLINE + MAX_HEADER;
+pub(crate) const ROOM: usize = SPARED + MAX_HEADER;
 /// Up to so long it is copied to the stack, which is faster yet. Which of two rooms there is known when it is compiled,
 /// because to clear a room takes time, too.
 const SHORT_ROOM: usize = 128;
@@ -91,11 +93,12 @@ pub(crate) fn layout() -> Vec<String> {
             kib(INLINE)
         ),
         format!(
-            "slots of {}, {} for each rank, taken as they are needed; longer messages pass through them in pieces of \
-             {} to {}",
+            "slots of {}, {} for each rank, taken as they are needed; longer messages pass through them, up to {} \
+             whole, and else in pieces of {} to {}",
             kib(outbox::SLOT),
             kib(outbox::ROOM),
-            kib(piece(INLINE)),
+            kib(WHOLE),
+            kib(piece(WHOLE + 1)),
             kib(outbox::LONGEST)
         ),
         format!(
@@ -318,8 +321,9 @@ impl Link {
         let sent = match payload.len() {
             ..pace::SHORTEST => self.push(header, payload),
             pace::SHORTEST..=INLINE => self.push_at_pace(header, payload, outbox),
-            _ if payload.len() <= WHOLE => return self.send_slotted(header, payload, outbox),
-            _ => false,
+            _ if payload.len() > WHOLE => false,
+            _ if self.send_slotted(header, payload, outbox) => return true,
+            _ => payload.len() <= SPARED && self.push_at_pace(header, payload, outbox),
         };
         if sent {
             self.wake();
@@ -492,7 +496,7 @@ impl Link {
 
     /// Sends the record that names slots. There must be room for it, and the peer may have to be woken.
     fn name_slots(&mut self, kind: u8, run: Run, detail: u8, body: &[&[u8]]) {
-        // What a put brings is long by itself, and mostly all before it has been read.
+        // What a put brings is long by itself, as is what one record names, and mostly all before it has been read.
         let pushed = match kind {
             PUT | SLOTTED => self.producer.push_first(&self.memory, kind, detail, body),
             _ => self.producer.push(&self.memory, kind, detail, body),

@@ -361,7 +361,7 @@ fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
         }
         rooms.take(room, next, board::LONGEST);
         let (label, payload) = labelled(next);
-        BOARDS[0].show(memory, (places[0], next, room.index), &label, &payload);
+        BOARDS[0].show(memory, (places[0], next, room.place()), &label, &payload);
         memory.fence();
         if is_behind(next, BOARDS[1].passed(memory, places[1])) {
             unsure.push(next);

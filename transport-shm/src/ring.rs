@@ -28,11 +28,11 @@
 //! before it has been read: the next record stands at the beginning, and what lies between counts as taken until the
 //! consumer has come there. READ says whether all has been read; for such records a producer looks there once for each
 //! multiple, so that a consumer mostly writes to it without a trip, and that one does so only when it has nothing else
-//! to do. A record that begins a long message, or names what a put brings, may end its round anywhere behind the first
-//! of these multiples: so of a ring through which only such go, and are read in time, a part is all that the system has
-//! to find memory for. Until the last record of a round has been read, there is room for as much as stands before it,
-//! which is little ([`Producer::is_cramped`]): a producer that finds it too little goes round the whole ring for a
-//! while ([`FULL`]).
+//! to do. A record that begins a long message, or names where one or a part of a put lies, may end its round anywhere
+//! behind the first of these multiples: so of a ring through which only such go, and are read in time, a part is all
+//! that the system has to find memory for. Until the last record of a round has been read, there is room for as much as
+//! stands before it, which is little ([`Producer::is_cramped`]): a producer that finds it too little goes round the
+//! whole ring for a while ([`FULL`]).
 //!
 //! **Nobody sleeps for ever.** A producer that finds no room sets WANTS before it sleeps, and then looks at HEAD once
 //! more; the consumer looks at WANTS after it has moved HEAD ([`Consumer::publish`] says whether). It moves HEAD for

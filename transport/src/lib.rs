@@ -187,7 +187,7 @@ pub struct Capabilities {
     /// if it accepts; 0 when the transport never promises that.
     pub inline: usize,
     /// Messages with payloads up to this many bytes may be [injected](Transport::inject), and are most often
-    /// [delivered](Placer::deliver) whole; 0 when none.
+    /// [delivered](Placer::deliver_from) whole; 0 when none.
     pub inject: usize,
     /// Several short messages to one peer cost less together than one by one, so those that nobody waits for are better
     /// [coalesced](Transport::post_coalesced) than injected.

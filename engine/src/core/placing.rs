@@ -272,28 +272,29 @@ pub(crate) fn is_collective(context: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ringworld_protocol::{Config, Element, Header, Selector, Span, TagSelector};
+    use ringworld_protocol::{Config, Element, Header, Selector, TagSelector};
 
     use super::*;
 
-    /// A message of 100 bytes in pieces, whose receive is posted before or while it comes: what its end brings within
-    /// the poll.
-    fn ends_within_the_poll(posted_before: bool) -> (usize, usize, bool) {
+    /// A message of 100 bytes, and a receive for it with room for so many: what is done with it before or after that is
+    /// posted, by somebody who waits for the ends of calls; and what is in the receive's memory in the end.
+    fn arrives<T>(
+        room: usize,
+        posted_before: bool,
+        come: impl FnOnce(&mut Placing<'_, '_>, &[u8], &dyn Fn(&mut Placing<'_, '_>)) -> T,
+    ) -> (T, Vec<u8>) {
         let [mut here, mut there] =
             [0, 1].map(|rank| Machine::new(Config::new(rank, 2, 1024, 8192).unwrap()));
         let (mut buffers, mut runs, mut completed) = (Buffers::new(), Runs::default(), Vec::new());
         let (mut owners, mut calls, mut line) = (Owners::default(), Calls::default(), Line::default());
         let mut observed = Observed::new(2, None);
         let mut block = buffers.block(100);
-        let into = buffers.lend_block(&mut block);
-        let post = |machine: &mut Machine, owners: &mut Owners, into: Span| {
+        let into = buffers.lend_block(&mut block).cut(room);
+        let post = |placing: &mut Placing<'_, '_>| {
             let selector = Selector { context: 0, source: Some(1), tag: TagSelector::Exact(7) };
-            let request = machine.receive(selector, into, Element::RAW);
-            owners.insert(request, Owner::Step { run: 0, step: 0 });
+            let request = placing.machine.receive(selector, into, Element::RAW);
+            placing.owners.insert(request, Owner::Step { run: 0, step: 0 });
         };
-        if posted_before {
-            post(&mut here, &mut owners, into);
-        }
         let envelope = Envelope { context: 0, element: Element::RAW, tag: 7, signature: [0; 24] };
         let departure = there.depart(0, &envelope, 100).unwrap();
         let mut expecting = Expecting::Calls;
@@ -315,15 +316,47 @@ mod tests {
             may_leave: true,
             has_enough: false,
         };
-        let mut header = [0; Header::MAX];
-        let Placement { token, memory } = placing.place(1, departure.encode(&mut header), 100).unwrap();
-        drop(memory);
-        if !posted_before {
-            post(placing.machine, placing.owners, into);
+        if posted_before {
+            post(&mut placing);
         }
-        let mut events = Vec::new();
-        placing.arrived(1, token, &mut events);
-        (placing.completed.len(), events.len(), placing.has_enough())
+        let mut header = [0; Header::MAX];
+        let done = come(&mut placing, departure.encode(&mut header), &post);
+        (done, block.bytes()[..room].to_vec())
+    }
+
+    /// In pieces, whose receive is posted before or while it comes: what its end brings within the poll.
+    fn ends_within_the_poll(posted_before: bool) -> (usize, usize, bool) {
+        let ended = arrives(100, posted_before, |placing, header, post| {
+            let Placement { token, memory } = placing.place(1, header, 100).unwrap();
+            drop(memory);
+            if !posted_before {
+                post(placing);
+            }
+            let mut events = Vec::new();
+            placing.arrived(1, token, &mut events);
+            (placing.completed.len(), events.len(), placing.has_enough())
+        });
+        ended.0
+    }
+
+    /// It is copied once, and no more of it than there is room for, or all of it for whoever asks later.
+    #[test]
+    fn what_lies_elsewhere_is_copied_to_where_it_belongs() {
+        for (room, posted_before, copied) in [(100, true, 100), (40, true, 40), (100, false, 100)] {
+            let (copies, bytes) = arrives(room, posted_before, |placing, header, _| {
+                let (mut copies, mut events) = (Vec::new(), Vec::new());
+                let copy = &mut |into: &mut [u8]| {
+                    into.fill(7);
+                    copies.push(into.len());
+                };
+                placing.deliver_from(1, header, 100, copy, &mut events).unwrap();
+                assert!(events.is_empty() && placing.delivered == 1);
+                assert_eq!(placing.completed.len(), usize::from(posted_before));
+                copies
+            });
+            assert_eq!(copies, [copied], "{room} {posted_before}");
+            assert_eq!(bytes, vec![if posted_before { 7 } else { 0 }; room]);
+        }
     }
 
     #[test]

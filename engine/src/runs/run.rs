@@ -22,7 +22,7 @@ use super::context::Called;
 use super::exchange::Exchange;
 use super::tag::{self, sequence_of};
 
-/// The longest message of the short path. Longer ones may come in pieces, and gain nothing by one copy more.
+/// The longest message that is awaited. Longer ones may come in pieces, and gain nothing by one copy more.
 const SHORT: usize = 4 << 10;
 
 /// A collective as it is called again and again: all but where the call stands, and what combines elements, which may
@@ -124,7 +124,7 @@ impl Wires<'_> {
     /// Sends a message of which all leaves now; `false`: nothing has happened.
     #[inline]
     pub(crate) fn send_at_once(&mut self, to: usize, envelope: &Envelope, data: Span) -> bool {
-        if data.len > SHORT || !self.router.may_inject(to, data.len) {
+        if !self.router.may_inject(to, data.len) {
             return false;
         }
         let Some(departure) = self.machine.depart(to, envelope, data.len) else { return false };

@@ -23,7 +23,7 @@ fn info_shows_transports_interfaces_and_what_was_set_with_its_source() {
     assert_eq!((job.code, job.err.as_str()), (Some(0), ""));
     assert!(has(&job, &["tcp", "usable"]) && has(&job, &["shm", "usable"]), "{}", job.out);
     assert!(
-        has(&job, &["a ring of 64 KiB", "4 KiB"]) && has(&job, &["slots of 8 KiB", "4096 KiB"]),
+        has(&job, &["a ring of 64 KiB", "up to 2 KiB"]) && has(&job, &["slots of 4 KiB", "4096 KiB"]),
         "{}",
         job.out
     );

@@ -323,8 +323,9 @@ fn ranks_that_push_other_tensors_are_told() {
 
 #[test]
 fn whoever_is_far_ahead_with_vectors_that_others_look_at_is_followed_by_messages() {
-    // Around the longest that is shown, the longest message that lies in a ring, and the eager limit of `Choice`.
-    const LENGTHS: [usize; 6] = [8, 4096, 4097, 8191, 8192, 8193];
+    // Around the longest that is shown, the longest message that lies in a ring, the longest that one record names, and
+    // the eager limit of `Choice`.
+    const LENGTHS: [usize; 8] = [8, 2048, 2049, 4096, 4097, 8191, 8192, 8193];
     // More than anybody may be ahead by showing.
     const ROUNDS: usize = 24;
     for wire in wires() {

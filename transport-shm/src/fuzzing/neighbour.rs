@@ -17,6 +17,7 @@ use crate::memory::{Mapping, Writers};
 use crate::outbox;
 use crate::packet::{self, Received};
 use crate::ring::{self, Producer, Record};
+use crate::slots::SLOTS;
 use crate::transport::Shm;
 
 /// How many channels there are.
@@ -227,7 +228,7 @@ impl Neighbour {
 
 /// Where a part of a payload lies, as records say it.
 fn piece(script: &mut Script<'_>, length: usize) -> u64 {
-    let slot = if script.is_one_in(8) { 511 - script.number() % 20 } else { script.number() % 16 };
+    let slot = if script.is_one_in(8) { SLOTS as u64 - script.number() % 20 } else { script.number() % 16 };
     let within = if script.is_one_in(8) { script.number() % 66 } else { 0 };
     slot | within << 16 | (length as u64) << 32
 }

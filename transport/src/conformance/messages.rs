@@ -7,8 +7,26 @@ use super::pattern::pattern;
 use crate::MAX_HEADER;
 
 /// Lengths around everything that transports treat specially, and some that none does.
-const LENGTHS: [usize; 14] =
-    [0, 1, 7, 64, 96, 255, 4_095, 4_096, 4_097, 65_535, 65_536, 70_001, 262_144, 1 << 20];
+const LENGTHS: [usize; 18] = [
+    0,
+    1,
+    7,
+    64,
+    96,
+    255,
+    2_048,
+    2_049,
+    4_095,
+    4_096,
+    4_097,
+    8_192,
+    8_193,
+    65_535,
+    65_536,
+    70_001,
+    262_144,
+    1 << 20,
+];
 
 fn clamp(h: &mut Harness<'_>, length: usize) -> usize {
     length.min(h.end(0).transport().capabilities().max_message)
