@@ -3,9 +3,9 @@
 //! Each pair of ranks that talks has a *link*: memory that both have mapped, with a ring of records for each direction.
 //! Short messages lie in the rings. Longer payloads are copied, whole or piece by piece, into slots of their sender's
 //! *outbox*, memory that its peers can only read; a record in the ring names the slot, and the receiver copies on to
-//! where the payload belongs, while the sender copies the next piece. All memory is anonymous (`memfd`), handed over by a Unix
-//! socket once both sides have shown that they know the job's secret, and gone with the processes: nothing has a name
-//! in a file system, but for sockets where that is asked for ([`Config::socket_dir`]), for processes that share a
+//! where the payload belongs, while the sender copies the next piece. All memory is anonymous (`memfd`), handed over by
+//! a Unix socket once both sides have shown that they know the job's secret, and gone with the processes: nothing has a
+//! name in a file system, but for sockets where that is asked for ([`Config::socket_dir`]), for processes that share a
 //! folder and no network namespace.
 //!
 //! ```text
