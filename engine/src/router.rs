@@ -32,8 +32,9 @@ pub(crate) struct Router {
     inject: Vec<usize>,
     /// Whether messages that nobody waits for are better coalesced than injected, by peer.
     coalesces: Vec<bool>,
-    /// The longest that every peer may inject.
-    injected_by_all: usize,
+    /// Receives with less room than this get messages that are delivered whole, by peer, and of every peer.
+    whole: Vec<usize>,
+    whole_of_all: usize,
     /// The transport that can show things, and the longest of them.
     shows: Option<(usize, usize)>,
     stalled: Vec<VecDeque<Operation>>,
@@ -72,7 +73,9 @@ impl Router {
         let coalesces =
             |route: &Option<usize>| route.is_some_and(|index| transports[index].capabilities().coalesces);
         let coalesces = routes.iter().map(coalesces).collect();
-        let injected_by_all = inject.iter().copied().min().unwrap_or(0);
+        let below = |longest: &usize| if *longest > 0 { 1 + DELIVERED.max(*longest) } else { 0 };
+        let whole: Vec<usize> = inject.iter().map(below).collect();
+        let whole_of_all = whole.iter().copied().min().unwrap_or(0);
         let longest = transports.iter().map(|transport| transport.capabilities().show);
         let shows = longest.enumerate().find(|(_, longest)| *longest > 0);
         let stalled_peers = Vec::new();
@@ -85,7 +88,8 @@ impl Router {
             routes,
             inject,
             coalesces,
-            injected_by_all,
+            whole,
+            whole_of_all,
             shows,
             stalled,
             stalled_peers,
@@ -98,8 +102,7 @@ impl Router {
     /// in bounce memory on their way to a receive that is not posted.
     #[inline]
     pub(crate) fn delivers(&self, source: Option<usize>, room: usize) -> bool {
-        let longest = source.map_or(Some(self.injected_by_all), |peer| self.inject.get(peer).copied());
-        longest.is_some_and(|longest| longest > 0 && room <= longest.max(DELIVERED))
+        room < source.map_or(self.whole_of_all, |peer| self.whole.get(peer).copied().unwrap_or(0))
     }
 
     /// Whether a message to `peer` with so long a payload may be injected: see [`Transport::inject`].

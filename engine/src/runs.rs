@@ -30,7 +30,7 @@ use ringworld_collectives::Action;
 use ringworld_protocol::{BufferId, Element, Envelope, Machine};
 use rustc_hash::FxHashMap;
 
-use super::buffer::{Buffers, Payload};
+use super::buffer::{Buffers, Copy};
 use super::calls::CallId;
 use super::early::Early;
 use super::owners::{Owner, Owners, RunId};
@@ -191,21 +191,21 @@ impl Runs {
         buffers: &Buffers,
         source: usize,
         header: &[u8],
-        payload: &mut impl Payload,
+        (length, copy): (usize, Copy<'_>),
     ) -> bool {
         let Some(Some(run)) = self.runs.get_mut(id) else { return false };
         let wanted = |envelope: &Envelope| {
             let place = run.place_awaited(source, envelope)?;
             // What is wrong about it is told on the ordinary path.
             let right = run.due > 0
-                && run.bytes_of(run.steps.awaited[place]) == payload.length()
+                && run.bytes_of(run.steps.awaited[place]) == length
                 && agree(&run.signature, &envelope.signature);
             right.then_some(place)
         };
-        let Some(place) = machine.take_wanted(source, header, payload.length(), wanted) else { return false };
+        let Some(place) = machine.take_wanted(source, header, length, wanted) else { return false };
         let step = run.steps.awaited.swap_remove(place);
         if let Action::Recv { into, .. } = *run.what.schedule.action(step as usize) {
-            buffers.fill(run.span(into), payload);
+            buffers.fill(run.span(into), copy);
         }
         run.due -= 1;
         run.complete_step(step);

@@ -17,10 +17,9 @@
 
 mod block;
 mod kept;
-mod payload;
 mod table;
 
 pub(crate) use block::Block;
 pub(crate) use kept::Kept;
-pub(crate) use payload::{Elsewhere, Payload};
 pub(crate) use table::Buffers;
+pub(crate) use table::Copy;

@@ -9,9 +9,11 @@ use ringworld_transport::{Lease, RecvMemory, SendMemory};
 use rustc_hash::FxHashMap;
 
 use super::block::Block;
-use super::payload::Payload;
 use crate::inside;
 use crate::reduce::{Kernel, Panicked};
+
+/// Copies the first bytes of a payload, as many as it is given room for, which is no more than there are.
+pub(crate) type Copy<'a> = &'a mut dyn FnMut(&mut [u8]);
 
 /// The engine's own memory is reused in powers of two up to this many bytes.
 const POOLED: usize = 1 << 20;
@@ -214,8 +216,8 @@ impl Buffers {
 
     /// Writes the beginning of a payload to a span, as much as it has room for: no more than there is.
     #[inline]
-    pub(crate) fn fill(&self, span: Span, payload: &mut impl Payload) {
-        payload.copy(self.bytes_mut(span));
+    pub(crate) fn fill(&self, span: Span, copy: Copy<'_>) {
+        copy(self.bytes_mut(span));
     }
 
     /// Copies one span to another; they may not overlap unless they are the same.
@@ -270,10 +272,9 @@ impl Buffers {
     }
 
     /// Keeps a message that was received once, as if nobody had asked for it yet.
-    pub(crate) fn keep(&mut self, token: u64, payload: &mut impl Payload) {
-        let length = payload.length();
+    pub(crate) fn keep(&mut self, token: u64, length: usize, copy: Copy<'_>) {
         let mut block = self.block(length);
-        payload.copy(&mut block.bytes_mut()[..length]);
+        copy(&mut block.bytes_mut()[..length]);
         self.bounces.insert(token, block);
     }
 
@@ -435,7 +436,7 @@ mod tests {
     #[test]
     fn what_has_bounced_is_handed_over_as_far_as_it_is_wanted() {
         let mut buffers = Buffers::new();
-        buffers.keep(1, &mut [1, 2, 3].as_slice());
+        buffers.keep(1, 3, &mut |into| into.copy_from_slice(&[1, 2, 3]));
         let block = buffers.bounces[&1].bytes().as_ptr();
         let mut into = [0; 2];
         buffers.take(1, &mut into);

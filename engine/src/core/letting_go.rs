@@ -36,12 +36,12 @@ impl Core {
         // One of them may be for a receive in line.
         self.post_line();
         for Returned { done, kept, to } in self.calls.returned() {
-            let Some(mut bytes) = kept.received().and_then(|received| received.get(..done.len)) else {
+            let Some(bytes) = kept.received().and_then(|received| received.get(..done.len)) else {
                 continue;
             };
             let Some(name) = to.or_else(|| self.machine.give_back(&done)) else { continue };
             if !bytes.is_empty() {
-                self.buffers.keep(name, &mut bytes);
+                self.buffers.keep(name, bytes.len(), &mut |into| into.copy_from_slice(bytes));
             }
             if to.is_some() {
                 self.machine.delivered(name);

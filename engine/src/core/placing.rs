@@ -3,7 +3,7 @@
 use ringworld_protocol::{Completion, Done, Envelope, Expected, Failure, Machine, Place};
 use ringworld_transport::{Event, Placement, Placer, RecvMemory, Token};
 
-use super::super::buffer::{Buffers, Elsewhere, Payload};
+use super::super::buffer::{Buffers, Copy};
 use super::super::calls::{Calls, Ending};
 use super::super::observe::Observed;
 use super::super::owners::{Owner, Owners, RunId};
@@ -124,14 +124,13 @@ impl Announced {
 
 impl Placing<'_, '_> {
     /// Gives a message to a receive in line, if it is for one; otherwise nothing has happened.
-    fn deliver_in_line(&mut self, peer: usize, header: &[u8], payload: &mut impl Payload) -> bool {
+    fn deliver_in_line(&mut self, peer: usize, header: &[u8], length: usize, copy: Copy<'_>) -> bool {
         let where_from = (&mut *self.machine, &mut *self.owners, &mut *self.calls);
-        let Some(Got { call, into, ending }) = self.line.offer(where_from, peer, header, payload.length())
-        else {
+        let Some(Got { call, into, ending }) = self.line.offer(where_from, peer, header, length) else {
             return false;
         };
         if into.len > 0 {
-            self.buffers.fill(into, payload);
+            self.buffers.fill(into, copy);
         }
         // No run has to go on because of it, so the end of the poll is not waited for.
         self.calls.end(call, ending.map(Some), self.buffers);
@@ -141,15 +140,14 @@ impl Placing<'_, '_> {
 
     /// Takes in a message all of which has come, in one go, without a lease of the memory and an event: of the
     /// instructions that it takes to receive 8 bytes that is a fifth.
-    #[inline(always)]
-    fn take_in(&mut self, peer: usize, header: &[u8], payload: &mut impl Payload) -> Result<(), String> {
+    fn take_in(&mut self, peer: usize, header: &[u8], length: usize, copy: Copy<'_>) -> Result<(), String> {
         self.delivered += 1;
-        self.observed.received(peer, payload.length());
+        self.observed.received(peer, length);
         match &mut self.expecting {
             Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
-                let taken = self.machine.take_expected(peer, header, payload.length(), &expected.what);
+                let taken = self.machine.take_expected(peer, header, length, &expected.what);
                 if let Some((bytes, ending)) = taken {
-                    payload.copy(&mut expected.into[..bytes]);
+                    copy(&mut expected.into[..bytes]);
                     expected.ending = Some(ending.map(Some));
                     self.has_enough = self.may_leave;
                     return Ok(());
@@ -157,7 +155,7 @@ impl Placing<'_, '_> {
             }
             Some(Expecting::Steps(steps)) => {
                 let (machine, buffers) = (&mut *self.machine, &*self.buffers);
-                if self.runs.take_awaited(steps.run, machine, buffers, peer, header, payload) {
+                if self.runs.take_awaited(steps.run, machine, buffers, peer, header, (length, copy)) {
                     steps.taken = true;
                     self.has_enough = self.may_leave && !self.runs.is_awaiting(steps.run);
                     return Ok(());
@@ -165,17 +163,16 @@ impl Placing<'_, '_> {
             }
             _ => {}
         }
-        if !self.line.is_empty() && self.deliver_in_line(peer, header, payload) {
+        if !self.line.is_empty() && self.deliver_in_line(peer, header, length, copy) {
             return Ok(());
         }
-        let target =
-            self.machine.header(peer, header, payload.length()).map_err(|malformed| malformed.to_string())?;
+        let target = self.machine.header(peer, header, length).map_err(|malformed| malformed.to_string())?;
         if let Some(envelope) = target.announces {
             self.announce(peer, envelope);
         }
         match target.place {
-            Place::Span(span) => self.buffers.fill(span, payload),
-            Place::Bounce { .. } => self.buffers.keep(target.token, payload),
+            Place::Span(span) => self.buffers.fill(span, copy),
+            Place::Bounce { .. } => self.buffers.keep(target.token, length, copy),
             Place::Nothing => {}
         }
         self.conclude(target.token);
@@ -223,16 +220,6 @@ impl Placer for Placing<'_, '_> {
         Ok(Placement { token: Token(target.token), memory })
     }
 
-    fn deliver(
-        &mut self,
-        peer: usize,
-        header: &[u8],
-        mut payload: &[u8],
-        _events: &mut Vec<Event>,
-    ) -> Result<(), String> {
-        self.take_in(peer, header, &mut payload)
-    }
-
     fn deliver_from(
         &mut self,
         peer: usize,
@@ -241,7 +228,7 @@ impl Placer for Placing<'_, '_> {
         copy: &mut dyn FnMut(&mut [u8]),
         _events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        self.take_in(peer, header, &mut Elsewhere { length, copy })
+        self.take_in(peer, header, length, copy)
     }
 
     /// While the poll goes on: behind it may lie the next message, which is better left there than taken in before

@@ -101,7 +101,14 @@ fn offer(
     let mut sender = Machine::new(Config::new(source, 4, 1024, 8192).unwrap());
     let departure = sender.depart(0, envelope, payload.len()).unwrap();
     let mut room = [0; Header::MAX];
-    runs.take_awaited(run, machine, buffers, source, departure.encode(&mut room), &mut &*payload)
+    runs.take_awaited(
+        run,
+        machine,
+        buffers,
+        source,
+        departure.encode(&mut room),
+        (payload.len(), &mut |into| into.copy_from_slice(payload)),
+    )
 }
 
 #[test]
