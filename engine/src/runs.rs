@@ -30,7 +30,7 @@ use ringworld_collectives::Action;
 use ringworld_protocol::{BufferId, Element, Envelope, Machine};
 use rustc_hash::FxHashMap;
 
-use super::buffer::{Buffers, Copy};
+use super::buffer::{Buffers, Copier};
 use super::calls::CallId;
 use super::early::Early;
 use super::owners::{Owner, Owners, RunId};
@@ -191,7 +191,7 @@ impl Runs {
         buffers: &Buffers,
         source: usize,
         header: &[u8],
-        (length, copy): (usize, Copy<'_>),
+        (length, copy): (usize, Copier<'_>),
     ) -> bool {
         let Some(Some(run)) = self.runs.get_mut(id) else { return false };
         let wanted = |envelope: &Envelope| {

@@ -21,5 +21,4 @@ mod table;
 
 pub(crate) use block::Block;
 pub(crate) use kept::Kept;
-pub(crate) use table::Buffers;
-pub(crate) use table::Copy;
+pub(crate) use table::{Buffers, Copier};

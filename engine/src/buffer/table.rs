@@ -13,7 +13,7 @@ use crate::inside;
 use crate::reduce::{Kernel, Panicked};
 
 /// Copies the first bytes of a payload, as many as it is given room for, which is no more than there are.
-pub(crate) type Copy<'a> = &'a mut dyn FnMut(&mut [u8]);
+pub(crate) type Copier<'a> = &'a mut dyn FnMut(&mut [u8]);
 
 /// The engine's own memory is reused in powers of two up to this many bytes.
 const POOLED: usize = 1 << 20;
@@ -216,7 +216,7 @@ impl Buffers {
 
     /// Writes the beginning of a payload to a span, as much as it has room for: no more than there is.
     #[inline]
-    pub(crate) fn fill(&self, span: Span, copy: Copy<'_>) {
+    pub(crate) fn fill(&self, span: Span, copy: Copier<'_>) {
         copy(self.bytes_mut(span));
     }
 
@@ -272,7 +272,7 @@ impl Buffers {
     }
 
     /// Keeps a message that was received once, as if nobody had asked for it yet.
-    pub(crate) fn keep(&mut self, token: u64, length: usize, copy: Copy<'_>) {
+    pub(crate) fn keep(&mut self, token: u64, length: usize, copy: Copier<'_>) {
         let mut block = self.block(length);
         copy(&mut block.bytes_mut()[..length]);
         self.bounces.insert(token, block);

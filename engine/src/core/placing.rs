@@ -3,7 +3,7 @@
 use ringworld_protocol::{Completion, Done, Envelope, Expected, Failure, Machine, Place};
 use ringworld_transport::{Event, Placement, Placer, RecvMemory, Token};
 
-use super::super::buffer::{Buffers, Copy};
+use super::super::buffer::{Buffers, Copier};
 use super::super::calls::{Calls, Ending};
 use super::super::observe::Observed;
 use super::super::owners::{Owner, Owners, RunId};
@@ -124,7 +124,7 @@ impl Announced {
 
 impl Placing<'_, '_> {
     /// Gives a message to a receive in line, if it is for one; otherwise nothing has happened.
-    fn deliver_in_line(&mut self, peer: usize, header: &[u8], length: usize, copy: Copy<'_>) -> bool {
+    fn deliver_in_line(&mut self, peer: usize, header: &[u8], length: usize, copy: Copier<'_>) -> bool {
         let where_from = (&mut *self.machine, &mut *self.owners, &mut *self.calls);
         let Some(Got { call, into, ending }) = self.line.offer(where_from, peer, header, length) else {
             return false;
@@ -136,47 +136,6 @@ impl Placing<'_, '_> {
         self.calls.end(call, ending.map(Some), self.buffers);
         self.has_ended_one();
         true
-    }
-
-    /// Takes in a message all of which has come, in one go, without a lease of the memory and an event: of the
-    /// instructions that it takes to receive 8 bytes that is a fifth.
-    fn take_in(&mut self, peer: usize, header: &[u8], length: usize, copy: Copy<'_>) -> Result<(), String> {
-        self.delivered += 1;
-        self.observed.received(peer, length);
-        match &mut self.expecting {
-            Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
-                let taken = self.machine.take_expected(peer, header, length, &expected.what);
-                if let Some((bytes, ending)) = taken {
-                    copy(&mut expected.into[..bytes]);
-                    expected.ending = Some(ending.map(Some));
-                    self.has_enough = self.may_leave;
-                    return Ok(());
-                }
-            }
-            Some(Expecting::Steps(steps)) => {
-                let (machine, buffers) = (&mut *self.machine, &*self.buffers);
-                if self.runs.take_awaited(steps.run, machine, buffers, peer, header, (length, copy)) {
-                    steps.taken = true;
-                    self.has_enough = self.may_leave && !self.runs.is_awaiting(steps.run);
-                    return Ok(());
-                }
-            }
-            _ => {}
-        }
-        if !self.line.is_empty() && self.deliver_in_line(peer, header, length, copy) {
-            return Ok(());
-        }
-        let target = self.machine.header(peer, header, length).map_err(|malformed| malformed.to_string())?;
-        if let Some(envelope) = target.announces {
-            self.announce(peer, envelope);
-        }
-        match target.place {
-            Place::Span(span) => self.buffers.fill(span, copy),
-            Place::Bounce { .. } => self.buffers.keep(target.token, length, copy),
-            Place::Nothing => {}
-        }
-        self.conclude(target.token);
-        Ok(())
     }
 
     /// All of a message is where it belongs.
@@ -220,15 +179,52 @@ impl Placer for Placing<'_, '_> {
         Ok(Placement { token: Token(target.token), memory })
     }
 
+    /// In one go, without a lease of the memory and an event: of the instructions that it takes to receive 8 bytes that
+    /// is a fifth.
     fn deliver_from(
         &mut self,
         peer: usize,
         header: &[u8],
         length: usize,
-        copy: &mut dyn FnMut(&mut [u8]),
+        copy: Copier<'_>,
         _events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        self.take_in(peer, header, length, copy)
+        self.delivered += 1;
+        self.observed.received(peer, length);
+        match &mut self.expecting {
+            Some(Expecting::Receive(expected)) if expected.ending.is_none() => {
+                let taken = self.machine.take_expected(peer, header, length, &expected.what);
+                if let Some((bytes, ending)) = taken {
+                    copy(&mut expected.into[..bytes]);
+                    expected.ending = Some(ending.map(Some));
+                    self.has_enough = self.may_leave;
+                    return Ok(());
+                }
+            }
+            Some(Expecting::Steps(steps)) => {
+                let (machine, buffers) = (&mut *self.machine, &*self.buffers);
+                if self.runs.take_awaited(steps.run, machine, buffers, peer, header, (length, copy)) {
+                    steps.taken = true;
+                    self.has_enough = self.may_leave && !self.runs.is_awaiting(steps.run);
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        if !self.line.is_empty() && self.deliver_in_line(peer, header, length, copy) {
+            return Ok(());
+        }
+        let target = self.machine.header(peer, header, length).map_err(|malformed| malformed.to_string())?;
+        if let Some(envelope) = target.announces {
+            self.announce(peer, envelope);
+        }
+        match target.place {
+            Place::Span(span) => self.buffers.fill(span, copy),
+            Place::Bounce { .. } => self.buffers.keep(target.token, length, copy),
+            Place::Nothing => {}
+        }
+        self.conclude(target.token);
+        Ok(())
     }
 
     /// While the poll goes on: behind it may lie the next message, which is better left there than taken in before
