@@ -90,6 +90,7 @@
 mod address;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+pub mod copying;
 pub mod descriptor;
 mod error;
 pub mod lifecycle;
@@ -394,7 +395,7 @@ pub trait Placer {
         payload: &[u8],
         events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        let copy = &mut |into: &mut [u8]| into.copy_from_slice(&payload[..into.len()]);
+        let copy = &mut |into: &mut [u8]| copying::copy(&payload[..into.len()], into);
         self.deliver_from(peer, header, payload.len(), copy, events)
     }
 

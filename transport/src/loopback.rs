@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, Rank, RecvMemory, Refused,
-    RemoteKey, Token, Transport,
+    RemoteKey, Token, Transport, copying,
 };
 
 /// The longest payload that may be injected, in bytes: beyond that a second copy costs more than it saves.
@@ -116,7 +116,7 @@ impl Loopback {
                 // Gone only if other puts overlapped this one and so filled the exposure by count.
                 let Some(exposure) = self.exposures.get_mut(&id) else { return Ok(()) };
                 let room = &mut exposure.memory.as_mut_slice()[offset..offset + payload.len()];
-                room.copy_from_slice(payload.as_slice());
+                copying::copy(payload.as_slice(), room);
                 exposure.missing = exposure.missing.saturating_sub(payload.len());
                 if exposure.missing == 0 {
                     events.push(Event::Filled { token: exposure.token });

@@ -5,6 +5,7 @@
 use std::num::NonZeroU32;
 
 use ringworld_protocol::{BufferId, Span};
+use ringworld_transport::copying::copy;
 use ringworld_transport::{Lease, RecvMemory, SendMemory};
 use rustc_hash::FxHashMap;
 
@@ -223,7 +224,7 @@ impl Buffers {
     /// Copies one span to another; they may not overlap unless they are the same.
     pub(crate) fn copy(&self, from: Span, into: Span) {
         if self.resolve(from, false) != self.resolve(into, true) {
-            self.bytes_mut(into).copy_from_slice(self.bytes(from));
+            copy(self.bytes(from), self.bytes_mut(into));
         }
     }
 
@@ -286,14 +287,14 @@ impl Buffers {
     /// Hands a bounced message over to the receive that has matched it.
     pub(crate) fn unbounce(&self, token: u64, into: Span) {
         if let Some(block) = self.bounces.get(&token) {
-            self.bytes_mut(into).copy_from_slice(&block.bytes()[..into.len]);
+            copy(&block.bytes()[..into.len], self.bytes_mut(into));
         }
     }
 
     /// Hands the beginning of a bounced message over, and takes its memory back.
     pub(crate) fn take(&mut self, token: u64, into: &mut [u8]) {
         if let Some(block) = self.bounces.remove(&token) {
-            into.copy_from_slice(&block.bytes()[..into.len()]);
+            copy(&block.bytes()[..into.len()], into);
             self.retire(block, None);
         }
     }

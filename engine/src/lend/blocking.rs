@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ringworld_protocol::{Failure, Span};
+use ringworld_transport::copying::copy;
 
 use super::guard::NoUnwinding;
 use crate::calls::Ending;
@@ -133,7 +134,7 @@ pub fn blocking_replace(
     let mut staged = core.buffers.block(data.len());
     drop(core);
     // Not under the lock: a long copy would hold up everybody else.
-    staged.bytes_mut()[..data.len()].copy_from_slice(data);
+    copy(data, &mut staged.bytes_mut()[..data.len()]);
     let mut core = engine.lock();
     core.observed.begins(send.told(), data.len());
     core.observed.begins(recv.told(), data.len());
