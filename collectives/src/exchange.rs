@@ -3,14 +3,16 @@
 //! Where ranks share memory, what is given to several need be written only once: a rank shows it, and the others look.
 //! Both sides must know of each other that they do. Invariant: [`is_exchange`] depends on nothing that ranks of one
 //! call do not know alike; then all messages of a schedule are sent before anything is received, no two go from one
-//! rank to the same other, and all of one rank have the same content, or are the [parts](Part) of one. Neighbours: the
+//! rank to the same other, and all of one rank have the same content, or are [parts](Part) of one. Neighbours: the
 //! files `direct.rs`, which are what this is true of, and the exchange in pairs; [`crate::select`], which takes them
 //! where ranks share memory.
+
+use std::ops::Range;
 
 use crate::tuning::LONGEST_SHOWN;
 use crate::{Action, Algorithm, Choice, Collective, Counts, Request, Schedule, Span};
 
-/// Which part a rank takes of what others give to all, in elements.
+/// Which part a rank takes of what another one gives, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Where it begins.
@@ -19,27 +21,52 @@ pub struct Part {
     pub whole: usize,
 }
 
-impl Request {
-    /// Which part this rank takes of what others give in an exchange ([`is_exchange`]): of a scatter, a reduce-scatter
-    /// and an all-to-all its own block. `None`: all of it.
+/// Blocks of the same length, one for each rank, of which every rank that gives any has all, and each takes its own.
+///
+/// It gives those of the others, and its own only where that lies between them: of two ranks each gives half of what it
+/// has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Personalized {
+    rank: usize,
+    size: usize,
+    count: usize,
+}
+
+impl Personalized {
+    /// Which of them a rank gives.
+    fn given_by(self, giver: usize) -> Range<usize> {
+        usize::from(giver == 0)..self.size - usize::from(giver + 1 == self.size)
+    }
+
+    /// Which part the rank that these were asked of takes of what another one gives.
     #[must_use]
-    pub fn part(&self) -> Option<Part> {
+    pub fn part_of(self, giver: usize) -> Part {
+        let given = self.given_by(giver);
+        let elements = |blocks: usize| blocks.saturating_mul(self.count);
+        // It takes nothing of its own.
+        let before = self.rank.saturating_sub(given.start);
+        Part { offset: elements(before), whole: elements(given.len()) }
+    }
+}
+
+impl Request {
+    /// The blocks of an exchange ([`is_exchange`]) of which each rank takes its own: of a scatter, a reduce-scatter and
+    /// an all-to-all. `None`: it takes all that others give.
+    #[must_use]
+    pub fn personalized(&self) -> Option<Personalized> {
         use Collective as C;
         match (self.collective, &self.counts) {
-            (C::Scatter { .. } | C::ReduceScatter | C::AllToAll, Counts::Same(count)) => Some(Part {
-                offset: self.rank.saturating_mul(*count),
-                whole: self.size.saturating_mul(*count),
-            }),
+            (C::Scatter { .. } | C::ReduceScatter | C::AllToAll, Counts::Same(count)) => {
+                Some(Personalized { rank: self.rank, size: self.size, count: *count })
+            }
             _ => None,
         }
     }
 
-    /// Bytes of what a rank would give to all in an exchange.
+    /// Bytes of what a rank has that it would give to all in an exchange, and of all blocks.
     pub(crate) fn given_bytes(&self) -> usize {
-        match self.part() {
-            Some(Part { whole, .. }) => whole.saturating_mul(self.element.max(1)),
-            None => self.bytes(),
-        }
+        let blocks = if self.personalized().is_some() { self.size } else { 1 };
+        self.bytes().saturating_mul(blocks)
     }
 }
 
@@ -89,8 +116,8 @@ pub fn is_exchange(request: &Request, choice: &Choice) -> bool {
 }
 
 impl Schedule {
-    /// What an exchange ([`is_exchange`]) gives to all others, all [parts](Part) of it, and to whom; `None` where it
-    /// gives nothing to anybody. Of the request that it was built for.
+    /// What a rank gives in an exchange ([`is_exchange`]), all [blocks](Personalized) that it gives in one, and to whom;
+    /// `None` where it gives nothing to anybody. Of the request that the schedule was built for.
     #[must_use]
     pub fn gives(&self, request: &Request) -> Option<(Span, Vec<usize>)> {
         let sends = self.actions().iter().filter_map(|action| match action {
@@ -99,7 +126,10 @@ impl Schedule {
         });
         let (spans, to): (Vec<_>, Vec<_>) = sends.unzip();
         let first = *spans.first()?;
-        let all = request.part().map_or(first, |part| Span { offset: 0, len: part.whole, ..first });
+        let all = request.personalized().map_or(first, |blocks| {
+            let given = blocks.given_by(request.rank);
+            Span { offset: given.start * blocks.count, len: given.len() * blocks.count, ..first }
+        });
         Some((all, to))
     }
 }
@@ -214,7 +244,9 @@ mod tests {
                 let Action::Send { to: peer, from, tag } = *action else { continue };
                 assert_eq!((schedule.dependencies(step), tag), (0, 0), "{algorithm:?}");
                 let given = gives[sender].as_ref().unwrap().0;
-                let part = all[peer].0.part().unwrap_or(Part { offset: 0, whole: from.len });
+                let blocks = all[peer].0.personalized();
+                let part =
+                    blocks.map_or(Part { offset: 0, whole: from.len }, |blocks| blocks.part_of(sender));
                 assert_eq!(given.len, part.whole, "{algorithm:?}");
                 assert_eq!(from, Span { offset: given.offset + part.offset, ..from }, "{algorithm:?}");
                 assert_eq!(from.buffer, given.buffer, "{algorithm:?}");

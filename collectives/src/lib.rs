@@ -81,7 +81,7 @@ pub use algorithm::Algorithm;
 pub use builder::{Builder, Step};
 pub use counts::Counts;
 pub use error::Error;
-pub use exchange::{Part, is_exchange};
+pub use exchange::{Part, Personalized, is_exchange};
 pub use placement::Placement;
 pub use request::{Collective, Layout, Order, Request};
 pub use schedule::Schedule;

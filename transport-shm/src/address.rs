@@ -20,7 +20,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use crate::folder::{Folder, Missed, file_name};
 
 /// Changes with the layout of addresses, links or outboxes.
-pub(crate) const VERSION: u8 = 11;
+pub(crate) const VERSION: u8 = 12;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const LENGTH: usize = 34;
 

@@ -1,6 +1,6 @@
 //! What a rank gives in an exchange, and what may come of looking for what it wants. Neighbour: `shown`.
 
-use ringworld_collectives::{Part, Request, Schedule, Span as Elements};
+use ringworld_collectives::{Personalized, Request, Schedule, Span as Elements};
 
 use super::context::Disagreement;
 
@@ -11,8 +11,8 @@ pub struct Exchange {
     pub(super) gives: Option<(Elements, Box<[usize]>)>,
     /// Of how many others it wants something.
     pub(super) wants: usize,
-    /// Which part of what they give; `None`: all.
-    pub(super) part: Option<Part>,
+    /// Of which blocks that they give; `None`: all of it.
+    pub(super) blocks: Option<Personalized>,
 }
 
 impl Exchange {
@@ -20,7 +20,7 @@ impl Exchange {
     #[must_use]
     pub fn of(schedule: &Schedule, request: &Request, world: impl Fn(usize) -> usize) -> Self {
         let gives = schedule.gives(request).map(|(span, to)| (span, to.into_iter().map(world).collect()));
-        Self { gives, wants: schedule.receives(), part: request.part() }
+        Self { gives, wants: schedule.receives(), blocks: request.personalized() }
     }
 }
 

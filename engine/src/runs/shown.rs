@@ -115,12 +115,15 @@ impl Run {
                 Disagreement { sequence, theirs: label, mine },
             ));
         }
-        let Action::Recv { into, .. } = *self.what.schedule.action(step as usize) else {
+        let Action::Recv { from, into, .. } = *self.what.schedule.action(step as usize) else {
             return Look::Nowhere;
         };
         let into = self.span(into);
-        let (offset, expected) = match self.what.exchange.as_ref().and_then(|exchange| exchange.part) {
-            Some(Part { offset, whole }) => (offset * self.what.element, whole * self.what.element),
+        let (offset, expected) = match self.what.exchange.as_ref().and_then(|exchange| exchange.blocks) {
+            Some(blocks) => {
+                let Part { offset, whole } = blocks.part_of(from);
+                (offset * self.what.element, whole * self.what.element)
+            }
             None => (0, into.len),
         };
         if expected != length {
