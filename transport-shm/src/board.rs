@@ -238,18 +238,27 @@ fn length_of(word: u64) -> usize {
     ((word >> 32 & LENGTH) as usize).min(LONGEST)
 }
 
+/// In which order rooms are taken for payloads that do not lie beside their word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// By number, all round the cells.
+    ByNumber,
+    /// All round the rooms, and for payloads that fill no more than one all round their parts. For one other rank.
+    ///
+    /// To write again what another core still keeps takes AMD's processors three times as long as what it keeps no more
+    /// (see `slots.rs`), and 32 rooms of 16 KiB are less than such a cache, as are every second of 64, by which two
+    /// roots in turn broadcast. Two ranks all-reduce 16 KiB in 1.8 us so instead of 2.9, broadcasts of 64 KiB take 4.3
+    /// instead of 5.5, and to all to all 16 KiB 1.1 instead of 1.8 (near cores of a Zen 4 EPYC).
+    InTurn,
+    /// One that was used before and that all have passed where there is one, if a payload is long: those are few where
+    /// ranks wait for one another, and more as whoever shows gets ahead.
+    ///
+    /// A room that was never used is memory that the system has yet to find, for its owner and for all who look: four
+    /// ranks that were shown 64 KiB took 71 us for each of the first 32, instead of 11.
+    Few,
+}
+
 /// Which rooms of a place are taken, and up to when; of whoever shows.
-///
-/// A payload of number k takes room k modulo [`CELLS`], or, where it is long and that `is_better`, one that was used
-/// before and that all have passed, in turn. Those are few where ranks wait for one another, and more as whoever shows
-/// gets ahead: a room that was never used is memory that the system has yet to find, for its owner and for all who
-/// look. Four ranks that were shown 64 KiB took 71 us for each of the first 32, instead of 11.
-///
-/// Where that is not better, payloads for one other rank go all round the rooms, and those that fill no more than one
-/// all round their parts: to write again what another core still keeps takes AMD's processors three times as long as
-/// what it keeps no more (see `slots.rs`), and 32 rooms of 16 KiB are less than such a cache, as are every second of
-/// 64, by which two roots in turn broadcast. Two ranks all-reduce 16 KiB in 1.8 us so instead of 2.9, broadcasts of 64
-/// KiB take 4.3 instead of 5.5, and to all to all 16 KiB 1.1 instead of 1.8 (near cores of a Zen 4 EPYC).
 #[derive(Debug)]
 pub(crate) struct Rooms {
     /// Under which number each was used last.
@@ -259,7 +268,6 @@ pub(crate) struct Rooms {
     /// Where to begin to look, and how often all have been gone round.
     next: u32,
     rounds: u32,
-    reuses: bool,
 }
 
 /// A room for a payload.
@@ -292,38 +300,35 @@ impl Rooms {
     /// Shorter payloads take few pages, of which all rooms have some soon enough, and gain nothing.
     const LONG: usize = if cfg!(ringworld_model) { 0 } else { 16 << 10 };
 
-    /// Not better it is on AMD's processors.
-    pub(crate) fn new(is_better: bool) -> Self {
+    pub(crate) fn new() -> Self {
         let (used, written) = ([None; CELLS as usize], [[0; PARTS as usize]; CELLS as usize]);
-        Self { used, written, next: 0, rounds: 0, reuses: is_better }
+        Self { used, written, next: 0, rounds: 0 }
     }
 
     /// The room for a payload of so many bytes; `behind`: what is so much older than `number` is known to be passed. A
-    /// payload that lies beside its word needs none. `in_turn`: it is for one other rank, and memory is better used so;
-    /// that is not so between far cores (64 KiB gathered by two take 8.0 us then instead of 4.8).
+    /// payload that lies beside its word needs none.
     #[inline]
     pub(crate) fn find(
         &self,
         number: u32,
         length: usize,
-        in_turn: bool,
+        order: Order,
         behind: impl FnOnce() -> u32,
     ) -> Room {
         if length <= BESIDE {
             return Room { index: 0, part: 0, used: None, is_known: true };
         }
-        if in_turn && !self.reuses {
-            let used = self.used(number, self.next);
-            let has_parts = (ALIGNED..=PART).contains(&length);
-            let part = if has_parts { self.rounds % PARTS } else { 0 };
-            return Room { index: self.next, part, used, is_known: true };
-        }
-        let own = number % CELLS;
-        let used = self.used(number, own);
-        if !self.reuses || length <= Self::LONG && used.is_none() {
-            return Room { index: own, part: 0, used, is_known: true };
-        }
-        self.search(number, length, behind())
+        let (index, part) = match order {
+            Order::Few if length > Self::LONG || self.used(number, number % CELLS).is_some() => {
+                return self.search(number, length, behind());
+            }
+            Order::InTurn => {
+                let has_parts = (ALIGNED..=PART).contains(&length);
+                (self.next, if has_parts { self.rounds % PARTS } else { 0 })
+            }
+            Order::Few | Order::ByNumber => (number % CELLS, 0),
+        };
+        Room { index, part, used: self.used(number, index), is_known: true }
     }
 
     /// When a room was used, if somebody may not have passed that: what is older than a round of the cells is passed,
@@ -485,24 +490,27 @@ mod tests {
     /// Whatever is shown, and however far the others are behind: what one of them may still look at stays.
     #[test]
     fn no_room_is_taken_before_all_have_passed_what_is_there() {
-        for (seed, rewrite) in (0..100u64).flat_map(|seed| [(seed, true), (seed, false)]) {
+        const ORDERS: [Order; 3] = [Order::ByNumber, Order::InTurn, Order::Few];
+        for seed in 0..300u64 {
             let mut random = fastrand::Rng::with_seed(seed);
-            let mut rooms = Rooms::new(rewrite);
+            let mut rooms = Rooms::new();
             // Once, or each time anew.
-            let (flips, mut in_turn) = (random.bool(), random.bool());
+            let (flips, mut order) = (random.bool(), ORDERS[seed as usize % 3]);
             // Across the end of the circle.
             let (mut number, mut passed) = (u32::MAX - 200, u32::MAX - 200);
             let mut there: Vec<(u32, u32)> = Vec::new();
             let (mut shown, mut widest) = (0, 0);
             for _ in 0..1000 {
                 let length = [0, 100, 8 << 10, 20 << 10, 64 << 10, LONGEST][random.usize(..6)];
-                in_turn ^= flips && random.bool();
+                if flips && random.bool() {
+                    order = ORDERS[random.usize(..3)];
+                }
                 // What is known may be older than what is.
                 let known = passed.wrapping_sub(random.u32(..4));
-                let room = rooms.find(number, length, in_turn, || distance(number, known));
+                let room = rooms.find(number, length, order, || distance(number, known));
                 if !room.admits(number, passed) {
                     // As a rank does it: what is known is looked at once more.
-                    let found = rooms.find(number, length, in_turn, || distance(number, passed));
+                    let found = rooms.find(number, length, order, || distance(number, passed));
                     // There is room, but perhaps not where it is taken next where that has just changed.
                     let (admits, has_room) = (found.admits(number, passed), has_room(number, passed));
                     assert!(admits == has_room || flips && has_room, "seed {seed}: {number}");
@@ -525,11 +533,11 @@ mod tests {
 
     #[test]
     fn long_payloads_take_as_few_rooms_as_they_can_and_short_ones_go_round_all() {
-        let mut rooms = Rooms::new(true);
+        let mut rooms = Rooms::new();
         let mut numbers = 0..;
         let mut firsts = |length, ahead| {
             let new = numbers.by_ref().take(100).filter(|number| {
-                let room = rooms.find(*number, length, true, || ahead);
+                let room = rooms.find(*number, length, Order::Few, || ahead);
                 rooms.take(room, *number, length)
             });
             new.count()
@@ -540,15 +548,15 @@ mod tests {
 
     /// Whoever shows only some of the numbers, as the roots of broadcasts do in turn, goes round as many.
     #[test]
-    fn where_it_is_not_better_rooms_and_their_parts_are_taken_in_turn() {
+    fn rooms_and_their_parts_are_taken_in_turn() {
         for (length, all) in
             [(16 << 10, CELLS * PARTS), (PART, CELLS * PARTS), (PART + 1, CELLS), (100, CELLS)]
         {
             for step in [1, 2, 7] {
-                let mut rooms = Rooms::new(false);
+                let mut rooms = Rooms::new();
                 let places: Vec<u32> = (0..2 * all)
                     .map(|turn| {
-                        let room = rooms.find(turn * step, length, true, || 0);
+                        let room = rooms.find(turn * step, length, Order::InTurn, || 0);
                         assert!(room.admits(turn * step, turn * step), "{turn}");
                         rooms.take(room, turn * step, length);
                         room.place()
@@ -619,11 +627,12 @@ mod tests {
     fn what_was_never_written_is_new() {
         for seed in 0..100 {
             let mut random = fastrand::Rng::with_seed(seed);
-            let mut rooms = Rooms::new(false);
+            let mut rooms = Rooms::new();
             let mut written = vec![vec![false; STRIDE]; CELLS as usize];
             for number in 0..600 {
                 let length = [100, 1000, ALIGNED, 16 << 10, PART, PART + 1, LONGEST][random.usize(..7)];
-                let room = rooms.find(number, length, random.u32(..8) > 0, || 0);
+                let order = if random.u32(..8) > 0 { Order::InTurn } else { Order::ByNumber };
+                let room = rooms.find(number, length, order, || 0);
                 let begin = (room.place() / CELLS) as usize * PART_STRIDE;
                 let there = &mut written[room.index as usize][begin..begin + length];
                 let is_new = there.iter().any(|byte| !byte);
@@ -631,7 +640,7 @@ mod tests {
                 there.fill(true);
             }
             let known = (600..700).filter(|number| {
-                let room = rooms.find(*number, 16 << 10, true, || 0);
+                let room = rooms.find(*number, 16 << 10, Order::InTurn, || 0);
                 !rooms.take(room, *number, 16 << 10)
             });
             assert!(known.count() > 50, "seed {seed}");

@@ -345,7 +345,7 @@ fn seen(memory: &Memory, place: Place, number: u32) -> bool {
 /// Shows numbers to the other, as far as there is room, and says of which it is not sure that they are seen.
 fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
     let places = BOARDS.map(|board| board.find(memory, CHANNEL).unwrap());
-    let (mut rooms, mut unsure) = (Rooms::new(true), Vec::new());
+    let (mut rooms, mut unsure) = (Rooms::new(), Vec::new());
     let mut next = 0;
     while next < numbers {
         let passed = BOARDS[1].passed(memory, places[1]);
@@ -354,7 +354,7 @@ fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
             next += 1;
             continue;
         }
-        let room = rooms.find(next, board::LONGEST, true, || distance(next, passed));
+        let room = rooms.find(next, board::LONGEST, board::Order::Few, || distance(next, passed));
         if !room.admits(next, passed) {
             thread::yield_now();
             continue;

@@ -7,7 +7,7 @@
 
 use ringworld_transport::{Label, Rank, Showing, Shown};
 
-use crate::board::{self, Board, Place, Rooms};
+use crate::board::{self, Board, Order, Place, Rooms};
 use crate::channels::{Channel, Reader};
 use crate::memory::stream;
 use crate::outbox::{Outbox, TheirOutbox};
@@ -40,10 +40,8 @@ impl Shm {
         }
         // Who has gone looks at nothing any more, or has all of it mapped.
         readers.retain(|reader| !matches!(peers[reader.rank].state, State::Gone(_)));
-        // Among more, more pages are found for the first time, and two to a core gain nothing by it: 16 KiB shown to
-        // three took five times as long for the first hundreds.
-        let in_turn = readers.len() == 1 && outbox.takes_in_turn();
-        let mut room = rooms.find(number, payload.len(), in_turn, || behind(readers, number));
+        let order = order(readers.len(), outbox);
+        let mut room = rooms.find(number, payload.len(), order, || behind(readers, number));
         // Looked at again only where it matters: mostly what is known is enough.
         if !room.is_known || !readers.iter().all(|reader| room.admits(number, reader.passed)) {
             for reader in readers.iter_mut() {
@@ -51,7 +49,7 @@ impl Shm {
                 // Who is no more on its board looks at nothing.
                 reader.passed = theirs.passed_at_last(reader.place, channel).unwrap_or(number);
             }
-            room = rooms.find(number, payload.len(), in_turn, || behind(readers, number));
+            room = rooms.find(number, payload.len(), order, || behind(readers, number));
             if !readers.iter().all(|reader| room.admits(number, reader.passed)) {
                 return Showing::Full;
             }
@@ -125,7 +123,7 @@ impl Shm {
             place,
             readers: Vec::new(),
             last: None,
-            rooms: Rooms::new(!stream::may_be_better()),
+            rooms: Rooms::new(),
             left: false,
         });
         true
@@ -157,6 +155,20 @@ impl Shm {
             Board::OF_OUTBOX.leave(memory, known.place, channel);
             memory.fence();
         }
+    }
+}
+
+/// In which order rooms are taken for so many readers: few where it is no matter which core has last written there,
+/// which is so with other processors than AMD's, and for what is written past the caches.
+fn order(readers: usize, outbox: &Outbox) -> Order {
+    if !stream::may_be_better() || outbox.is_far() {
+        Order::Few
+    } else if readers == 1 && outbox.takes_in_turn() {
+        Order::InTurn
+    } else {
+        // Among more, more pages are found for the first time, and two to a core gain nothing by it: 16 KiB shown to
+        // three took five times as long for the first hundreds.
+        Order::ByNumber
     }
 }
 
