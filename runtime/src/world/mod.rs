@@ -5,6 +5,7 @@
 
 mod account;
 mod builder;
+mod cores;
 mod departures;
 mod descriptors;
 mod elastic;
@@ -112,6 +113,7 @@ impl World {
         });
         let mut addresses = prepared.addresses();
         addresses.extend(part.as_ref().map(Part::address));
+        addresses.extend(cores::address());
         let session = joining.join(addresses, on_event).map_err(|error| match error {
             ringworld_bootstrap::Error::Running { running } => Unformed::Runs(running),
             error => bootstrap(error).into(),
@@ -128,6 +130,7 @@ impl World {
         let (local_rank, local_size) = (session.local_rank, session.local_size);
         let host_ids: Box<[u64]> = session.members.iter().map(|member| member.host_id).collect();
         let memory = transports::memory_of(&session.members);
+        let sharers = cores::sharers(rank, &session.members);
         let link = Arc::new(Link { session });
         let parts = Parts {
             rank,
@@ -138,7 +141,7 @@ impl World {
             limits: limits(&host_ids, settings)?,
             control: Arc::clone(&link) as Arc<dyn Control>,
             inbox,
-            spin: spin(settings, local_size),
+            spin: spin(settings, sharers),
             op_timeout: settings.op_timeout,
             stall_warning: settings.stall_warning,
             remind: REMIND,
@@ -341,9 +344,10 @@ fn limits(host_ids: &[u64], settings: &Settings) -> Result<Limits> {
     Limits::for_world(host_ids.len(), together.unwrap_or(1), eager, window).map_err(Error::Bootstrap)
 }
 
-fn spin(settings: &Settings, local_size: usize) -> Spin {
+/// Of a rank that shares its cores with so many, itself among them.
+fn spin(settings: &Settings, sharers: usize) -> Spin {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let spin = Spin::for_ranks(local_size, cores);
+    let spin = Spin::for_ranks(sharers, cores);
     settings.spin.map_or(spin, |limit| spin.lasting(limit))
 }
 
