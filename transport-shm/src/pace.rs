@@ -25,8 +25,8 @@ pub(crate) const SHORTEST: usize = 768;
 /// and is taken for near; to and fro that costs 1.65 us where past the caches it would be 1.2.
 const SLOW: u128 = 5;
 /// The same of payloads that are [`LONG`], of which processors fetch more lines at once. Between far cores of a Zen 3
-/// EPYC 64 KiB come at 6 to 9 bytes, and past the caches broadcasts of 64 KiB take 0.65 to 0.85 of the time, all-reduces
-/// 0.75 of 64 KiB and of 1 MiB.
+/// EPYC 64 KiB come at 6 to 9 bytes, and past the caches broadcasts of 64 KiB take 0.65 to 0.85 of the time,
+/// all-reduces of 64 KiB and of 1 MiB 0.75.
 const SLOW_LONG: u128 = 8;
 const LONG: usize = 16 << 10;
 /// Which takes so long, with the fences.

@@ -2,8 +2,8 @@
 //! [`ringworld_transport::copying`], which says why, by pointers.
 //!
 //! To be made of short pieces is only the better of two evils, so slots begin where nearly no copy meets it
-//! (`outbox.rs`): out of the caches `rep movsb` is faster, for it does not read what it overwrites (16 MiB with an Intel
-//! Xeon: 2.0 ms instead of 3.2).
+//! (`outbox.rs`): out of the caches `rep movsb` is faster, for it does not read what it overwrites (16 MiB with an
+//! Intel Xeon: 2.0 ms instead of 3.2).
 
 use std::ptr::copy_nonoverlapping;
 
