@@ -116,8 +116,8 @@ pub fn is_exchange(request: &Request, choice: &Choice) -> bool {
 }
 
 impl Schedule {
-    /// What a rank gives in an exchange ([`is_exchange`]), all [blocks](Personalized) that it gives in one, and to whom;
-    /// `None` where it gives nothing to anybody. Of the request that the schedule was built for.
+    /// What a rank gives in an exchange ([`is_exchange`]), all [blocks](Personalized) that it gives in one, and to
+    /// whom; `None` where it gives nothing to anybody. Of the request that the schedule was built for.
     #[must_use]
     pub fn gives(&self, request: &Request) -> Option<(Span, Vec<usize>)> {
         let sends = self.actions().iter().filter_map(|action| match action {
