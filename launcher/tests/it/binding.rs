@@ -37,6 +37,29 @@ fn ranks_are_bound_to_cores_of_their_own_where_that_is_asked_for() {
     }
 }
 
+/// Unlike as many that may all use the same.
+#[test]
+fn bound_ranks_have_their_cores_to_themselves() {
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let crowd = cores + 1;
+    if !(2..32).contains(&cores) {
+        // There are none to bind two ranks to, or more than a test should start ranks for.
+        return;
+    }
+    let waits = |ranks: &str, arguments: &[&str]| {
+        let program =
+            [&["run", "-n", ranks], arguments, &["--", env!("CARGO_BIN_EXE_ringworld"), "info", "--join"]]
+                .concat();
+        let job = finish(ringworld(&program).env("RINGWORLD_LOG", "ringworld=debug"));
+        assert_eq!(job.code, Some(0), "{}", job.err);
+        let said = |what: &str| job.err.lines().filter(|line| line.contains(what)).count();
+        (said("calls that wait have their core"), said("calls that wait share their core"))
+    };
+    assert_eq!(waits("2", &["--bind-to", "core"]), (2, 0));
+    assert_eq!(waits("2", &[]), (2, 0));
+    assert_eq!(waits(&crowd.to_string(), &["--bind-to", "none"]), (0, crowd));
+}
+
 #[test]
 fn info_says_which_processors_a_bound_rank_may_use() {
     let info = |bound: &str| {

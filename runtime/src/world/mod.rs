@@ -347,6 +347,10 @@ fn limits(host_ids: &[u64], settings: &Settings) -> Result<Limits> {
 /// Of a rank that shares its cores with so many, itself among them.
 fn spin(settings: &Settings, sharers: usize) -> Spin {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    tracing::debug!(
+        "calls that wait {} their core: {sharers} ranks may use {cores} cores of this one",
+        if sharers > cores { "share" } else { "have" }
+    );
     let spin = Spin::for_ranks(sharers, cores);
     settings.spin.map_or(spin, |limit| spin.lasting(limit))
 }
