@@ -161,6 +161,10 @@ impl Job {
         witness: &Witness,
     ) -> io::Result<()> {
         while !supervisor.finished() {
+            // What had happened by then is known after this round, and nothing is judged by a later time: others may
+            // keep the launcher from the processors until long after a deadline, and a signal that ends the wait tells
+            // only by the next what it came for.
+            let seen = Instant::now();
             let ready = self.poll(crew, supervisor.deadline())?;
             let mut news = self.move_bytes(crew, &ready);
             let now = Instant::now();
@@ -178,12 +182,12 @@ impl Job {
             let ended = self.tell(news);
             supervisor.ended(now, ended);
             self.look_for_lost_output(now, crew, supervisor);
-            if supervisor.verdict_due(now) {
+            if supervisor.verdict_due(seen) {
                 let account = witness.account(supervisor.all_ended());
                 let actions = supervisor.conclude(now, &account);
                 self.act(crew, supervisor, actions);
             }
-            let actions = supervisor.tick(now);
+            let actions = supervisor.tick(seen, now);
             self.act(crew, supervisor, actions);
         }
         Ok(())
@@ -445,5 +449,87 @@ struct Spare {
 impl Spare {
     fn has(&self, rank: usize, which: usize) -> bool {
         self.own.get(rank).or(self.all.get(which)).copied().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::supervisor::Ending;
+    use super::*;
+    use signal_hook::low_level::raise;
+
+    /// Two ranks, of which one is seen to fail; then the launcher comes to nothing for longer than to its verdict, and
+    /// meanwhile the other, which was killed, is reported.
+    #[derive(Default)]
+    struct Late {
+        rounds: usize,
+        seen: usize,
+    }
+
+    const ENDINGS: [Ending; 2] =
+        [Ending::Exited(1), Ending::Killed { signal: 9, core: false, starved: false }];
+
+    impl Crew for Late {
+        fn watch<'a>(&'a self, _: super::super::crew::Room<'_>, _: &mut Watch<'a>) {
+            if self.rounds == 0 {
+                raise(SIGCHLD).unwrap();
+            }
+        }
+
+        fn tick(&mut self, _: Instant, _: super::super::crew::Room<'_>, _: &mut Vec<News>) {
+            self.rounds += 1;
+            if self.rounds == 2 {
+                std::thread::sleep(super::super::supervisor::SETTLING * 2);
+                raise(SIGCHLD).unwrap();
+            }
+        }
+
+        fn children(&mut self, news: &mut Vec<News>) -> io::Result<()> {
+            // Some other test of this process may have a child, of which the launcher hears too.
+            let ended = if self.rounds < 2 { 1 } else { 2 };
+            let new = ENDINGS.iter().enumerate().take(ended).skip(self.seen);
+            news.extend(new.map(|(rank, ending)| News::Ended { rank, ending: *ending }));
+            self.seen = ended;
+            Ok(())
+        }
+
+        fn name(&self, rank: usize) -> String {
+            format!("rank {rank}")
+        }
+
+        fn ready(&mut self, _: Token, _: &mut Vec<News>) {}
+
+        fn signal(&mut self, _: i32) {}
+
+        fn clear(&mut self, _: usize) {}
+
+        fn start_again(&mut self, _: usize, _: &mut Vec<News>) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn hush(&mut self, _: usize, _: usize) {}
+
+        fn finish(&mut self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn is_drained(&self) -> bool {
+            true
+        }
+
+        fn linger(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn bury(&mut self, _: Duration) {}
+    }
+
+    #[test]
+    fn what_has_happened_before_the_verdict_is_seen_before_it_however_late_the_launcher_comes_to_look() {
+        let mut job = Job::open(vec!["0".into(), "1".into()], Marks::default(), Vec::new()).unwrap();
+        let names = vec!["rank 0".into(), "rank 1".into()];
+        let mut supervisor = Supervisor::new(names, Duration::from_secs(60), None, Instant::now());
+        job.supervise(&mut Late::default(), &mut supervisor, &Witness::default()).unwrap();
+        assert_eq!((supervisor.accused(), supervisor.status()), (Some(1), Status::signal(9)));
     }
 }

@@ -9,6 +9,9 @@
 //! before the peer does. The verdict therefore waits for [`SETTLING`], in which survivors can also say
 //! what they lost.
 //!
+//! Nor is everything seen as it happens: on a busy machine the launcher may come to look long after a deadline. So what
+//! is due goes by the time up to which all is known, and what is given from then on, such as a grace, by the clock.
+//!
 //! Where the world may go on after failures, [`restart`](super::restart) is asked first what to do about each. One that
 //! it cannot mend is treated like any failure of any other job; so is a job that was given up.
 
@@ -171,11 +174,11 @@ impl Supervisor {
         matches!(self.phase, Phase::Running) && self.mending.as_ref().is_some_and(Mending::pausing)
     }
 
-    /// Whether it is time for [`Self::conclude`].
-    pub(crate) fn verdict_due(&self, now: Instant) -> bool {
+    /// Whether it is time for [`Self::conclude`]: all that had happened by `seen` is known.
+    pub(crate) fn verdict_due(&self, seen: Instant) -> bool {
         match self.phase {
-            Phase::Settling { until, .. } => now >= until || self.alive.is_empty(),
-            Phase::Running => self.mending.as_ref().is_some_and(|mending| mending.look_due(now)),
+            Phase::Settling { until, .. } => seen >= until || self.alive.is_empty(),
+            Phase::Running => self.mending.as_ref().is_some_and(|mending| mending.look_due(seen)),
             _ => false,
         }
     }
@@ -478,10 +481,10 @@ impl Supervisor {
         vec![Action::Say(what.to_owned())]
     }
 
-    /// Time has passed; call at [`Self::deadline`].
-    pub(crate) fn tick(&mut self, now: Instant) -> Vec<Action> {
+    /// Time has passed, and all that had happened by `seen` is known; call at [`Self::deadline`].
+    pub(crate) fn tick(&mut self, seen: Instant, now: Instant) -> Vec<Action> {
         match &mut self.phase {
-            Phase::Running if self.until.is_some_and(|until| now >= until) => {
+            Phase::Running if self.until.is_some_and(|until| seen >= until) => {
                 self.status = Status::TIMEOUT;
                 let limit = humantime::format_duration(self.timeout.unwrap_or_default());
                 let said = format!("the job ran longer than --timeout {limit}; ending {}", self.living());
@@ -492,7 +495,7 @@ impl Supervisor {
             Phase::Running => {
                 let Some(mending) = &mut self.mending else { return Vec::new() };
                 let spared = mending.spared();
-                let due = mending.due(now).map(Action::Start);
+                let due = mending.due(seen).map(Action::Start);
                 let said = spared.into_iter().map(|rank| {
                     Action::Say(format!(
                         "{} is not started again: all others have ended well",
@@ -501,17 +504,17 @@ impl Supervisor {
                 });
                 said.chain(due).collect()
             }
-            Phase::Ending { kill_at, .. } if now >= *kill_at => {
+            Phase::Ending { kill_at, .. } if seen >= *kill_at => {
                 self.phase = Phase::Killed { give_up_at: now + UNDEAD };
                 let grace = humantime::format_duration(self.grace);
                 let said = format!("{} did not end within --grace {grace}; killing", self.living());
                 vec![Action::Say(said), Action::Signal(SIGKILL)]
             }
-            Phase::Ending { term_at, .. } if term_at.is_some_and(|at| now >= at) => {
+            Phase::Ending { term_at, .. } if term_at.is_some_and(|at| seen >= at) => {
                 *term_at = None;
                 vec![Action::Signal(SIGTERM), Action::Signal(SIGCONT)]
             }
-            Phase::Killed { give_up_at } if now >= *give_up_at && !self.alive.is_empty() => {
+            Phase::Killed { give_up_at } if seen >= *give_up_at && !self.alive.is_empty() => {
                 let said = format!(
                     "{} did not end within {} of SIGKILL, as a process does that waits for a device or a file system; \
                      leaving it behind",
