@@ -180,7 +180,7 @@ impl std::fmt::Debug for Header {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// Short name, as in `RINGWORLD_TRANSPORT`: `tcp`, `ibverbs`, `sim`, `self`.
+    /// Short name, as in `RINGWORLD_TRANSPORT`: `tcp`, `shm`, `ibverbs`, `sim`, `self`.
     pub name: &'static str,
     /// The longest payload of a message, in bytes.
     pub max_message: usize,

@@ -19,8 +19,8 @@ const USAGE: &str = "\
 usage: cargo demo [-n RANKS] [--profile NAME] [TRAINER ARGUMENTS]
 
 Trains a small network on handwritten digits with RANKS processes (4 unless given) that average their
-gradients over TCP. Built by cargo's profile dev unless another is given: dist runs fastest, and takes
-minutes to build. Trainer arguments: --epochs N, --batch N, --seed N, --hidden WIDTHS, --bucket BYTES,
+gradients in shared memory. Built by cargo's profile dev unless another is given: dist runs fastest, and
+takes minutes to build. Trainer arguments: --epochs N, --batch N, --seed N, --hidden WIDTHS, --bucket BYTES,
 --overlap on|off, --elastic, --check, --events; `cargo demo -n 1 --help` explains them.";
 
 fn main() -> ExitCode {
