@@ -36,7 +36,7 @@ use crate::memory::{LINE, within_line};
 use crate::ring::Shared;
 
 /// How many channels have a place. A communicator has one.
-const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
+pub(crate) const PLACES: usize = if cfg!(ringworld_model) { 1 } else { 8 };
 /// How far a rank may be ahead of whoever looks.
 pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 32 };
 /// The longest payload.

@@ -102,8 +102,11 @@ pub(crate) fn layout() -> Vec<String> {
             kib(outbox::LONGEST)
         ),
         format!(
-            "a board for each rank, where it shows payloads of collectives up to {} to several at once",
-            kib(board::LONGEST)
+            "a board for each rank, where it shows payloads of collectives up to {} to several at once; {} channels, \
+             one for each communicator that shows something, and {} MiB, taken as they are written to",
+            kib(board::LONGEST),
+            board::PLACES,
+            board::SIZE >> 20
         ),
         match stream::may_be_better() {
             true => format!(

@@ -27,6 +27,8 @@ fn info_shows_transports_interfaces_and_what_was_set_with_its_source() {
         "{}",
         job.out
     );
+    let board = ["a board for each rank", "8 channels", "34 MiB"];
+    assert!(has(&job, &board) && has(&job, &["up to 8 ranks", "one host"]), "{}", job.out);
     // What a rank's socket gets, which need not be the system's own choice.
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     let accepts = |name: &&str| sockopt::set_tcp_congestion(&socket, name).is_ok();

@@ -270,6 +270,7 @@ fn report(name: &'static str, settings: &Settings) -> TransportReport {
 #[cfg(feature = "shm")]
 mod shm {
     use ringworld_bootstrap::Settings;
+    use ringworld_collectives::Tuning;
     use ringworld_transport::Transport as _;
     use ringworld_transport_shm::{BindError, Config, Shm};
 
@@ -323,7 +324,12 @@ mod shm {
             Ok(_) => (true, format!("usable, between ranks of one host {among}")),
             Err(error) => (false, format!("cannot be used: {error}")),
         };
-        TransportReport { name: "shm", usable, verdict, details: Shm::layout() }
+        let mut details = Shm::layout();
+        let most = Tuning::default().in_shared_memory(true).show_ranks;
+        details.push(format!(
+            "boards serve communicators of up to {most} ranks that all run on one host; others send messages"
+        ));
+        TransportReport { name: "shm", usable, verdict, details }
     }
 }
 
