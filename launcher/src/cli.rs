@@ -46,6 +46,7 @@ const INFO_EXAMPLES: &str = "\
 Examples:
   ringworld info                                           what is set, and who is the master
   ringworld info --tuning all-reduce --ranks 8             which algorithm serves which size
+  ringworld info --tuning --ranks 64 --ranks-per-host 8    the same on eight hosts, with eight ranks on each
   ringworld run -n 4 ringworld info --join                 which transport leads where";
 
 const STATUS_EXAMPLES: &str = "\
@@ -329,6 +330,9 @@ pub(crate) struct InfoOptions {
     /// With --tuning: in a world of so many ranks, with the reasons
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::network::ranks, requires = "tuning")]
     pub(crate) ranks: Option<usize>,
+    /// With --tuning: where so many ranks, in their order, share a host; as many as there are: all share one
+    #[arg(long, value_name = "N", value_parser = crate::network::ranks, requires = "tuning")]
+    pub(crate) ranks_per_host: Option<usize>,
     /// Be one rank of the world that the environment describes, and show instead by which transport each rank
     /// reaches each other, and why
     #[arg(long, conflicts_with_all = ["tuning", "all"])]

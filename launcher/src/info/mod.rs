@@ -14,7 +14,9 @@ use std::fmt::Write as _;
 /// Prints the report.
 pub(crate) fn info(options: &InfoOptions) -> Status {
     let report = match options {
-        InfoOptions { tuning: true, collective, ranks, .. } => tuning(collective.as_ref(), *ranks),
+        InfoOptions { tuning: true, collective, ranks, ranks_per_host, .. } => {
+            tuning(collective.as_ref(), *ranks, *ranks_per_host)
+        }
         InfoOptions { join: true, .. } => routes(),
         InfoOptions { all, .. } => report::report(*all),
     };
@@ -27,9 +29,14 @@ pub(crate) fn info(options: &InfoOptions) -> Status {
     }
 }
 
-fn tuning(collective: Option<&Collective>, ranks: Option<usize>) -> Result<(String, Status), Failure> {
+fn tuning(
+    collective: Option<&Collective>,
+    ranks: Option<usize>,
+    ranks_per_host: Option<usize>,
+) -> Result<(String, Status), Failure> {
     let options = ringworld::Options::from_env().map_err(|error| Failure::usage(error.to_string()))?;
-    Ok((tuning::table(&options, collective.map(Collective::name), ranks), Status::SUCCESS))
+    let collective = collective.map(Collective::name);
+    Ok((tuning::table(&options, collective, ranks, ranks_per_host), Status::SUCCESS))
 }
 
 /// Joins the world that the environment describes; rank 0 says by which transport each rank reaches each other.

@@ -14,11 +14,17 @@ const RANKS: [usize; 10] = [2, 3, 4, 6, 8, 16, 64, 256, 1024, 65_536];
 /// Those that one host may hold.
 const ONE_HOST: usize = 256;
 
-/// The table for this collective, or for all, in worlds of so many ranks, or of several sizes.
-pub(super) fn table(options: &Options, collective: Option<&str>, ranks: Option<usize>) -> String {
+/// The table for this collective, or for all, in worlds of so many ranks, or of several sizes; where so many ranks
+/// share a host, if that is given.
+pub(super) fn table(
+    options: &Options,
+    collective: Option<&str>,
+    ranks: Option<usize>,
+    ranks_per_host: Option<usize>,
+) -> String {
     match ranks {
-        Some(ranks) => ranges(options, collective, ranks),
-        None => overview(options, collective),
+        Some(ranks) => ranges(options, collective, ranks, ranks_per_host),
+        None => overview(options, collective, ranks_per_host),
     }
 }
 
@@ -32,13 +38,23 @@ fn by_collective<'a>(
     named.filter(move |(collective, _)| only.is_none_or(|only| only == *collective))
 }
 
-/// Every range of sizes with its algorithm and the reason.
-fn ranges(options: &Options, only: Option<&str>, ranks: usize) -> String {
+/// Every range of sizes with its algorithm and the reason: where so many ranks share a host, or else where each has one
+/// of its own, and where all share one.
+fn ranges(options: &Options, only: Option<&str>, ranks: usize, ranks_per_host: Option<usize>) -> String {
     let mut text = String::new();
-    let places: &[bool] = if ranks <= ONE_HOST { &[false, true] } else { &[false] };
-    for &one_host in places {
-        let place = if one_host { "one host" } else { "several hosts" };
-        let all = selections(options, ranks, one_host);
+    let places = match ranks_per_host {
+        Some(given) => vec![given],
+        None if ranks <= ONE_HOST => vec![1, ranks],
+        None => vec![1],
+    };
+    for ranks_per_host in places {
+        let place = match ranks_per_host {
+            all if all >= ranks => "one host".to_owned(),
+            1 => "several hosts".to_owned(),
+            some if ranks % some == 0 => format!("{} hosts, {some} on each", ranks / some),
+            some => format!("{} hosts, up to {some} on each", ranks.div_ceil(some)),
+        };
+        let all = selections(options, ranks, ranks_per_host);
         for (collective, group) in by_collective(&all, only) {
             // Writing to a string cannot fail, here and below.
             let title = format!("{collective} on {} of {place}", units::counted(ranks, "rank"));
@@ -61,17 +77,24 @@ fn ranges(options: &Options, only: Option<&str>, ranks: usize) -> String {
 
 /// A line per number of ranks, sizes across; numbers of ranks that are served alike share one. Others than these may
 /// differ, because some algorithms want a power of two.
-fn overview(options: &Options, only: Option<&str>) -> String {
-    let of = |one_host: bool| -> Vec<(usize, Vec<Selection>)> {
-        let counts = RANKS.iter().filter(|ranks| !one_host || **ranks <= ONE_HOST);
-        counts.map(|&ranks| (ranks, selections(options, ranks, one_host))).collect()
+fn overview(options: &Options, only: Option<&str>, ranks_per_host: Option<usize>) -> String {
+    // How many ranks each host has.
+    let of = |each: &dyn Fn(usize) -> Option<usize>| -> Vec<(usize, Vec<Selection>)> {
+        let worlds = RANKS.iter().filter_map(|&ranks| each(ranks).map(|each| (ranks, each)));
+        worlds.map(|(ranks, each)| (ranks, selections(options, ranks, each))).collect()
     };
-    let (several, one) = (of(false), of(true));
+    let several = of(&|_| Some(1));
+    let one = of(&|ranks| (ranks <= ONE_HOST).then_some(ranks));
+    let some = ranks_per_host.filter(|some| *some > 1).map(|some| {
+        (format!("{some} per host"), of(&|ranks| (ranks > some && ranks % some == 0).then_some(some)))
+    });
+    let mut places = vec![("several hosts", &several), ("one host", &one)];
+    places.extend(some.as_ref().map(|(place, worlds)| (place.as_str(), worlds)));
     let mut text = String::new();
     let Some((_, first)) = several.first() else { return text };
     for (collective, _) in by_collective(first, only) {
         let _ = writeln!(text, "{}", style::heading(collective));
-        for (place, worlds) in [("several hosts", &several), ("one host", &one)] {
+        for &(place, worlds) in &places {
             let lines: Vec<(usize, String)> = worlds
                 .iter()
                 .flat_map(|(ranks, all)| {
@@ -95,7 +118,7 @@ fn overview(options: &Options, only: Option<&str>) -> String {
     }
     text += "Sizes are of the vector, or of one rank's block for gathers, scatters and all-to-all.\n";
     text += "binomial | 128K chain: binomial below 128 KiB, chain from there on. Other numbers of ranks may differ;\n";
-    text += "--ranks N shows one world with the reasons.\n\n";
+    text += "--ranks N shows one world with the reasons; --ranks-per-host N, where so many ranks share each host.\n\n";
     text + &footer()
 }
 
@@ -130,7 +153,16 @@ mod tests {
     use super::*;
 
     fn plain(options: &Options, collective: Option<&str>, ranks: Option<usize>) -> String {
-        anstream::adapter::strip_str(&table(options, collective, ranks)).to_string()
+        placed(options, collective, ranks, None)
+    }
+
+    fn placed(
+        options: &Options,
+        collective: Option<&str>,
+        ranks: Option<usize>,
+        ranks_per_host: Option<usize>,
+    ) -> String {
+        anstream::adapter::strip_str(&table(options, collective, ranks, ranks_per_host)).to_string()
     }
 
     #[test]
@@ -155,5 +187,20 @@ mod tests {
         let text = plain(&Options::new(), Some("all-reduce"), Some(8));
         assert!(text.starts_with("all-reduce on 8 ranks of several hosts\n  from 4 bytes"), "{text}");
         assert!(text.contains("because ") && text.contains("KiB") && text.contains("of one host"), "{text}");
+    }
+
+    #[test]
+    fn hosts_of_several_ranks_can_be_asked_for() {
+        let shown = |ranks, each| placed(&Options::new(), Some("all-reduce"), ranks, Some(each));
+        let text = shown(Some(8), 4);
+        assert!(text.starts_with("all-reduce on 8 ranks of 2 hosts, 4 on each\n"), "{text}");
+        assert!(text.contains("two-level") && !text.contains("several hosts"), "{text}");
+        assert!(shown(Some(10), 4).starts_with("all-reduce on 10 ranks of 3 hosts, up to 4 on each\n"));
+        assert!(shown(Some(8), 8).starts_with("all-reduce on 8 ranks of one host\n"));
+        assert!(shown(Some(8), 1).starts_with("all-reduce on 8 ranks of several hosts\n"));
+        let text = shown(None, 4);
+        let line = text.lines().find(|line| line.trim_start().starts_with("4 per host")).unwrap();
+        assert!(line.contains("two-level"), "{line}");
+        assert!(text.contains("  several hosts ") && text.contains("  one host "), "{text}");
     }
 }

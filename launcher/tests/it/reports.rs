@@ -118,12 +118,19 @@ fn info_shows_the_selection_of_algorithms() {
     let job = finish(&mut ringworld(&["info", "--tuning", "all_reduce", "--ranks", "3"]));
     assert!(job.out.starts_with("all-reduce on 3 ranks of several hosts\n  from 4 bytes"), "{}", job.out);
     assert!(!job.out.contains("broadcast"), "{}", job.out);
+    let placed = ["info", "--tuning", "all_reduce", "--ranks", "8", "--ranks-per-host", "4"];
+    let job = finish(&mut ringworld(&placed));
+    assert!(job.out.starts_with("all-reduce on 8 ranks of 2 hosts, 4 on each\n"), "{}", job.out);
+    assert!(has(&job, &["two-level"]) && !job.out.contains("several hosts"), "{}", job.out);
     let job =
         finish(ringworld(&["info", "--tuning", "broadcast"]).env("RINGWORLD_ALGORITHMS", "broadcast/chain"));
     assert!(job.out.contains("ranks  chain") && !job.out.contains("ranks  binomial"), "{}", job.out);
-    for (arguments, said) in
-        [(&["info", "--tuning", "braodcast"][..], "expected one of"), (&["info", "broadcast"], "--tuning")]
-    {
+    for (arguments, said) in [
+        (&["info", "--tuning", "braodcast"][..], "expected one of"),
+        (&["info", "broadcast"], "--tuning"),
+        (&["info", "--ranks-per-host", "4"], "--tuning"),
+        (&["info", "--tuning", "--ranks-per-host", "0"], "--ranks-per-host"),
+    ] {
         let job = finish(&mut ringworld(arguments));
         assert!(job.code == Some(2) && job.err.contains(said), "{arguments:?}: {}", job.err);
     }

@@ -145,7 +145,7 @@ impl Options {
     /// [`Error::Bootstrap`] when a setting is wrong.
     ///
     /// ```
-    /// let selections = ringworld::selections(&ringworld::Options::from_env()?, 8, false);
+    /// let selections = ringworld::selections(&ringworld::Options::from_env()?, 8, 1);
     /// # assert!(!selections.is_empty());
     /// # Ok::<(), ringworld::Error>(())
     /// ```

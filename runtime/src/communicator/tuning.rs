@@ -20,19 +20,22 @@ pub struct Selection {
 }
 
 /// The selection of algorithms under these options in a world of `ranks`: for each collective the sizes (powers of two,
-/// up to 1 GiB) at which another algorithm begins, in ascending order. `one_host`: all ranks run on one host, and share
-/// memory.
+/// up to 1 GiB) at which another algorithm begins, in ascending order. So many ranks in a row share a host and its
+/// memory, at least 1: each has a host of its own with 1, all are on one host with `ranks` or more.
 /// `ringworld info --tuning` prints it.
 ///
 /// ```
 /// use ringworld::{Options, selections};
-/// let all = selections(&Options::new(), 6, false);
-/// let long = all.iter().rfind(|selection| selection.collective == "all-reduce").unwrap();
-/// assert_eq!(long.algorithm, "all-reduce/ring");
+/// let longest = |ranks, ranks_per_host| {
+///     let all = selections(&Options::new(), ranks, ranks_per_host);
+///     all.iter().rfind(|selection| selection.collective == "all-reduce").unwrap().algorithm
+/// };
+/// assert_eq!(longest(6, 1), "all-reduce/ring");
+/// assert_eq!(longest(8, 2), "all-reduce/two-level");
 /// ```
 #[must_use]
-pub fn selections(options: &Options, ranks: usize, one_host: bool) -> Vec<Selection> {
-    let placement = if one_host { Placement::regular(1, ranks) } else { Placement::regular(ranks, 1) };
+pub fn selections(options: &Options, ranks: usize, ranks_per_host: usize) -> Vec<Selection> {
+    let placement = Placement::new((0..ranks).map(|rank| rank / ranks_per_host.max(1)));
     let Effective { tuning, reproducible, .. } =
         options.effective(Tuning::default(), placement, Memory::OfHosts);
     let order = if reproducible { Order::Left } else { Order::Free };
@@ -82,16 +85,19 @@ mod tests {
 
     #[test]
     fn a_selection_changes_with_the_size_and_with_the_settings() {
-        let of = |options: &Options, ranks, one_host| -> Vec<Selection> {
-            let all = selections(options, ranks, one_host);
+        let of = |options: &Options, ranks, ranks_per_host| -> Vec<Selection> {
+            let all = selections(options, ranks, ranks_per_host);
             assert_eq!(all.iter().filter(|selection| selection.collective == "barrier").count(), 1);
             all.into_iter().filter(|selection| selection.collective == "all-reduce").collect()
         };
-        let usual = of(&Options::new(), 8, false);
+        let usual = of(&Options::new(), 8, 1);
         assert!(usual.len() > 1 && usual.is_sorted_by_key(|selection| selection.from));
         assert_eq!(usual.last().map(|selection| selection.algorithm), Some("all-reduce/ring"));
-        assert_ne!(usual, of(&Options::new(), 8, true), "networks and memory differ");
-        let forced = of(&Options::new().algorithm("all-reduce/ring").unwrap(), 8, false);
+        assert_ne!(usual, of(&Options::new(), 8, 8), "networks and memory differ");
+        assert_eq!(of(&Options::new(), 8, 8), of(&Options::new(), 8, 9), "one host either way");
+        let hosts = of(&Options::new(), 8, 4);
+        assert!(hosts.iter().all(|selection| selection.algorithm == "all-reduce/two-level"), "{hosts:?}");
+        let forced = of(&Options::new().algorithm("all-reduce/ring").unwrap(), 8, 1);
         assert_eq!(forced.iter().map(|selection| selection.from).collect::<Vec<_>>(), [4]);
     }
 }
