@@ -7,6 +7,9 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "probe/family.rs"]
+mod family;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -14,6 +17,8 @@ use std::time::{Duration, Instant};
 use clap::{Parser, Subcommand, ValueEnum};
 use ringworld::{Error, Op, Options, UserOp, World};
 use ringworld_tests::{clock, proc};
+
+use family::{Call, family};
 
 const NO_WORLD: u8 = 3;
 const FAILED: u8 = 4;
@@ -60,6 +65,18 @@ enum Scenario {
         elements: usize,
         #[arg(long, default_value_t = 1)]
         iterations: usize,
+    },
+    /// Every collective, from every root; compare the results with what one process computes
+    Family {
+        /// Of the vector, or of each rank's block; several lengths
+        #[arg(long, value_delimiter = ',', required = true)]
+        elements: Vec<usize>,
+        /// Not all, but these
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<Call>,
+        /// Again among the even and the odd ranks, in the opposite order
+        #[arg(long)]
+        halves: bool,
     },
     /// Wait in several calls for rank 0, which comes late, and say what that costs
     Late {
@@ -271,6 +288,7 @@ fn play(world: World, scenario: &Scenario) -> Result<(), Trouble> {
         Scenario::Stream { bytes, messages } => stream(&world, bytes, messages),
         Scenario::Hosts => hosts(&world),
         Scenario::Bits { call, elements, iterations } => bits(&world, call, elements, iterations),
+        Scenario::Family { ref elements, ref only, halves } => family(&world, only, elements, halves),
         Scenario::Late { ms } => late(&world, Duration::from_millis(ms)),
         Scenario::Crowd => crowd(&world),
         Scenario::Mesh => mesh(&world),
