@@ -27,6 +27,13 @@ pub fn parent(pid: u32) -> u32 {
     parent.unwrap_or_else(|| panic!("no parent in {stat:?}"))
 }
 
+/// The processes that this one has started, or has adopted, and not reaped. Empty when it has ended.
+#[must_use]
+pub fn children(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+}
+
 /// Waits until none of the processes runs any more, and says how long that took.
 ///
 /// # Panics

@@ -26,9 +26,9 @@ use super::programs::{FAILED, LAUNCH, PROBE, REFUSED};
 const RANKS: usize = 4;
 
 /// What is promised for a dead process.
-const PROMISE: Duration = Duration::from_secs(1);
+pub(crate) const PROMISE: Duration = Duration::from_secs(1);
 /// What a machine that also builds and runs other tests may add.
-const SLACK: Duration = Duration::from_secs(2);
+pub(crate) const SLACK: Duration = Duration::from_secs(2);
 
 fn hostname() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned()

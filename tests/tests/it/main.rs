@@ -5,6 +5,7 @@
 
 mod aliases;
 mod check;
+mod containers;
 mod descriptors;
 mod elastic;
 mod faults;
