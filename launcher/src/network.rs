@@ -51,12 +51,15 @@ pub(crate) struct Place {
     pub(crate) ranks_per_host: usize,
     /// From one rank to another of the same host
     #[arg(long, value_name = "TIME", default_value = "300ns", value_parser = units::time)]
+    #[arg(requires = "ranks_per_host")]
     pub(crate) inside_latency: Time,
     /// How long each message inside a host occupies a rank apart from its bytes
     #[arg(long, value_name = "TIME", default_value = "200ns", value_parser = units::time)]
+    #[arg(requires = "ranks_per_host")]
     pub(crate) inside_overhead: Time,
     /// Of each rank to others of its host, in each direction
     #[arg(long, value_name = "RATE", default_value = "10GB/s", value_parser = units::rate)]
+    #[arg(requires = "ranks_per_host")]
     pub(crate) inside_bandwidth: Rate,
 }
 

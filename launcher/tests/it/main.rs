@@ -10,6 +10,7 @@ mod crowd;
 mod ending;
 mod hosts;
 mod pictures;
+mod placements;
 mod reports;
 mod restarts;
 mod secret;
