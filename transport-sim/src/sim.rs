@@ -93,7 +93,8 @@ fn begin(engine: &mut Engine, rank: Rank, peer: Rank, kind: Kind, payload: Paylo
         Kind::Message(_) => link.messages.push_back(outgoing),
         Kind::Put { .. } => link.puts.push(outgoing),
     }
-    engine.plan_egress(rank);
+    let port = link.port;
+    engine.plan_egress(rank, port);
 }
 
 impl Transport for Sim {
