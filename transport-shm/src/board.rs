@@ -43,12 +43,12 @@ pub(crate) const CELLS: u32 = if cfg!(ringworld_model) { 2 } else { 32 };
 pub(crate) const LONGEST: usize = if cfg!(ringworld_model) { 40 } else { 128 << 10 };
 /// From one room for the rest of a payload to the next. Were it a power of two, short ones would all fall into the same
 /// few places of the caches.
-const STRIDE: usize = if cfg!(ringworld_model) { LONGEST } else { LONGEST + (8 << 10) };
+const STRIDE: usize = if cfg!(ringworld_model) { 2 * PART_STRIDE } else { LONGEST + (8 << 10) };
 /// A room has so many parts, for payloads that fill no more than one; the others begin where it begins.
-const PARTS: u32 = if cfg!(ringworld_model) { 1 } else { 4 };
+const PARTS: u32 = if cfg!(ringworld_model) { 2 } else { 4 };
 const PART: usize = if cfg!(ringworld_model) { LONGEST } else { 32 << 10 };
 /// From one part to the next.
-const PART_STRIDE: usize = PART + LINE;
+const PART_STRIDE: usize = if cfg!(ringworld_model) { PART } else { PART + LINE };
 /// Bytes of the whole.
 pub(crate) const SIZE: usize = LINE + PLACES * PLACE;
 
@@ -69,7 +69,7 @@ const ROOM_AT: u32 = 56;
 const WITHIN_AT: u32 = 50;
 const LENGTH: u64 = (1 << 18) - 1;
 const _: () = assert!(128 % (CELLS * PARTS) == 0 && LONGEST as u64 <= LENGTH);
-const _: () = assert!(cfg!(ringworld_model) || PARTS as usize * PART_STRIDE <= STRIDE);
+const _: () = assert!(PARTS as usize * PART_STRIDE <= STRIDE);
 
 /// Where a channel is on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,6 +300,9 @@ impl Rooms {
     /// Shorter payloads take few pages, of which all rooms have some soon enough, and gain nothing.
     const LONG: usize = if cfg!(ringworld_model) { 0 } else { 16 << 10 };
 
+    /// Shorter ones begin where a room does.
+    const PARTED: usize = if cfg!(ringworld_model) { 0 } else { ALIGNED };
+
     pub(crate) fn new() -> Self {
         let (used, written) = ([None; CELLS as usize], [[0; PARTS as usize]; CELLS as usize]);
         Self { used, written, next: 0, rounds: 0 }
@@ -323,7 +326,7 @@ impl Rooms {
                 return self.search(number, length, behind());
             }
             Order::InTurn => {
-                let has_parts = (ALIGNED..=PART).contains(&length);
+                let has_parts = (Self::PARTED..=PART).contains(&length);
                 (self.next, if has_parts { self.rounds % PARTS } else { 0 })
             }
             Order::Few | Order::ByNumber => (number % CELLS, 0),

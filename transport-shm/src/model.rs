@@ -10,12 +10,14 @@
 //!
 //! Run by `ci/model.sh`: `RUSTFLAGS="--cfg ringworld_model" cargo test -p ringworld-transport-shm --lib model`.
 
+use std::ops::Range;
+
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use ringworld_transport::{Label, Shown};
 
-use crate::board::{self, Board, Place, Rooms, distance, is_behind};
+use crate::board::{self, Board, Order, Place, Rooms, distance, has_room, is_behind};
 use crate::ring::{Consumer, Producer, SIZE, Shared};
 
 /// Where the two say that they sleep: behind the ring, as the outboxes are elsewhere.
@@ -342,20 +344,36 @@ fn seen(memory: &Memory, place: Place, number: u32) -> bool {
     true
 }
 
+/// Where rooms are taken.
+#[derive(Clone, Copy)]
+struct Taking {
+    /// It may change, as cores turn out to be near or far.
+    order: fn(u32) -> Order,
+    /// Whatever lies there, which is wrong.
+    ruthless: bool,
+}
+
+const FEW: Taking = Taking { order: |_| Order::Few, ruthless: false };
+const IN_TURN: Taking = Taking { order: |_| Order::InTurn, ..FEW };
+/// The first room goes to number 1, and is what number 2 has by itself.
+const FIRST_IN_TURN: Taking =
+    Taking { order: |number| if number == 1 { Order::InTurn } else { Order::ByNumber }, ..FEW };
+
 /// Shows numbers to the other, as far as there is room, and says of which it is not sure that they are seen.
-fn show(memory: &Memory, numbers: u32) -> Vec<u32> {
+fn show(memory: &Memory, numbers: Range<u32>, taking: Taking) -> Vec<u32> {
     let places = BOARDS.map(|board| board.find(memory, CHANNEL).unwrap());
     let (mut rooms, mut unsure) = (Rooms::new(), Vec::new());
-    let mut next = 0;
-    while next < numbers {
+    let mut next = numbers.start;
+    while next < numbers.end {
         let passed = BOARDS[1].passed(memory, places[1]);
         if is_behind(next, passed) {
             unsure.push(next);
             next += 1;
             continue;
         }
-        let room = rooms.find(next, board::LONGEST, board::Order::Few, || distance(next, passed));
-        if !room.admits(next, passed) {
+        let room = rooms.find(next, board::LONGEST, (taking.order)(next), || distance(next, passed));
+        let admits = if taking.ruthless { has_room(next, passed) } else { room.admits(next, passed) };
+        if !admits {
             thread::yield_now();
             continue;
         }
@@ -395,7 +413,7 @@ fn passed_and_shown(numbers: u32, preemptions: usize, fault: Fault) {
             board.open(&*memory, Board::places().next().unwrap(), CHANNEL, 0);
         }
         let other = Arc::clone(&memory);
-        let shows = thread::spawn(move || show(&other, numbers));
+        let shows = thread::spawn(move || show(&other, 0..numbers, FEW));
         let seen = pass(&memory, numbers);
         let unsure = shows.join().unwrap();
         for number in 0..numbers {
@@ -487,20 +505,18 @@ fn what_is_replaced_while_somebody_looks_is_seen_whole_or_not_at_all() {
 }
 
 /// Cells and rooms are used again, and nothing is replaced that somebody still wants.
-#[test]
-fn what_is_wanted_stays_until_it_is_passed() {
-    const NUMBERS: u32 = board::CELLS + 1;
+fn shown_and_wanted(numbers: Range<u32>, preemptions: usize, taking: Taking) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(2);
-    model.check(|| {
+    model.preemption_bound = Some(preemptions);
+    model.check(move || {
         let memory = Arc::new(Memory::with(2 * board::SIZE, Fault::None));
         let place = Board::places().next().unwrap();
         for board in BOARDS {
-            board.open(&*memory, place, CHANNEL, 0);
+            board.open(&*memory, place, CHANNEL, numbers.start);
         }
-        let other = Arc::clone(&memory);
-        let shows = thread::spawn(move || show(&other, NUMBERS));
-        for number in 0..NUMBERS {
+        let (other, shown) = (Arc::clone(&memory), numbers.clone());
+        let shows = thread::spawn(move || show(&other, shown, taking));
+        for number in numbers.clone() {
             while !seen(&memory, place, number) {
                 thread::yield_now();
             }
@@ -509,6 +525,28 @@ fn what_is_wanted_stays_until_it_is_passed() {
         }
         shows.join().unwrap();
     });
+}
+
+#[test]
+fn what_is_wanted_stays_until_it_is_passed() {
+    shown_and_wanted(0..board::CELLS + 1, 2, FEW);
+}
+
+#[test]
+fn what_is_wanted_stays_where_rooms_and_their_parts_are_taken_in_turn() {
+    // The first room's second part comes last.
+    shown_and_wanted(0..board::CELLS + 1, 2, IN_TURN);
+}
+
+#[test]
+fn what_is_wanted_stays_where_rooms_are_taken_in_turn_no_longer() {
+    shown_and_wanted(1..3, 3, FIRST_IN_TURN);
+}
+
+#[test]
+#[should_panic(expected = "bytes that are not the number's")]
+fn taking_a_room_in_which_something_wanted_lies_is_found() {
+    shown_and_wanted(1..3, 3, Taking { ruthless: true, ..FIRST_IN_TURN });
 }
 
 #[test]
