@@ -51,7 +51,7 @@ fn ranges(options: &Options, only: Option<&str>, ranks: usize, ranks_per_host: O
         let place = match ranks_per_host {
             all if all >= ranks => "one host".to_owned(),
             1 => "several hosts".to_owned(),
-            some if ranks % some == 0 => format!("{} hosts, {some} on each", ranks / some),
+            some if ranks.is_multiple_of(some) => format!("{} hosts, {some} on each", ranks / some),
             some => format!("{} hosts, up to {some} on each", ranks.div_ceil(some)),
         };
         let all = selections(options, ranks, ranks_per_host);
@@ -86,7 +86,10 @@ fn overview(options: &Options, only: Option<&str>, ranks_per_host: Option<usize>
     let several = of(&|_| Some(1));
     let one = of(&|ranks| (ranks <= ONE_HOST).then_some(ranks));
     let some = ranks_per_host.filter(|some| *some > 1).map(|some| {
-        (format!("{some} per host"), of(&|ranks| (ranks > some && ranks % some == 0).then_some(some)))
+        (
+            format!("{some} per host"),
+            of(&|ranks| (ranks > some && ranks.is_multiple_of(some)).then_some(some)),
+        )
     });
     let mut places = vec![("several hosts", &several), ("one host", &one)];
     places.extend(some.as_ref().map(|(place, worlds)| (place.as_str(), worlds)));
