@@ -1,5 +1,5 @@
-//! `ringworld simulate` and `ringworld explain` of ranks that share hosts: how many there are and where, what each of the
-//! numbers between and inside hosts does to the times, and that what cannot be is refused.
+//! `ringworld simulate` and `ringworld explain` of ranks that share hosts: how many there are and where, what each of
+//! the numbers between and inside hosts does to the times, and that what cannot be is refused.
 //!
 //! Neighbours: `pictures.rs` for all that has nothing to do with hosts. What the times should be is tested in
 //! `simulate/tests`; here only that they are those of the network that was asked for.
