@@ -34,11 +34,14 @@ pub fn piece(from: usize, into: usize, length: usize) -> usize {
 /// When the lengths differ.
 #[inline]
 pub fn copy(from: &[u8], into: &mut [u8]) {
-    let piece = piece(from.as_ptr().addr(), into.as_ptr().addr(), from.len());
-    if piece == from.len() {
-        return into.copy_from_slice(from);
-    }
+    // Asked first: short messages pay for each instruction.
+    if from.len() < LONG { into.copy_from_slice(from) } else { copy_long(from, into) }
+}
+
+#[inline(never)]
+fn copy_long(from: &[u8], into: &mut [u8]) {
     assert_eq!(from.len(), into.len(), "a copy of bytes into room of another length");
+    let piece = piece(from.as_ptr().addr(), into.as_ptr().addr(), from.len());
     for (from, into) in from.chunks(piece).zip(into.chunks_mut(piece)) {
         into.copy_from_slice(from);
     }
