@@ -383,7 +383,8 @@ pub trait Placer {
     /// All of a message has arrived from `peer`, header and payload, and lies in memory of the transport: takes it, in
     /// place of [`Placer::place`] and of the [`Event::Received`] that would follow.
     ///
-    /// Provided by means of [`Placer::deliver_from`]. A placer that takes the payload itself reports nothing.
+    /// Provided by means of [`Placer::deliver_from`], for payloads that are short, as those are that lie so. A placer
+    /// that takes the payload itself reports nothing.
     ///
     /// # Errors
     ///
@@ -395,7 +396,7 @@ pub trait Placer {
         payload: &[u8],
         events: &mut Vec<Event>,
     ) -> Result<(), String> {
-        let copy = &mut |into: &mut [u8]| copying::copy(&payload[..into.len()], into);
+        let copy = &mut |into: &mut [u8]| into.copy_from_slice(&payload[..into.len()]);
         self.deliver_from(peer, header, payload.len(), copy, events)
     }
 
