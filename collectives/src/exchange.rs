@@ -63,7 +63,7 @@ impl Request {
         }
     }
 
-    /// Bytes of what a rank has that it would give to all in an exchange, and of all blocks.
+    /// Bytes of the vector that a rank gives from in an exchange, its own block among them.
     pub(crate) fn given_bytes(&self) -> usize {
         let blocks = if self.personalized().is_some() { self.size } else { 1 };
         self.bytes().saturating_mul(blocks)

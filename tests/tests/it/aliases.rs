@@ -2,8 +2,6 @@
 //!
 //! Reads the sources as text; needs no build. `mpi_table` reads them, too, and the page.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
-
 use std::collections::BTreeSet;
 
 use super::mpi_table::{code, defined, page, sources, words};

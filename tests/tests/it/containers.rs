@@ -3,14 +3,6 @@
 //!
 //! Neighbours: `socket_folder.rs` for ranks that share a folder and no network namespace.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::process::Command;
 use std::sync::OnceLock;
 

@@ -1,7 +1,5 @@
 //! Ranks that talk to more others than they may have files open at first, or at all.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 

@@ -3,13 +3,6 @@
 //! The agreement itself is checked in `membership`, without a network. Here are processes and hosts. The numbers are
 //! those of the program (`member`): a vector that follows from the number of steps alone, whoever took part in them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::time::{Duration, Instant};
 
 use ringworld_tests::clock;

@@ -3,14 +3,6 @@
 //! The promise: a dead process is named by every survivor within 1 s, a silent one within the time-out.
 //! The bounds here leave room for a loaded machine; what was measured is printed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::time::Duration;
 
 use ringworld_tests::clock;

@@ -4,8 +4,6 @@
 //! method that is renamed or removed makes the page wrong here before it does for a reader. Neighbour: `aliases` looks
 //! at the names by which the library's own pages are searched.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

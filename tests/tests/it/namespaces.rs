@@ -3,14 +3,6 @@
 //! Neighbours: `ringworld_tests::host` makes the networks. Where namespaces are not permitted, the tests
 //! say so and pass.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::sync::OnceLock;
 use std::time::Duration;
 

@@ -2,14 +2,6 @@
 //!
 //! Neighbours: `faults.rs` kills and stops ranks, `namespaces.rs` puts them on different hosts.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::time::Duration;
 
 use ringworld_tests::clock;

@@ -2,13 +2,6 @@
 //!
 //! What the launcher decides is tested there, with scripts. Here are worlds, whose numbers are checked by their ranks.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::time::{Duration, Instant};
 
 use ringworld_tests::job::clean;

@@ -3,13 +3,6 @@
 //!
 //! Neighbours: `namespaces.rs` has the networks; `transport-tcp/src/silence.rs` decides, and has its own cases.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::time::Duration;
 
 use ringworld_tests::clock;

@@ -3,13 +3,6 @@
 //!
 //! Neighbours: `two_levels.rs` for memory inside hosts and TCP between them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 

@@ -4,14 +4,6 @@
 //! Ranks of a host (a network namespace) share memory, hosts talk TCP. No time is asserted: benches/hosts measures it.
 //! Neighbours: `namespaces.rs` makes the networks.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "helpers of tests, which fail by a panic"
-)]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;

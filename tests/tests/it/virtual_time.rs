@@ -6,8 +6,6 @@
 //! the protocol's eager and rendezvous messages and the fabric's ports must give the very time that the simulator says;
 //! also of ranks that share hosts, and their wires.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which fail by a panic")]
-
 use std::sync::{Arc, Barrier, Mutex};
 
 use ringworld::Op;

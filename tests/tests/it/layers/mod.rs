@@ -4,8 +4,6 @@
 //! imports from which, `order` finds circles and what runs upward. Neighbours: ARCHITECTURE.md draws the picture that
 //! this folder enforces.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which fail by a panic")]
-
 mod order;
 mod scan;
 
