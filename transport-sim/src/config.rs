@@ -1,7 +1,5 @@
 //! What a simulated wire is like: every number that shapes it, in one place.
 
-use ringworld_transport::Rank;
-
 /// The properties of a [`Fabric`](crate::Fabric). Every default suits tests; set what a test is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -26,33 +24,11 @@ pub struct Config {
     /// The longest payload of a message. Default without limit.
     pub max_message: usize,
     /// A sending port takes operations in the order in which they were posted, each to its end, instead of leaving
-    /// the choice to the seed, and so does the wire that a host's ranks share: for those who want to foretell the time.
-    /// Payloads are then read when they are posted. Default `false`.
+    /// the choice to the seed: for those who want to foretell the time. Default `false`.
     pub in_order: bool,
     /// A poll that finds nothing moves the clock to the next event: for transports that are driven by
     /// threads, where nobody calls [`Fabric::advance`](crate::Fabric::advance). Default `false`.
     pub auto_advance: bool,
-    /// Which ranks share a host, and what these reach one another by. Default `None`: each has one of its own.
-    pub inside: Option<Inside>,
-}
-
-/// Hosts of several ranks. Among themselves the ranks of a host have ports of their own; what goes to another host, or
-/// comes from there, also takes the one wire of the host, in each direction, for its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inside {
-    /// The host of each rank.
-    pub host: Vec<usize>,
-    /// Time from one port to another of the same host, in nanoseconds.
-    pub latency_ns: u64,
-    /// Bandwidth of each port to the same host, in bytes per microsecond; 0 means without limit.
-    pub bytes_per_us: u64,
-}
-
-/// Which of a rank's ports: that to the network, or that to its own host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Port {
-    Network,
-    Inside,
 }
 
 impl Default for Config {
@@ -69,41 +45,14 @@ impl Default for Config {
             max_message: usize::MAX,
             in_order: false,
             auto_advance: false,
-            inside: None,
         }
     }
 }
 
 impl Config {
-    /// The ports by which two ranks reach one another.
-    pub(crate) fn port(&self, rank: Rank, peer: Rank) -> Port {
-        match &self.inside {
-            Some(inside) if inside.host[rank] == inside.host[peer] => Port::Inside,
-            _ => Port::Network,
-        }
-    }
-
-    /// How many hosts have a wire that ranks share.
-    pub(crate) fn hosts(&self) -> usize {
-        let hosts = self.inside.iter().flat_map(|inside| &inside.host);
-        hosts.max().map_or(0, |last| last + 1)
-    }
-
-    /// Time from such a port to another, in nanoseconds.
-    pub(crate) fn latency(&self, port: Port) -> u64 {
-        match (port, &self.inside) {
-            (Port::Inside, Some(inside)) => inside.latency_ns,
-            _ => self.latency_ns,
-        }
-    }
-
-    /// How long `bytes` occupy such a port, in nanoseconds.
-    pub(crate) fn occupancy(&self, port: Port, bytes: usize) -> u64 {
-        let speed = match (port, &self.inside) {
-            (Port::Inside, Some(inside)) => inside.bytes_per_us,
-            _ => self.bytes_per_us,
-        };
-        match speed {
+    /// How long `bytes` occupy a port, in nanoseconds.
+    pub(crate) fn occupancy(&self, bytes: usize) -> u64 {
+        match self.bytes_per_us {
             0 => 0,
             speed => (bytes as u64).saturating_mul(1_000) / speed,
         }
@@ -129,20 +78,7 @@ mod tests {
     #[test]
     fn bandwidth_is_bytes_per_microsecond() {
         let config = Config { bytes_per_us: 1_000, ..Config::default() };
-        assert_eq!(config.occupancy(Port::Network, 1_000_000), 1_000_000);
-        assert_eq!(Config { bytes_per_us: 0, ..config }.occupancy(Port::Network, usize::MAX), 0);
-    }
-
-    #[test]
-    fn ranks_of_one_host_reach_one_another_by_other_ports() {
-        let inside = Inside { host: vec![0, 1, 0], latency_ns: 300, bytes_per_us: 2_000 };
-        let config = Config { bytes_per_us: 1_000, inside: Some(inside), ..Config::default() };
-        assert_eq!(
-            [(0, 2), (2, 0), (0, 1)].map(|(a, b)| config.port(a, b)),
-            [Port::Inside, Port::Inside, Port::Network]
-        );
-        let both = [Port::Network, Port::Inside];
-        assert_eq!(both.map(|port| config.latency(port)), [5_000, 300]);
-        assert_eq!(both.map(|port| config.occupancy(port, 1_000)), [1_000, 500]);
+        assert_eq!(config.occupancy(1_000_000), 1_000_000);
+        assert_eq!(Config { bytes_per_us: 0, ..config }.occupancy(usize::MAX), 0);
     }
 }

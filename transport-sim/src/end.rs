@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ringworld_transport::{Cause, Event, Rank, RecvMemory, Token};
 
-use crate::config::Port;
 use crate::coverage::Coverage;
 use crate::wire::{Outgoing, Packet};
 
@@ -63,8 +62,6 @@ pub(crate) struct Incoming {
 /// One rank's side of the connection to another.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// By which it sends and receives.
-    pub(crate) port: Port,
     pub(crate) state: LinkState,
     /// When the connection is open.
     pub(crate) ready_at: u64,
@@ -88,9 +85,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(port: Port, ready_at: u64) -> Self {
+    pub(crate) fn new(ready_at: u64) -> Self {
         Self {
-            port,
             state: LinkState::Up,
             ready_at,
             stalled: false,
@@ -111,14 +107,14 @@ impl Link {
         matches!(self.state, LinkState::Down(_))
     }
 
-    /// Whether a fragment could leave by this port now or later.
-    pub(crate) fn wants(&self, port: Port) -> bool {
-        self.port == port && !self.stalled && (!self.messages.is_empty() || !self.puts.is_empty())
+    /// Whether a fragment could leave now or later.
+    pub(crate) fn wants_port(&self) -> bool {
+        !self.stalled && (!self.messages.is_empty() || !self.puts.is_empty())
     }
 
     /// Forgets everything; the memory of its operations is free.
     pub(crate) fn take_down(&mut self, cause: Cause) {
-        *self = Self { state: LinkState::Down(cause), ..Self::new(self.port, 0) };
+        *self = Self { state: LinkState::Down(cause), ..Self::new(0) };
     }
 }
 
@@ -146,17 +142,6 @@ impl Notice {
     }
 }
 
-/// A port that sends and one that receives.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ports {
-    /// When the sending port is free.
-    pub(crate) egress_free: u64,
-    /// When the receiving port is free.
-    pub(crate) ingress_free: u64,
-    /// When the sending port is to be used next, as planned on the agenda; plans for other times are stale.
-    pub(crate) egress_planned: Option<u64>,
-}
-
 /// One rank.
 #[derive(Debug)]
 pub(crate) struct End {
@@ -172,8 +157,12 @@ pub(crate) struct End {
     pub(crate) inbox: VecDeque<Notice>,
     /// Events that need no packet, reported by the next poll.
     pub(crate) due: Vec<Event>,
-    /// Those to the network and to the own host.
-    pub(crate) ports: [Ports; 2],
+    /// When the sending port is free.
+    pub(crate) egress_free: u64,
+    /// When the receiving port is free.
+    pub(crate) ingress_free: u64,
+    /// When the sending port is to be used next, as planned on the agenda; plans for other times are stale.
+    pub(crate) egress_planned: Option<u64>,
 }
 
 impl End {
@@ -188,7 +177,9 @@ impl End {
             next_flight: 0,
             inbox: VecDeque::new(),
             due: Vec::new(),
-            ports: Default::default(),
+            egress_free: 0,
+            ingress_free: 0,
+            egress_planned: None,
         }
     }
 
@@ -198,8 +189,8 @@ impl End {
 
     /// Of all operations that wait for the port at `now`, the one that was posted first: its peer, and its index
     /// if it is a put.
-    pub(crate) fn oldest(&self, port: Port, now: u64) -> Option<(Rank, Option<usize>)> {
-        let links = self.links.iter().filter(|(_, link)| link.wants(port) && link.ready_at <= now);
+    pub(crate) fn oldest(&self, now: u64) -> Option<(Rank, Option<usize>)> {
+        let links = self.links.iter().filter(|(_, link)| link.wants_port() && link.ready_at <= now);
         let waiting = links.flat_map(|(&peer, link)| {
             let message = link.messages.front().map(|message| (message.flight, peer, None));
             let puts = link.puts.iter().enumerate().map(move |(index, put)| (put.flight, peer, Some(index)));
@@ -225,7 +216,7 @@ impl End {
 
     /// Drops everything of `peer` for ever; `true` if it was not down before.
     pub(crate) fn take_down(&mut self, peer: Rank, cause: Cause) -> bool {
-        let link = self.links.entry(peer).or_insert_with(|| Link::new(Port::Network, 0));
+        let link = self.links.entry(peer).or_insert_with(|| Link::new(0));
         if link.is_down() {
             return false;
         }

@@ -9,21 +9,18 @@ use std::collections::BTreeMap;
 use ringworld_transport::{Cause, Event, Rank, Token};
 
 use crate::Config;
-use crate::config::Port;
-use crate::end::{End, Link, LinkState, Notice, Ports, Stage};
+use crate::end::{End, Link, LinkState, Notice, Stage};
 use crate::trace::Trace;
 use crate::wire::Packet;
 
 /// Something planned for a time.
 #[derive(Debug)]
 enum Happening {
-    /// A sending port of a rank takes its next fragment.
-    Egress(Rank, Port),
+    /// The sending port of a rank takes its next fragment.
+    Egress(Rank),
     /// The last fragment of an operation has left.
     Left { rank: Rank, peer: Rank, token: Token },
-    /// The head of a fragment reaches the port of its receiver, which it will occupy for so long.
-    Head { from: Rank, to: Rank, occupancy: u64, flight: u64, packet: Packet },
-    /// A packet has reached its receiver.
+    /// A packet reaches its receiver.
     Arrival { from: Rank, to: Rank, flight: Option<u64>, packet: Packet },
 }
 
@@ -37,8 +34,6 @@ pub(crate) struct Engine {
     /// The one source of chance.
     rng: fastrand::Rng,
     pub(crate) ends: Vec<End>,
-    /// What the ranks of a host share, by host, where any do.
-    wires: Vec<Ports>,
     pub(crate) trace: Trace,
 }
 
@@ -46,7 +41,6 @@ impl Engine {
     pub(crate) fn new(size: usize, config: Config) -> Self {
         Self {
             rng: fastrand::Rng::with_seed(config.seed),
-            wires: vec![Ports::default(); config.hosts()],
             config,
             now: 0,
             agenda: BTreeMap::new(),
@@ -94,11 +88,7 @@ impl Engine {
 
     fn carry_out(&mut self, happening: Happening) {
         match happening {
-            Happening::Egress(rank, port) => self.send_fragment(rank, port),
-            Happening::Head { from, to, occupancy, flight, packet } => {
-                let at = self.arrival_time(from, to, occupancy, &packet);
-                self.plan(at, Happening::Arrival { from, to, flight: Some(flight), packet });
-            }
+            Happening::Egress(rank) => self.send_fragment(rank),
             Happening::Left { rank, peer, token } => {
                 let end = &mut self.ends[rank];
                 if end.links.get(&peer).is_some_and(|link| !link.is_down()) {
@@ -110,40 +100,34 @@ impl Engine {
     }
 
     /// Plans the next use of a rank's sending port, if anything waits for it.
-    pub(crate) fn plan_egress(&mut self, rank: Rank, port: Port) {
+    pub(crate) fn plan_egress(&mut self, rank: Rank) {
         let now = self.now;
         let end = &mut self.ends[rank];
-        let ready = end.links.values().filter(|link| link.wants(port)).map(|link| link.ready_at).min();
+        let ready = end.links.values().filter(|link| link.wants_port()).map(|link| link.ready_at).min();
         let Some(ready) = ready else { return };
-        let ports = &mut end.ports[port as usize];
-        // In order, what is posted gets its place at the port at once, and on the wire behind it.
-        let free = if self.config.in_order { 0 } else { ports.egress_free };
-        let at = ready.max(free).max(now);
+        let at = ready.max(end.egress_free).max(now);
         // An earlier plan stands; a later one (for a connection that is still being opened) is replaced.
-        if ports.egress_planned.is_none_or(|planned| at < planned) {
-            ports.egress_planned = Some(at);
-            self.plan(at, Happening::Egress(rank, port));
+        if end.egress_planned.is_none_or(|planned| at < planned) {
+            end.egress_planned = Some(at);
+            self.plan(at, Happening::Egress(rank));
         }
     }
 
     /// Sends one of the fragments that wait at the port.
-    fn send_fragment(&mut self, rank: Rank, port: Port) {
+    fn send_fragment(&mut self, rank: Rank) {
         let (now, chunk) = (self.now, self.config.fragment);
         let end = &mut self.ends[rank];
-        if end.ports[port as usize].egress_planned != Some(now) {
+        if end.egress_planned != Some(now) {
             return;
         }
-        end.ports[port as usize].egress_planned = None;
-        let can = |link: &&mut Link| link.wants(port) && link.ready_at <= now;
+        end.egress_planned = None;
+        let can = |link: &&mut Link| link.wants_port() && link.ready_at <= now;
         let choices = end.links.values_mut().filter(can).count();
         if choices == 0 {
             // What waited has been dropped, or another link is being opened.
-            return self.plan_egress(rank, port);
+            return self.plan_egress(rank);
         }
-        let picked = match self.config.in_order {
-            true => end.oldest(port, now),
-            false => self.any_fragment(rank, port, choices),
-        };
+        let picked = if self.config.in_order { end.oldest(now) } else { self.any_fragment(rank, choices) };
         let Some((peer, put)) = picked else { return };
         let muted = self.ends[rank].silent || self.ends[peer].silent;
         let Some(link) = self.ends[rank].links.get_mut(&peer) else { return };
@@ -164,53 +148,37 @@ impl Engine {
             // Nobody acknowledges, so the rest never gets leave to go.
             link.stalled = true;
         }
-        let occupancy = self.config.occupancy(port, length);
-        let left = self.occupy(rank, port, occupancy, |ports| &mut ports.egress_free);
+        let occupancy = self.config.occupancy(length);
+        let left = now.saturating_add(occupancy);
+        self.ends[rank].egress_free = left;
         if last && let Some(token) = token {
             self.plan(left, Happening::Left { rank, peer, token });
         }
         if !muted {
-            let head = (left - occupancy).saturating_add(self.config.latency(port));
-            self.plan(head, Happening::Head { from: rank, to: peer, occupancy, flight, packet });
+            let at = self.arrival_time(rank, peer, left, occupancy, &packet);
+            self.plan(at, Happening::Arrival { from: rank, to: peer, flight: Some(flight), packet });
         }
-        self.plan_egress(rank, port);
-    }
-
-    /// Takes a port, and where it leads to the network the wire of the host as well, for so long: until when.
-    fn occupy(
-        &mut self,
-        rank: Rank,
-        port: Port,
-        occupancy: u64,
-        free: impl Fn(&mut Ports) -> &mut u64,
-    ) -> u64 {
-        let own = free(&mut self.ends[rank].ports[port as usize]);
-        let host = self.config.inside.as_ref().filter(|_| port == Port::Network);
-        let wire = host.and_then(|inside| self.wires.get_mut(inside.host[rank])).map(&free);
-        let begin = wire.as_deref().map_or(0, |wire| *wire).max(*own).max(self.now);
-        *own = begin.saturating_add(occupancy);
-        if let Some(wire) = wire {
-            *wire = *own;
-        }
-        *own
+        self.plan_egress(rank);
     }
 
     /// Lets the seed choose among the links of which a fragment could leave, and then among its fragments: the message
     /// at the front (`None`), or any put by its index.
-    fn any_fragment(&mut self, rank: Rank, port: Port, choices: usize) -> Option<(Rank, Option<usize>)> {
+    fn any_fragment(&mut self, rank: Rank, choices: usize) -> Option<(Rank, Option<usize>)> {
         let now = self.now;
         let choice = self.rng.usize(..choices);
         let mut links = self.ends[rank].links.iter();
-        let (&peer, link) = links.by_ref().filter(|(_, l)| l.wants(port) && l.ready_at <= now).nth(choice)?;
+        let (&peer, link) =
+            links.by_ref().filter(|(_, l)| l.wants_port() && l.ready_at <= now).nth(choice)?;
         let messages = usize::from(!link.messages.is_empty());
         let pick = self.rng.usize(..messages + link.puts.len());
         Some((peer, pick.checked_sub(messages)))
     }
 
-    /// When a fragment whose head has come now is completely at its receiver.
-    fn arrival_time(&mut self, from: Rank, to: Rank, occupancy: u64, packet: &Packet) -> u64 {
-        let port = self.config.port(from, to);
-        let at_port = self.occupy(to, port, occupancy, |ports| &mut ports.ingress_free);
+    /// When a fragment that has left at `left` is completely at its receiver.
+    fn arrival_time(&mut self, from: Rank, to: Rank, left: u64, occupancy: u64, packet: &Packet) -> u64 {
+        let free = &mut self.ends[to].ingress_free;
+        let at_port = left.saturating_add(self.config.latency_ns).max(free.saturating_add(occupancy));
+        *free = at_port;
         let mut at = at_port.saturating_add(self.rng.u64(..=self.config.jitter_ns));
         if let Packet::Message { .. } = packet
             && let Some(link) = self.ends[from].links.get_mut(&to)
@@ -223,8 +191,7 @@ impl Engine {
 
     /// Sends a packet that carries no payload and needs no port.
     pub(crate) fn signal(&mut self, from: Rank, to: Rank, packet: Packet) {
-        let latency = self.config.latency(self.config.port(from, to));
-        let at = self.now.saturating_add(latency);
+        let at = self.now.saturating_add(self.config.latency_ns);
         self.plan(at, Happening::Arrival { from, to, flight: None, packet });
     }
 
@@ -293,15 +260,14 @@ impl Engine {
             return;
         }
         let ready_at = self.now.saturating_add(self.config.connect_ns);
-        let port = self.config.port(rank, peer);
-        let mut link = Link::new(port, ready_at);
+        let mut link = Link::new(ready_at);
         let other = &mut self.ends[peer];
         let refusal = match other.links.get(&rank).map(|link| &link.state) {
             _ if !other.stage.listens() => Some(Cause::Unreachable(format!("rank {peer} is not there"))),
             Some(LinkState::Down(_)) => Some(Cause::Rejected(format!("rank {peer} has given this rank up"))),
             Some(LinkState::Up | LinkState::Finished) => None,
             None => {
-                other.links.insert(rank, Link::new(port, ready_at));
+                other.links.insert(rank, Link::new(ready_at));
                 None
             }
         };

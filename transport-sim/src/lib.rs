@@ -7,8 +7,7 @@
 //!
 //! # What the wire does
 //!
-//! Every rank has one port that sends and one that receives, both of [`Config::bytes_per_us`]; where ranks share hosts
-//! ([`Inside`]), others for those of its own host, and all of a host send and receive by one wire. Operations
+//! Every rank has one port that sends and one that receives, both of [`Config::bytes_per_us`]. Operations
 //! are cut into fragments of [`Config::fragment`] bytes; whenever the sending port is free the seed picks the
 //! next fragment among everything that waits there (or, with [`Config::in_order`], it is that of the operation
 //! that was posted first). A fragment takes [`Config::latency_ns`] plus a seeded jitter.
@@ -48,6 +47,6 @@ mod sim;
 mod trace;
 mod wire;
 
-pub use config::{Config, Inside};
+pub use config::Config;
 pub use fabric::Fabric;
 pub use sim::Sim;

@@ -93,8 +93,7 @@ fn begin(engine: &mut Engine, rank: Rank, peer: Rank, kind: Kind, payload: Paylo
         Kind::Message(_) => link.messages.push_back(outgoing),
         Kind::Put { .. } => link.puts.push(outgoing),
     }
-    let port = link.port;
-    engine.plan_egress(rank, port);
+    engine.plan_egress(rank);
 }
 
 impl Transport for Sim {

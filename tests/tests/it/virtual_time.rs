@@ -3,15 +3,14 @@
 //! The runtime runs in threads, one per rank, over `ringworld-transport-sim`; the clock moves only when every rank
 //! has polled and found nothing, so that computing takes no virtual time. What several ranks send at the same moment
 //! enters the fabric in the order of the ranks, whatever order their threads run in. Then the schedules, the executor,
-//! the protocol's eager and rendezvous messages and the fabric's ports must give the very time that the simulator says;
-//! also of ranks that share hosts, and their wires.
+//! the protocol's eager and rendezvous messages and the fabric's ports must give the very time that the simulator says.
 
 use std::sync::{Arc, Barrier, Mutex};
 
 use ringworld::Op;
 use ringworld::testing::{self, Rank};
-use ringworld_collectives::{Algorithm, Collective, Counts, Order, Placement, Request, Tuning, select};
-use ringworld_simulate::{Budget, Fabric, Inside, Time, Verdict, simulate};
+use ringworld_collectives::{Algorithm, Collective, Counts, Order, Request, Tuning, select};
+use ringworld_simulate::{Budget, Fabric, Time, Verdict, simulate};
 use ringworld_transport::{
     Address, Capabilities, Cause, ConnectError, Event, Operation, Placer, Posted, RecvMemory, Refused,
     RemoteKey, Token, Transport,
@@ -21,10 +20,6 @@ use ringworld_transport_sim as sim;
 const LATENCY_NS: u64 = 5_000;
 /// One nanosecond per byte.
 const BYTES_PER_US: u64 = 1_000;
-/// Between ranks of one host, where there are any.
-const INSIDE_LATENCY_NS: u64 = 300;
-/// Half a nanosecond per byte; all messages have an even number of them.
-const INSIDE_BYTES_PER_US: u64 = 2_000;
 
 /// The clock of a world: moves when everybody has nothing to do.
 struct Clock {
@@ -127,21 +122,13 @@ struct Case {
     size: usize,
     count: usize,
     eager: usize,
-    /// In their order.
-    ranks_per_host: usize,
 }
 
 impl Case {
-    /// Of a rank that has not heard of hosts yet.
     fn tuning(&self) -> Tuning {
         let mut tuning = Tuning { segment: 1024, shortest_segment: 256, in_flight: 3, ..Tuning::default() };
         tuning.algorithms.insert(self.algorithm);
         tuning
-    }
-
-    fn hosts(&self) -> impl Iterator<Item = usize> {
-        let ranks_per_host = self.ranks_per_host;
-        (0..self.size).map(move |rank| rank / ranks_per_host)
     }
 
     fn request(&self) -> Request {
@@ -158,11 +145,6 @@ impl Case {
             fragment: 0,
             inline: 0,
             in_order: true,
-            inside: (self.ranks_per_host > 1).then(|| sim::Inside {
-                host: self.hosts().collect(),
-                latency_ns: INSIDE_LATENCY_NS,
-                bytes_per_us: INSIDE_BYTES_PER_US,
-            }),
             ..sim::Config::default()
         };
         let mut fabric = sim::Fabric::new(self.size, config);
@@ -173,7 +155,6 @@ impl Case {
             eager: self.eager,
             window: 1 << 30,
             tuning: self.tuning(),
-            ranks_per_host: self.ranks_per_host,
             ..testing::Choice::default()
         };
         std::thread::scope(|scope| {
@@ -220,8 +201,6 @@ impl Case {
     }
 
     fn foretold(&self) -> Time {
-        let placement = Placement::new(self.hosts());
-        let tuning = self.tuning().on_hosts(&placement);
         let fabric = Fabric {
             latency: Time::from_nanos(LATENCY_NS),
             overhead: Time::ZERO,
@@ -229,15 +208,10 @@ impl Case {
             reduce: None,
             copy: None,
             eager: self.eager as u64,
-            inside: (self.ranks_per_host > 1).then(|| Inside {
-                placement,
-                latency: Time::from_nanos(INSIDE_LATENCY_NS),
-                overhead: Time::ZERO,
-                bandwidth: Some(INSIDE_BYTES_PER_US * 1_000_000),
-            }),
+            inside: None,
         };
         let request = self.request();
-        let choice = select(&request, &tuning);
+        let choice = select(&request, &self.tuning());
         assert_eq!(choice.algorithm, self.algorithm);
         match simulate(&request, &choice, &fabric, &Budget::UNLIMITED).unwrap() {
             Verdict::Done(outcome) => outcome.time,
@@ -266,19 +240,14 @@ fn request(collective: Collective, size: usize, count: usize) -> Request {
     }
 }
 
-/// Numbers of ranks, each with a host of its own, and elements.
-const APART: [(usize, usize, usize); 4] = [(2, 1, 700), (3, 1, 1500), (5, 1, 999), (8, 1, 2048)];
-/// The same of ranks that share hosts, some of them with fewer than the others.
-const TOGETHER: [(usize, usize, usize); 4] = [(4, 2, 700), (5, 3, 1500), (7, 2, 999), (8, 4, 2048)];
-
-/// Foretold over measured, for every algorithm, a few worlds, and one eager limit.
-fn ratios(worlds: &[(usize, usize, usize)], eager: usize) -> Vec<(f64, String)> {
+/// Foretold over measured, for every algorithm, a few sizes, and one eager limit.
+fn ratios(eager: usize) -> Vec<(f64, String)> {
     let mut ratios = Vec::new();
-    for (size, ranks_per_host, count) in worlds.iter().copied() {
+    for (size, count) in [(2, 700), (3, 1500), (5, 999), (8, 2048)] {
         for collective in Collective::family(size / 2) {
             let count = if collective == Collective::Barrier { 0 } else { count };
             for algorithm in request(collective, size, count).algorithms() {
-                let case = Case { collective, algorithm, size, count, eager, ranks_per_host };
+                let case = Case { collective, algorithm, size, count, eager };
                 let (measured, foretold) = (case.measured(), case.foretold());
                 let ratio = foretold.seconds() / measured.seconds();
                 let name = algorithm.path();
@@ -311,28 +280,12 @@ fn agree(ratios: &[(f64, String)], bounds: std::ops::Range<f64>, usual: f64) {
 /// order and the simulator in that of the steps.
 #[test]
 fn eager_messages_take_the_foretold_time() {
-    agree(&ratios(&APART, 1 << 20), 0.7..1.15, 0.005);
+    agree(&ratios(1 << 20), 0.7..1.15, 0.005);
 }
 
 /// Answers to questions often come at the same moment, so the order matters more, and the simulator's, which is
 /// the same on all ranks, is mostly the better one.
 #[test]
 fn messages_that_ask_first_take_the_foretold_time() {
-    agree(&ratios(&APART, 512), 0.6..1.1, 0.1);
-}
-
-#[test]
-fn messages_inside_hosts_and_between_them_take_the_foretold_time() {
-    let ratios = ratios(&TOGETHER, 1 << 20);
-    assert_eq!(two_level(&ratios), 28, "each of two levels in each world");
-    agree(&ratios, 0.7..1.15, 0.005);
-}
-
-#[test]
-fn messages_that_ask_first_inside_hosts_and_between_them_take_the_foretold_time() {
-    agree(&ratios(&TOGETHER, 512), 0.6..1.25, 0.1);
-}
-
-fn two_level(ratios: &[(f64, String)]) -> usize {
-    ratios.iter().filter(|(_, case)| case.contains("/two-level ")).count()
+    agree(&ratios(512), 0.6..1.1, 0.1);
 }

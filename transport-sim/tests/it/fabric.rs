@@ -11,7 +11,7 @@
 
 use crate::support::{Leaked, Node};
 use ringworld_transport::{Cause, Posted, Refused, Token, Transport};
-use ringworld_transport_sim::{Config, Fabric, Inside};
+use ringworld_transport_sim::{Config, Fabric};
 
 fn world(size: usize, config: Config) -> (Fabric, Vec<Node>) {
     let mut fabric = Fabric::new(size, config);
@@ -119,35 +119,6 @@ fn senders_to_one_rank_share_the_bandwidth_of_its_port() {
     run(&fabric, &mut nodes);
     assert_eq!(nodes[0].times_told("received"), 4);
     assert_eq!(fabric.now(), 400_000, "four senders of 100 us each, one receiving port");
-}
-
-#[test]
-fn ranks_of_one_host_share_its_wire_and_have_ports_of_their_own_inside() {
-    for in_order in [false, true] {
-        let inside = Inside { host: vec![0, 0, 1, 1], latency_ns: 300, bytes_per_us: 2_000 };
-        let wire = Config { latency_ns: 2_000, bytes_per_us: 1_000, connect_ns: 0, ..Config::default() };
-        let config = Config { fragment: 0, in_order, inside: Some(inside), ..wire };
-        let when = |sent: &[(usize, usize)]| {
-            let (fabric, mut nodes) = world(4, config.clone());
-            for (from, to) in sent {
-                let _ = nodes[*from].send(*to, b"x", vec![0; 50_000], 0).unwrap();
-            }
-            run(&fabric, &mut nodes);
-            fabric.now()
-        };
-        assert_eq!(when(&[(0, 2)]), 52_000);
-        assert_eq!(when(&[(0, 2), (1, 3)]), 102_000, "out by one wire, and in by one");
-        assert_eq!(when(&[(0, 2), (2, 0)]), 52_000, "both directions at once");
-        assert_eq!(when(&[(0, 1), (1, 0), (2, 3)]), 25_300);
-        assert_eq!(when(&[(0, 2), (0, 1)]), 52_000, "by different ports at once");
-    }
-}
-
-#[test]
-#[should_panic(expected = "hosts of 3 ranks were given; place each of 2")]
-fn hosts_of_other_ranks_are_refused() {
-    let inside = Inside { host: vec![0, 0, 1], latency_ns: 0, bytes_per_us: 0 };
-    let _ = Fabric::new(2, Config { inside: Some(inside), ..Config::default() });
 }
 
 #[test]
